@@ -45,7 +45,7 @@ def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> 
     def show(event: StreamEvent) -> None:
         if as_json:
             write_json({"v": 1, "kind": "stream", "event": event_item(event)})
-        else:
+        elif event.kind != "asked":  # `Progress` shows questions, with the command that answers each
             _write(transcript.tell(event))
 
     follow = partial(_follow, db, run_id, show, stop, quiet=quiet_until_now)

@@ -6,6 +6,7 @@ Rule: the state is folded from the file, so that these lists and the dashboard a
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -18,7 +19,7 @@ from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, tas
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
 from dashboard.process import doubt_of
-from dashboard.views.amounts import counted, duration, median, moment, money, percent
+from dashboard.views.amounts import counted, duration, median, moment, money, percent, short_money
 from dashboard.views.digest import Digest, digest
 from dashboard.views.filters import Filter
 from dashboard.views.glyphs import of_run, of_task
@@ -161,7 +162,7 @@ def _track_records(state: State, found: Sequence[Agent]) -> Table:
             rows.append(
                 (agent.name, name_of(state, agent.supervisor_id), category or "none", record.done, record.failed,
                  record.cancelled, percent(record.done / ended if ended else None), duration(seconds * 1000),
-                 None if cost_usd is None else f"{cost_usd:.2g}", money(record.usage))
+                 None if cost_usd is None else short_money(Decimal(str(cost_usd))), money(record.usage))
             )  # fmt: skip
     columns = ["AGENT", "UNDER", "CATEGORY", "DONE", "FAIL", "CANCELLED", "OK", "TIME EACH", "USD EACH", "COST"]
     return Table(columns, rows, empty="no agent has worked yet", right=_AT_RIGHT)

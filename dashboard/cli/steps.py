@@ -12,7 +12,7 @@ from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.items import Item
 from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
 from dashboard.cli.times import seq_of
-from dashboard.views.amounts import counted, duration
+from dashboard.views.amounts import counted, duration, money
 from dashboard.views.past import fork_moment
 from engine.core.errors import Refused
 from engine.core.queries.targets import id_in
@@ -41,7 +41,7 @@ def steps(ctx: click.Context, task: str) -> None:
     def shown() -> Table:
         rows = [
             (one.attempt, one.step, one.what, one.model or "", preview(as_text(one.output), _SHOWN),
-             one.usage.tokens_in, one.usage.tokens_out, one.usage.cost_usd, duration(one.duration_ms))
+             one.usage.tokens_in, one.usage.tokens_out, money(one.usage), duration(one.duration_ms))
             for one in found
         ]  # fmt: skip
         columns = ("TRY", "STEP", "WHAT", "MODEL", "OUTPUT", "IN", "OUT", "USD", "TOOK")

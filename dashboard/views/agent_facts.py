@@ -17,6 +17,7 @@ from engine.core.events import AgentSwapped, StepRecorded
 from engine.core.queries.able import AWAY
 from engine.core.queries.tree import supervisors_from
 from engine.core.state import Agent, State, Task
+from engine.core.values import dollars
 
 _SPARK, _METER = 12, 10
 SAMPLES_EACH = 4
@@ -129,7 +130,7 @@ def _of_model(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[S
         cost += [
             Span(" "),
             *meter(float(usage.cost_usd / Decimal(limit)), _METER, tone="accent"),
-            Span(f" of ${limit}", "muted"),
+            Span(f" of {dollars(Decimal(str(limit)))}", "muted"),
         ]
     return [*out, cost]
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from engine.core.values import Usage
+from engine.core.values import Usage, dollars
 from engine.core.values import counted as counted  # the engine says numbers of things in the same way
 
 UNKNOWN = "–"
@@ -22,7 +22,7 @@ def spent(usage: Usage | None) -> str:
     said = [
         f"{usage.tokens_in:,} tokens in{cached}" if usage.tokens_in is not None else "",
         f"{usage.tokens_out:,} out" if usage.tokens_out is not None else "",
-        amount(usage.cost_usd, "cost_usd") if usage.cost_usd is not None else "",
+        f"{'at least ' if usage.unpriced else ''}{dollars(usage.cost_usd)}" if usage.cost_usd is not None else "",
     ]
     return ", ".join(one for one in said if one)
 
@@ -35,17 +35,17 @@ def tokens(usage: Usage | None) -> str:
 
 
 def money(usage: Usage | None) -> str:
-    """What was paid, with two significant digits, such as `$0.0042`, `$1.2`, `$140`."""
+    """What was paid, for a column, such as `$0.0042`; `≥$0.0042` where some of it has no known price."""
     if usage is None or usage.cost_usd is None:
         return UNKNOWN
-    cost = usage.cost_usd
-    return (
-        f"${cost:,.0f}"
-        if cost >= 10 or not cost
-        else f"${float(cost):.2g}"
-        if cost >= Decimal("0.0001")
-        else "<$0.0001"
-    )
+    return f"{'≥' if usage.unpriced else ''}{short_money(usage.cost_usd)}"
+
+
+def short_money(cost: Decimal) -> str:
+    """Money in two significant digits and four decimals at most, such as `$0.0042`, `$1.2`, `$140`."""
+    if 0 < cost < Decimal("0.0001"):
+        return "<$0.0001"
+    return f"${cost:,.0f}" if cost >= 10 or not cost else f"${float(cost):.2g}"
 
 
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
@@ -53,8 +53,7 @@ _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
 
 def amount(number: Decimal, of: str) -> str:
     """An exact amount of what a budget limits, such as `1,200 tokens` or `$0.31`."""
-    said = f"{number.normalize():,f}"
-    return f"${said}" if of == "cost_usd" else f"{said} {_UNITS[of]}"
+    return dollars(number) if of == "cost_usd" else f"{number.normalize():,f} {_UNITS[of]}"
 
 
 def spent_of(spent: Decimal, limit: Decimal, of: str) -> str:

@@ -7,13 +7,14 @@ It is made of the ends of attempts, which say how long each was at work and whet
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import accumulate, chain
 from math import ceil
 
 from rich.cells import cell_len
 
 from dashboard.views.activity import Activity, Ended, Spent
-from dashboard.views.amounts import count, counted, duration
+from dashboard.views.amounts import count, counted, duration, short_money
 from dashboard.views.amounts import left as left_of
 from dashboard.views.lines import BLANK, Line, Span, cells, hairline, spread
 from dashboard.views.plots import axis_top, plot
@@ -253,7 +254,7 @@ def _plots(found: Series, queue: Sequence[float], waiting: int, state: State, ag
             "TOKENS",
             f"{_lately(tokens, found.each_ms):,.0f}/s",
             tokens,
-            f"a second; ${costs:,.2f} in the window",
+            f"a second; {short_money(Decimal(str(costs)))} in the window",
             (_LOW, _MID, _HIGH),
         )
         if is_metered(state)

@@ -11,6 +11,7 @@ from dashboard.views.plots import meter, spark
 from dashboard.views.usage import is_metered
 from engine.core.queries.budget import budgets
 from engine.core.state import State
+from engine.core.values import dollars
 
 EACH = 4
 """Quarter seconds of a sample of a sparkline: it moves once a second."""
@@ -124,7 +125,9 @@ def _cost(state: State, *, metered: bool) -> list[_Part]:
         if budget.name == "cost_usd" and budget.limit:
             share = budget.share
             tone = "error" if share >= 1 else "draining" if share >= 0.8 else "busy"
-            return [_Part("cost", meter(share, 8, tone=tone), (*spent, Span(f" of ${budget.limit:,.2f}", "muted")), 0)]
+            return [
+                _Part("cost", meter(share, 8, tone=tone), (*spent, Span(f" of {dollars(budget.limit)}", "muted")), 0)
+            ]
     return [_Part("cost", (), spent, 0)]
 
 

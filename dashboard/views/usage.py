@@ -41,6 +41,7 @@ def own_usage(state: State, task: Task) -> Usage | None:
         tokens_cached=_less(whole.tokens_cached, [one.tokens_cached for one in below]),
         cost_usd=_less(whole.cost_usd, [one.cost_usd for one in below]),
         time_ms=whole.time_ms - sum(one.time_ms for one in below),
+        unpriced=whole.unpriced,
     )
 
 

@@ -43,6 +43,12 @@ def as_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def dollars(cost: Decimal) -> str:
+    """Return an amount of money, such as `$2.5` or `$0.00154`: six decimals, or two digits of less than that."""
+    places = max(6, 1 - cost.adjusted()) if cost else 0
+    return f"${round(cost, places).normalize():,f}"
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun, such as `1 task` or `12 tasks`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
@@ -75,6 +81,8 @@ class Usage:
     """The part of `tokens_in` that the provider read from its cache, at a lower price."""
     cost_usd: Decimal | None = None
     time_ms: int = 0
+    unpriced: bool = False
+    """Some of the tokens have no known price, so that `cost_usd` is a part of the cost."""
 
     def plus(self, other: "Usage") -> "Usage":
         """Return the sum; unknown plus known is known, unknown plus unknown is unknown."""
@@ -84,6 +92,7 @@ class Usage:
             tokens_cached=_sum(self.tokens_cached, other.tokens_cached),
             cost_usd=_money(self.cost_usd, other.cost_usd),
             time_ms=self.time_ms + other.time_ms,
+            unpriced=self.unpriced or other.unpriced,
         )
 
 

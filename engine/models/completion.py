@@ -188,7 +188,7 @@ class Litellm:
         price = self._price(request)
         usage = usage_at(price, tokens_in=given, tokens_out=answered, tokens_cached=cached or None)
         if stated is not None and (stated or price is None):
-            usage = changed(usage, cost_usd=stated)
+            usage = changed(usage, cost_usd=stated, unpriced=False)
         return usage, price is not None or stated is not None
 
     def estimate(self, request: ModelRequest, characters_out: int) -> Usage:

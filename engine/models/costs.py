@@ -37,7 +37,10 @@ def _characters(message: Message) -> int:
 def usage_at(price: Price | None, *, tokens_in: int, tokens_out: int, tokens_cached: int | None = None) -> Usage:
     """Return the usage of tokens at a price; without a price its cost is unknown."""
     cost = None if price is None else cost_of(price, tokens_in, tokens_out, tokens_cached or 0)
-    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached, cost_usd=cost)
+    unpriced = price is None and tokens_in + tokens_out > 0
+    return Usage(
+        tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached, cost_usd=cost, unpriced=unpriced
+    )
 
 
 def cost_of(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int) -> Decimal:

@@ -3,6 +3,7 @@
 By names of classes and by status, because importing the classes would import litellm.
 """
 
+import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ _TOO_LONG = re.compile(
 """Words of a conversation that is too long, besides those that litellm knows; in an error of status 400 or 413."""
 _PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^\s*(?:litellm\.)?[A-Z][A-Za-z]*(?:Error|Exception|Timeout)\s*(?::|-)\s*")
+_BYTES = re.compile(r"""\bb(?P<quote>['"])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""", re.DOTALL)
 _ORIGINAL = re.compile(r" Original exception: .*", re.DOTALL)
 
 
@@ -79,7 +81,7 @@ def words_of(error: BaseException, secrets: Iterable[str]) -> str:
     """Return the message of an error as one line, without keys and without the class names that wrap it."""
     # First: a secret of several lines, or one that is cut, would not be recognized any more.
     text = redacted(str(getattr(error, "message", None) or error), secrets)
-    text = _ORIGINAL.sub("", text)
+    text = _ORIGINAL.sub("", _BYTES.sub(_decoded, text))
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter
     if _PAGE.match(text):
@@ -87,6 +89,15 @@ def words_of(error: BaseException, secrets: Iterable[str]) -> str:
     text = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     text = "".join(one if one.isprintable() else " " for one in text)
     return text if len(text) <= CHARACTERS else text[: CHARACTERS - 1] + "…"
+
+
+def _decoded(literal: re.Match[str]) -> str:
+    """Return the text of bytes that a library has written as Python does, `b'{"error": …}'`, in one line."""
+    try:
+        value = ast.literal_eval(literal[0])
+    except (ValueError, SyntaxError):  # it was cut, or only looks like it
+        return literal["text"]
+    return " ".join(value.decode(errors="replace").split())
 
 
 def _kind(error: BaseException) -> str:

@@ -144,7 +144,7 @@ class Meaning:
         if agent.output is not None:
             self._output(agent.output, (*loc, "output"))
         if agent.script is not None and runtime != "scripted":
-            self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
+            self._say((*loc, "script"), f"is for scripted agents, and the type of this one is {runtime or 'not said'}")
         self._servers(agent, loc)
         for tool, rule in agent.approve.items():
             self._approval((*loc, "approve", tool), rule)

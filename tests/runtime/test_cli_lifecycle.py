@@ -418,3 +418,23 @@ def test_a_person_sees_the_plan_and_is_asked(console: Console, answers: str, lef
         (130, 0) if answers == "n" else (0, 1)
     )
     assert sorted(agent.name for agent in folded(db).agents.values()) == left
+
+
+ASKING = """\
+version: 1
+supervisor: {name: askers}
+agents:
+  - name: asker
+    script: [{fail: "no line", times: 1}, {output: said}]
+    on_failure: [{escalate: {after_s: 2, default: retry}}]
+"""
+
+
+def test_a_question_is_shown_once_while_a_run_is_followed(console: Console) -> None:
+    console.write("team.yaml", ASKING)
+    console.done("up", "team.yaml")
+    told = console.run("run", "hello", "--follow")
+
+    assert told.stdout == "said\n"
+    (question,) = (line for line in told.stderr.splitlines() if "asks a person" in line)
+    assert [line for line in told.stderr.splitlines() if question.partition(": ")[2] in line] == [question]

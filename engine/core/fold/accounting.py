@@ -174,6 +174,8 @@ def _add(total: Usage, usage: Usage) -> None:
         total.tokens_cached = usage.tokens_cached + (total.tokens_cached or 0)
     if usage.cost_usd is not None:
         total.cost_usd = usage.cost_usd + (total.cost_usd or 0)
+    if usage.unpriced:
+        total.unpriced = True
 
 
 def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int) -> None:

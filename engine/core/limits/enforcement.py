@@ -41,6 +41,7 @@ from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, is_cancelled
 from engine.core.signals import AttemptStopped, BudgetShort
 from engine.core.state import Agent, Attempt, Escalation, Run, State, Supervisor, Task, Timer, timer_id
+from engine.core.values import dollars
 
 _NOTHING = Decimal(0)
 
@@ -387,19 +388,20 @@ _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
 
 
 def _words(subject: Subject, budget: Budget, needs: Decimal) -> str:
-    unit, sign = (f" {_UNITS[budget.name]}", "") if budget.name != "cost_usd" else ("", "$")
+    limit, spent = _amount(budget, budget.limit), _amount(budget, budget.spent)
+    unit = f" {_UNITS[budget.name]}" if budget.name != "cost_usd" else ""
     unit = unit[:-1] if unit.endswith("s") and budget.limit == 1 and budget.name != "time_s" else unit
     whose = f" of {subject.name}" if isinstance(subject, Agent | Supervisor) else ""
     if budget.spent < budget.limit:
         return (
-            f"budget of {sign}{_number(budget.limit)}{unit}{whose} has too little left for the next call of a model"
-            f" ({sign}{_number(budget.spent)} spent, about {sign}{_number(needs)} needed)"
+            f"budget of {limit}{unit}{whose} has too little left for the next call of a model"
+            f" ({spent} spent, about {_amount(budget, needs)} needed)"
         )
-    return f"budget of {sign}{_number(budget.limit)}{unit}{whose} is spent ({sign}{_number(budget.spent)})"
+    return f"budget of {limit}{unit}{whose} is spent ({spent})"
 
 
-def _number(amount: Decimal) -> str:
-    return f"{round(amount, 6).normalize():,f}"
+def _amount(budget: Budget, number: Decimal) -> str:
+    return dollars(number) if budget.name == "cost_usd" else f"{round(number, 6).normalize():,f}"
 
 
 def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:

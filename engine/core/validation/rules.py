@@ -65,7 +65,7 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except BaseException:  # the value is the user's: describing it may raise anything
-        return f"a {type(value).__name__}"
+        return f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

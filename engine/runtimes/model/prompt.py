@@ -4,11 +4,13 @@ Rule: what changes least stands first, so that the beginning stays in the provid
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from engine.core.queries.track_record import mean_of
 from engine.core.queries.workers import Worker
 from engine.core.spec import AgentSpec
 from engine.core.state import TrackRecord
+from engine.core.values import dollars
 from engine.runtimes.model.options import ModelOptions
 
 MOST_NAMED = 100
@@ -67,7 +69,7 @@ def _records(workers: Sequence[Worker]) -> str:
 
 def _record(record: TrackRecord) -> str:
     seconds, cost_usd = mean_of(record)
-    money = "" if cost_usd is None else f" and ${_short(cost_usd)}"
+    money = "" if cost_usd is None else f" and {dollars(Decimal(str(cost_usd)))}"
     return f"{record.done} of {record.done + record.failed} done, {_short(seconds)} s{money} each"
 
 
