@@ -171,10 +171,10 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         problems += code.unstarted() if trusted and not no_servers else []
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
-    told = [f"{team}: {said}" for said in ("all is well", *file.warnings)]
+    told = [f"{team}: {said}" for said in ("all is well", *file.warnings, *code.warnings)]
     if not trusted:
         told.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
-    emit(ctx, _body(team, [], file, trusted=trusted), told)
+    emit(ctx, {**_body(team, [], file, trusted=trusted), "warnings": [*file.warnings, *code.warnings]}, told)
     return DONE
 
 

@@ -1,10 +1,14 @@
 """When a person is asked before a tool is called: `never`, `always`, or a guard over the arguments of the call."""
 
+import re
+
 from engine.core.errors import Refused
 from engine.core.records import JsonValue
 from engine.core.strategies.guard import check_guard
 
 PLAIN = ("never", "always")
+_JSON_PUNCTUATION = re.compile(r"""["'](?:\s|\\s)?[*+?]?\\?[:,\]}]|\\?[:,\[{](?:\s|\\s)?[*+?]?["']""")
+"""A quote beside a sign of JSON, also as a pattern says it with space between."""
 
 
 def check_approval(where: str, rule: JsonValue) -> None:
@@ -21,3 +25,15 @@ def check_approval(where: str, rule: JsonValue) -> None:
             f" {{json: account, equals: main}} or {{matches: '/etc/'}}, not {rule!r:.60}"
         )
     check_guard(where, rule)
+
+
+def punctuation_warning(rule: JsonValue) -> str | None:
+    """Return a warning about a guard that looks for the punctuation of JSON; None for any other rule."""
+    for kind in ("matches", "contains", "names"):
+        text = rule.get(kind) if isinstance(rule, dict) else None
+        if isinstance(text, str) and _JSON_PUNCTUATION.search(text):
+            return (
+                f"{kind} {text!r:.60} looks for the punctuation of JSON, which no argument by itself has; a value at a"
+                " path is compared by {json: path, equals: value}"
+            )
+    return None

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from engine.core.approval import punctuation_warning
 from engine.core.codec import encode_command
 from engine.core.commands import LoadTeam
 from engine.core.records import changed
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
-from engine.teamfile.faults import problems_of, right_part
-from engine.teamfile.meaning import DEEP, Meaning, depth_of
+from engine.teamfile.faults import field, problems_of, right_part
+from engine.teamfile.meaning import DEEP, Meaning, agents_of, depth_of
 from engine.teamfile.schema import TeamDocument, json_schema
 
 LARGEST_BYTES = 1_000_000
@@ -56,6 +57,11 @@ class TeamFile:
             found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
         if not self.team.agents and not self.team.teams:
             found.append("this team has no agents; every request is refused until an agent is added")
+        for loc, agent in agents_of(self.team):
+            warnings = {tool: punctuation_warning(rule) for tool, rule in agent.approve.items()}
+            found += [
+                f"{field(self.document, (*loc, 'approve', tool))}: {said}" for tool, said in warnings.items() if said
+            ]
         from engine.strategies_plugins import installed_strategies  # reads what is installed
 
         return found + list(installed_strategies())

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from engine.closure import Folder, digest_of, files_of
+from engine.core.approval import punctuation_warning
 from engine.core.model_spec import McpSpec
 from engine.errors import NotImported, Unusable
 from engine.references import Origin, name_of, resolve
@@ -29,6 +30,8 @@ class TeamCode:
     def __init__(self, team: TeamFile) -> None:
         self.team = team
         self._folder = Folder(team.folder)
+        self.warnings: list[str] = []
+        """What its code declares that is valid but probably a mistake, once it was looked at."""
 
     @cached_property
     def files(self) -> dict[str, str]:
@@ -64,6 +67,8 @@ class TeamCode:
                 function = resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
                 if loc[-1] == "run":
                     found += _unused(loc[:-1], block, function)
+                if warning := punctuation_warning(options_of(function).approve):
+                    self.warnings.append(f"@tool of {reference}: approve: {warning}")
                 if loc in described:
                     from engine.runtimes.toolbox.schemas import Described  # with pydantic's schemas, which few need
 

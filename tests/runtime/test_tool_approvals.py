@@ -1,5 +1,6 @@
 """When a person is asked before a tool is called, and what comes of the answer."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from dashboard.cli import main
 from engine import AgentSpec, Fail, SupervisorOptions, ToolRejected, Unusable, tool
 from engine.core.commands import Answer
 from engine.core.errors import BadValue
@@ -155,3 +157,20 @@ def test_a_team_file_says_the_line_of_what_is_no_rule() -> None:
 
     assert "team.yaml:4: agents[ada].approve.pay" in str(refused.value)
     assert "never, always, or a guard" in str(refused.value)
+
+
+def test_a_guard_of_a_tool_that_looks_for_signs_of_json_is_warned_of_once_its_code_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "crew.py").write_text(
+        "from quarterdeck import tool\n@tool(approve={'contains': '\": \"prod\"'})\ndef deploy(to: str) -> str:\n"
+        "    return to\ndef work(text: str) -> str:\n    return text\n"
+    )
+    team_file = "version: 1\nsupervisor: {name: t}\nagents: [{name: ada, run: crew:work, tools: [crew:deploy]}]\n"
+    (tmp_path / "team.yaml").write_text(team_file)
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["--json", "check", "--trust", "team.yaml"]) == 0
+
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert warning.startswith("@tool of crew:deploy: approve: contains")

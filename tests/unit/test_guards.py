@@ -241,7 +241,7 @@ def hiding(draw: st.DrawFn, needle: str) -> Any:
 
 
 @pytest.mark.parametrize("needle", ["rm -rf", 'say "no"', "C:\\secret", "a\nb", "prod", "\t", "é"])
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(8))
 @given(st.data())
 async def test_wherever_a_text_stands_in_arguments_a_guard_for_it_asks(needle: str, data: st.DataObject) -> None:
     arguments = data.draw(hiding(needle))
