@@ -12,7 +12,7 @@ from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
 from dashboard.views.live_values import published
 from dashboard.views.plots import meter, spark
-from dashboard.views.work import circuit_words, state_of_agent
+from dashboard.views.work import circuit_words, state_of_agent, stuck_since
 from engine.core.events import AgentSwapped, StepRecorded
 from engine.core.queries.able import AWAY
 from engine.core.queries.tree import supervisors_from
@@ -208,7 +208,7 @@ def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
             (f"on trial: {trial.failed} of its first {trial.ended} failed, back at {trial.failures}", "draining")
         )
     if agent.stuck:
-        found.append((f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
+        found.append((stuck_since(agent, now_ms), "warn"))
     found += [(f"{one.label} {one.text}", one.tone or "muted") for one in limit_lines(state, agent.id, now_ms=now_ms)]
     if agent.restarts:
         found.append((f"restarted {counted(agent.restarts, 'time')}", "warn"))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from dashboard.views.queues import waiting_of
 from engine.core.queries.tree import above_of
-from engine.core.state import State, Task, TaskStatus
+from engine.core.state import Agent, State, Task, TaskStatus
 
 T = TypeVar("T")
 
@@ -29,6 +29,8 @@ class Digest:
     """Agents at work by supervisor, all below it included."""
     agents_of: Counter[str] = field(default_factory=Counter)
     errors_of: Counter[str] = field(default_factory=Counter)
+    stuck_in: dict[str, Agent] = field(default_factory=dict)
+    """An agent of a supervisor whose slots are all kept by code of ended attempts."""
     needs_person: list[str] = field(default_factory=list)
     """As `needs_person` returns it."""
     working: bool = True
@@ -69,8 +71,10 @@ def _teams(state: State, out: Digest) -> None:
         sums = own.get(agent.supervisor_id)
         if sums is not None:
             sums[0] += 1
-            if agent.running or agent.parked:
+            if agent.running or agent.parked or agent.is_stuck:
                 sums[1] += 1
+            if agent.is_stuck:
+                out.stuck_in.setdefault(agent.supervisor_id, agent)
             if agent.error is not None:
                 sums[2] += 1
     whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}

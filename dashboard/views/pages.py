@@ -17,7 +17,7 @@ from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
 from dashboard.views.spec_fields import spec_lines
 from dashboard.views.steps import latest_steps, live_cells, step_cells
-from dashboard.views.work import circuit_words, progress, state_of_agent, took, why
+from dashboard.views.work import circuit_words, progress, state_of_agent, stuck_since, took, why
 from engine.core.events import Event
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import AWAY
@@ -79,7 +79,7 @@ def agent_page(
     if agent.restarts:
         cells.append(labelled("restarts", count(agent.restarts), "warn"))
     if agent.stuck:
-        cells.append(labelled("stuck", f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
+        cells.append(labelled("stuck", stuck_since(agent, now_ms), "warn"))
     for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
         may = "is called without asking" if grant.allows else "is rejected without asking"
         cells.append(labelled("granted", f"{grant.tool} {may} ({grant.id}); :revoke {grant.id} asks again"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dashboard.views.amounts import counted, duration, elapsed, remaining
+from dashboard.views.amounts import counted, duration, elapsed, moment, remaining
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import ASKS, PEOPLE, SUSPENDED, of_agent, of_task
 from dashboard.views.live_values import published
@@ -10,7 +10,7 @@ from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
 from engine.core.queries.able import AWAY
 from engine.core.queries.tree import supervisors_from
-from engine.core.queries.waiting import Waits
+from engine.core.queries.waiting import Waits, stuck_words
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
 
 
@@ -107,6 +107,8 @@ def _held(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | Non
     if agent.exhausted is not None or agent.held:
         asked = "a person is asked" if agent.held else "it gets nothing more"
         return Cell(f"its budget is spent: {asked}{more}", "error")
+    if agent.is_stuck:
+        return Cell(f"{stuck_since(agent, now_ms)}{more}", "draining")
     if agent.is_shut:
         last = f": {agent.last_error}" if agent.last_error else ""
         return Cell(f"circuit {circuit_words(state, agent, now_ms)}{more}{last}", "draining")
@@ -114,6 +116,12 @@ def _held(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | Non
         return None
     above = paused_above(state, agent.supervisor_id)
     return Cell(f"{above.name} is paused{more}", "paused") if above is not None else None
+
+
+def stuck_since(agent: Agent, now_ms: int) -> str:
+    """Return what keeps slots of an agent after its attempts, since when, and what frees them."""
+    first_ms = min(agent.stuck_since.values(), default=None)
+    return stuck_words(agent, "" if first_ms is None else moment(first_ms, now_ms))
 
 
 def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
@@ -176,6 +184,8 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
     above = paused_above(state, supervisor.parent_id or "")
     if above is not None and not counts.busy_of[supervisor.id]:
         return Cell(f"{above.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
+    if (stuck := counts.stuck_in.get(supervisor.id)) is not None:
+        return Cell(f"{stuck.name}: {stuck_words(stuck)}", "draining")
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
         run = next((one for one in runs if one.running), runs[-1])

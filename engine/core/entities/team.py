@@ -205,6 +205,8 @@ class Agent:
     """Tasks whose attempt is parked (waits without a slot), each with its generation."""
     stuck: int = 0
     """Threads of ended attempts that have not returned; each still occupies a slot."""
+    stuck_since: dict[str, int] = field(default_factory=dict)
+    """When attempts ended whose threads have not returned, by task; UTC milliseconds."""
     queues: list[str] = field(default_factory=list)
     """Keys of the queues that it serves."""
     turn_seq: int | None = None
@@ -245,7 +247,12 @@ class Agent:
             return AgentStatus.DRAINING
         if self.paused or self.away or self.exhausted is not None:
             return AgentStatus.PAUSED
-        return AgentStatus.BUSY if self.running or self.parked else AgentStatus.IDLE
+        return AgentStatus.BUSY if self.running or self.parked or self.is_stuck else AgentStatus.IDLE
+
+    @property
+    def is_stuck(self) -> bool:
+        """True while threads of ended attempts occupy all its slots."""
+        return self.stuck >= self.max_concurrency
 
     @property
     def is_shut(self) -> bool:

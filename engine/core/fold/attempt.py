@@ -120,7 +120,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     charge(state, task, agent, event.usage)
     charge_attempt(task, event.usage)
     if event.stuck:
-        agent.stuck += 1
+        _keep_slot(state, agent, task)
         slots.refresh_agent(state, agent)
 
 
@@ -162,7 +162,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     agent.idle_since_ms = state.at_ms
     if stuck:
         # Before `vacate`: the thread that did not return goes on using the slot that the attempt gives back.
-        agent.stuck += 1
+        _keep_slot(state, agent, task)
     slots.vacate(state, agent, task)
     if stuck:
         slots.refresh_agent(state, agent)
@@ -170,6 +170,12 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         slots.tell_agent(state, agent)
     give_up_probe(state, agent, task)
     return agent
+
+
+def _keep_slot(state: State, agent: Agent, task: Task) -> None:
+    """Count a thread that goes on after its attempt."""
+    agent.stuck += 1
+    agent.stuck_since.setdefault(task.id, state.at_ms)
 
 
 def _take_back(state: State, task: Task) -> None:

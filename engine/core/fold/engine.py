@@ -26,6 +26,7 @@ def _engine_started(state: State, event: events.EngineStarted) -> None:
         # Leftover threads have ended with their process.
         if agent.stuck or away != agent.away:
             agent.stuck, agent.away = 0, away
+            agent.stuck_since.clear()
             refresh_agent(state, agent)
     for queue in state.queues.values():
         queue.pace = 0

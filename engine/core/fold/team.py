@@ -169,6 +169,9 @@ def _agent_mended(state: State, event: events.AgentMended) -> None:
 def _thread_returned(state: State, event: events.ThreadReturned) -> None:
     agent = state.agents[event.agent_id]
     agent.stuck = max(0, agent.stuck - 1)
+    agent.stuck_since.pop(event.task_id or "", None)
+    if not agent.stuck:  # the event does not name a task that is settled
+        agent.stuck_since.clear()
     charge(state, state.tasks.get(event.task_id or ""), agent, event.usage)
     refresh_agent(state, agent)
 

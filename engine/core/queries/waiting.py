@@ -273,7 +273,22 @@ def _refuses(state: State, agent: Agent) -> Wait | None:
         timer = state.timers.get(timer_id("circuit", agent.id))
         until_ms = None if timer is None else timer.due_ms
         return Wait(why="circuit", words=f"the circuit of {agent.name} is open", ids=ids, until_ms=until_ms)
+    if agent.is_stuck:
+        return Wait(why="agent", words=f"{agent.name} waits: {stuck_words(agent)}", ids=ids)
     return None
+
+
+def stuck_words(agent: Agent, since: str = "") -> str:
+    """Return what occupies slots of an agent after its attempts, and what frees them.
+
+    Args:
+        since: When the first of these attempts ended, in words.
+    """
+    others = "" if agent.stuck == 1 else f" (and {counted(agent.stuck - 1, 'other')})"
+    whose = f"{next(iter(agent.stuck_since), 'an ended attempt')}{others}"
+    when = f" since {since}" if since else ""
+    kept = f"{agent.stuck} of {counted(agent.max_concurrency, 'slot')}"
+    return f"code of {whose} has not ended{when} and keeps {kept}; restart the engine, or give it run_in: process"
 
 
 def _full(state: State, above: Sequence[Supervisor]) -> Wait | None:

@@ -38,8 +38,8 @@ OF_ONE_FILE = (
 DERIVED = {
     "supervisors": ("taken", "restarts_ms"),
     "agents": (
-        "away", "running", "parked", "stuck", "created_seq", "drained", "idle_since_ms", "idle_ms", "turn_seq", "pace",
-        "probe",
+        "away", "running", "parked", "stuck", "stuck_since", "created_seq", "drained", "idle_since_ms", "idle_ms",
+        "turn_seq", "pace", "probe",
     ),
     "queues": ("ready", "pace"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms", "turns"),
