@@ -6,7 +6,6 @@ from a thread or a command line.
 
 import os
 import threading
-import time
 import uuid
 from collections.abc import Sequence
 from contextlib import closing
@@ -20,6 +19,7 @@ from engine.core.records import JsonValue
 from engine.folding import events_of
 from engine.sender import sender_of
 from store import CommandRow, InboxClient, Reader, Record, StoreError, Tail
+from store.wall_clock import wall_ms
 
 Source: TypeAlias = str | os.PathLike[str]
 _OUTCOMES = ("command_applied", "command_refused")
@@ -98,7 +98,7 @@ class Client:
                 body=encode_command(command),
                 sender=self._sender,
                 role="operator",
-                at_ms=time.time_ns() // 1_000_000,
+                at_ms=wall_ms(),
             )
             for command in commands
         ]

@@ -16,6 +16,8 @@ from functools import partial
 import anyio
 from anyio.lowlevel import checkpoint
 
+from store.wall_clock import wall_ms
+
 
 class Clock(ABC):
     """The time, and waiting for it."""
@@ -68,7 +70,7 @@ if hasattr(time, "CLOCK_BOOTTIME"):
 
 
 class RealClock(Clock):
-    """The time of this computer.
+    """The time of this computer; each of its methods raises ClockUnusable where no database could hold that time.
 
     Args:
         wall_ns: Tells the time of day, in nanoseconds since 1970 (UTC); it may be set.
@@ -92,22 +94,22 @@ class RealClock(Clock):
         self._steady_ns = steady_ns
         self._awake_ns = awake_ns
         self._look_s = look_s
-        self._start_ms, self._start_ns = wall_ns() // 1_000_000, steady_ns()
+        self._start_ms, self._start_ns = wall_ms(wall_ns), steady_ns()
         self._ahead_ms = self._start_ms - self.awake_ms()
 
     def begin(self, at_least_ms: int) -> None:
         """Restart at the wall clock, or at the last time returned or the journal's last time if that is later."""
-        now_ms = max(self.now_ms(), self._wall_ns() // 1_000_000)
+        now_ms = max(self.now_ms(), wall_ms(self._wall_ns))
         self._start_ms, self._start_ns = max(now_ms, at_least_ms), self._steady_ns()
         self._ahead_ms = self._start_ms - self.awake_ms()
 
     def now_ms(self) -> int:
         """Return the start time plus the time since then; the wall clock if that is far ahead."""
-        steady_ns, wall_ms = self._steady_ns(), self._wall_ns() // 1_000_000
+        steady_ns, of_day_ms = self._steady_ns(), wall_ms(self._wall_ns)
         now_ms = self._start_ms + (steady_ns - self._start_ns) // 1_000_000
-        if wall_ms - now_ms > self.AHEAD_MS:
-            self._start_ms, self._start_ns = wall_ms, steady_ns
-            return wall_ms
+        if of_day_ms - now_ms > self.AHEAD_MS:
+            self._start_ms, self._start_ns = of_day_ms, steady_ns
+            return of_day_ms
         return now_ms
 
     def awake_ms(self) -> int:

@@ -44,6 +44,14 @@ class DiskStayedFull(EngineError):
     says = "the disk has been full for {waited_s:.0f} s; free some space and start the engine again, nothing is lost"
 
 
+class DiskStayedBroken(DiskStayedFull):
+    """The disk has reported I/O errors for so long that the engine gave up; nothing that was acknowledged is lost."""
+
+    says = (
+        "the disk has reported I/O errors for {waited_s:.0f} s; look at it and start the engine again, nothing is lost"
+    )
+
+
 @dataclass(eq=False)
 class ToolRejected(EngineError):
     """A person rejected the call of a tool, or did not approve it in time."""

@@ -5,7 +5,6 @@ again from their finished steps. Code that was trusted there is trusted here, in
 docs/reference/archive.md.
 """
 
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -38,6 +37,7 @@ from engine.sender import sender_of
 from engine.steps import steps_of
 from engine.trust import TrustError, user_list
 from store import Reader, Record, Row, check_free, create_database
+from store.wall_clock import wall_ms
 
 _CHANGED_SEQ = -1
 """Stands for the event that carries the new output of a step, while a fork is made."""
@@ -180,7 +180,7 @@ def _rows(
 ) -> tuple[list[Row], State]:
     """Return the journal of the new database, and the state that it folds to."""
     # Clocks that an import starts anew would else have run out long ago: deadlines, above all.
-    trusted, at_ms, seq = dict(state.trusted), max(state.at_ms, time.time_ns() // 1_000_000), state.seq
+    trusted, at_ms, seq = dict(state.trusted), max(state.at_ms, wall_ms()), state.seq
     texts = make_document(state, resolve)
     forget_approvals(state)
     references = references_in(state)

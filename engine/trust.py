@@ -12,7 +12,6 @@ import os
 import secrets
 import shlex
 import stat
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -29,6 +28,7 @@ from engine.folders import NoHome, data_folder
 from engine.runtimes.isolated import Sources
 from store.errors import NotOurFile
 from store.files import open_for_writing, sync
+from store.wall_clock import wall_ms
 
 LARGEST_BYTES = 16_000_000
 FILE = "trust.json"
@@ -367,5 +367,5 @@ def grant(allowed: TrustList, references: Sequence[str], state: State, *, db: Pa
     """
     code = Folder(code_folder(state, Path.cwd()))
     files = files_of(code.sources(*references), code.path)
-    at_ms = time.time_ns() // 1_000_000
+    at_ms = wall_ms()
     allowed.allow(path, sha256, references=references, at_ms=at_ms, files=files, db=db.resolve())

@@ -9,9 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from store.errors import (
+    ClockUnusable,
     CommandTooLarge,
     CorruptFile,
     Deposed,
+    DiskFailed,
     DiskFull,
     FileLost,
     LeftoverWal,

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from store.errors import CorruptFile, DiskFull, ReadOnlyFolder, StoreBusy, StoreError
+from store.errors import CorruptFile, DiskFailed, DiskFull, ReadOnlyFolder, StoreBusy, StoreError
+from store.files import finds_no_room
 
 T = TypeVar("T")
 
@@ -31,7 +32,8 @@ OLDEST_SQLITE = (3, 33)
 WAL_LIMIT_BYTES = 4 * 1024 * 1024
 CHECKPOINT_PAGES = 1_000
 
-_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
+_NOT_WRITTEN = {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
+"""What SQLite says of a failing disk, of a spent quota and of a limit on the size of files alike."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _GONE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
@@ -117,8 +119,10 @@ def store_error(error: Exception, path: Path | None, *, disposable: bool = False
     where = path or Path(":memory:")
     code = getattr(error, "sqlite_errorcode", 0)
     primary = code & 0xFF
-    if code in _FULL:
+    if code == sqlite3.SQLITE_FULL:
         return DiskFull(where)
+    if code in _NOT_WRITTEN:
+        return DiskFull(where) if path is None or finds_no_room(path) else DiskFailed(where)
     if primary in _DAMAGED:
         return CorruptFile(where, str(error), disposable=disposable)
     if isinstance(error, UnicodeDecodeError):
@@ -129,6 +133,10 @@ def store_error(error: Exception, path: Path | None, *, disposable: bool = False
         return ReadOnlyFolder(where.parent)
     if primary in _GONE and path is not None and not path.exists():
         return StoreError(f"{path} was deleted or moved away while it was open: start again")
+    if primary == sqlite3.SQLITE_IOERR:
+        return StoreError(
+            f"{where}: the disk reports an I/O error ({error}): look at the disk, then run `quarterdeck doctor` on it"
+        )
     return StoreError(f"{where}: SQLite says {error}: run `quarterdeck doctor` on it")
 
 

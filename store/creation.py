@@ -2,7 +2,6 @@
 
 import secrets
 import sqlite3
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from store.migrations import DATABASE
 from store.process import this_process
 from store.records import Row, anchor_of
 from store.sidecar_files import about_of, create_file
+from store.wall_clock import wall_ms
 
 
 def check_free(path: str | Path) -> None:
@@ -57,7 +57,7 @@ def create_database(path: str | Path, rows: Sequence[Row]) -> None:
 
 
 def _fill(connection: sqlite3.Connection, *, rows: Sequence[Row], anchor: bytes) -> None:
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = wall_ms()
     token = raise_token(connection, this_process(), now_ms)
     append_here(connection, rows, anchor, token=token)
     connection.execute(LET_GO, (now_ms, token))

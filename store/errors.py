@@ -191,6 +191,19 @@ class DiskFull(PathError):
     says = "no room to write {path}: free some space; nothing is lost, it can be repeated"
 
 
+class DiskFailed(DiskFull):
+    """A write to a file failed on a disk that has room; nothing of it was written, and it can be tried again."""
+
+    says = "{path} cannot be written: the disk reports an I/O error; look at the disk; nothing is lost"
+
+
+@dataclass(eq=False)
+class ClockUnusable(StoreError):
+    """The clock of this computer says a time that no database can hold."""
+
+    says = "the clock of this computer is before 1970 or after 2261: set it, then start again; nothing is lost"
+
+
 @dataclass(eq=False)
 class CommandTooLarge(StoreError):
     """A command is larger than an inbox takes; nothing of it was written."""

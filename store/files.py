@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store.errors import (
+    DiskFailed,
     DiskFull,
     MissingFile,
     MissingFolder,
@@ -31,6 +32,7 @@ _LONGEST_PATH_BYTES = 512 - len("-journal") - _BESIDE_BYTES
 """SQLite allows paths of 512 bytes, including the suffixes that it appends (MAX_PATHNAME in its os_unix.c)."""
 _NAMED_WITHIN_S = 0.05
 """A new file has a second name for a moment, when it is put in its place."""
+_TRIAL_BYTES = 65_536
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
 
@@ -218,9 +220,28 @@ def made_in(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _NO_ROOM:
             raise DiskFull(path) from error
+        if error.errno == errno.EIO:
+            raise DiskFailed(path) from error
         if error.errno in _NOT_ALLOWED:
             raise ReadOnlyFolder(path.parent) from error
         raise StoreError(f"{path} cannot be made ({error.strerror}): choose another path") from error
+
+
+def finds_no_room(path: Path) -> bool:
+    """Return whether a file beside `path` cannot be made as long as it, for want of room; tries that."""
+    trial = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
+    try:
+        longest = max(one.stat().st_size for one in (path, Files(path).wal) if one.exists())
+        descriptor = os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            os.pwrite(descriptor, b"\0", longest + _TRIAL_BYTES)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+            trial.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        return isinstance(error, OSError) and error.errno in _NO_ROOM
+    return False
 
 
 def new_beside(path: Path) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from store.errors import FileLost, NoPermission, NotOurFile, StoreBusy
 from store.files import made_in, open_for_writing
 from store.process import may_run
+from store.wall_clock import wall_ms
 
 _PATIENCE_S = 0.1
 """How long to wait for an engine that holds the lock."""
@@ -139,7 +140,7 @@ def _is_an_engines(descriptor: int) -> bool:
 def _note_holder(descriptor: int) -> None:
     with contextlib.suppress(OSError):  # the note is informational; on a full disk the lock is valid without it
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()} {time.time_ns() // 1_000_000}\n".encode(), 0)
+        os.pwrite(descriptor, f"{os.getpid()} {wall_ms()}\n".encode(), 0)
 
 
 def _holder(descriptor: int) -> tuple[int | None, int | None]:

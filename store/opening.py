@@ -3,7 +3,6 @@
 import contextlib
 import secrets
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from store.sidecar_files import about_of, create_file, lay_out, open_inbox, prep
 from store.snapshots import Snapshots
 from store.standby import Turn
 from store.verification import Loss, accepted_loss, forget_answers
+from store.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -311,4 +311,4 @@ def _is_blocked(path: Path) -> bool:
 
 
 def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+    return wall_ms()

@@ -7,7 +7,6 @@ truncating the write-ahead log.
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Collection, Iterable
 from itertools import starmap
 from pathlib import Path
@@ -30,6 +29,7 @@ from store.process import Process, boot_id
 from store.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
 from store.sidecar_files import about_of
 from store.standbys import standbys_beside
+from store.wall_clock import wall_ms
 
 
 class Reader:
@@ -221,9 +221,7 @@ class Reader:
             started=started,
             boot_id=boot,
             heard_ms=heard_ms,
-            ahead_ms=0
-            if heartbeat_ms is None or heard_ms is None
-            else heard_ms + heartbeat_ms - time.time_ns() // 1_000_000,
+            ahead_ms=0 if heartbeat_ms is None or heard_ms is None else heard_ms + heartbeat_ms - wall_ms(),
             no_room=held and has_no_room(self._files.database),
         )
 

@@ -4,7 +4,6 @@ A file is built whole under a temporary name, synced, then renamed: no reader ev
 """
 
 import sqlite3
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from store.file_check import open_recognised
 from store.files import Files, exists, is_writable, new_beside, put_in_place
 from store.migrations import INBOX, LIVE, Kind, migrate
 from store.statements import ANY_PENDING
+from store.wall_clock import wall_ms
 
 
 def create_file(
@@ -51,7 +51,7 @@ def lay_out(connection: sqlite3.Connection, kind: Kind, about: Mapping[str, obje
     """Fill an empty database with the tables of a kind."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     migrate(connection, kind)
-    noted = {"created_ms": time.time_ns() // 1_000_000, **about}
+    noted = {"created_ms": wall_ms(), **about}
     for key, value in noted.items():
         connection.execute("INSERT INTO about (key, value) VALUES (?, ?)", (key, value))
 

@@ -7,7 +7,6 @@ without a lock is left over from a kill, and the next standby removes it.
 import contextlib
 import fcntl
 import os
-import time
 from pathlib import Path
 
 from store.files import Files, made_in
@@ -15,6 +14,7 @@ from store.lease import monotonic_ms
 from store.lock import identity
 from store.process import boot_id
 from store.records import StandbyInfo
+from store.wall_clock import wall_ms
 
 _NOTE_BYTES = 200
 
@@ -25,7 +25,7 @@ class Post:
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
         self._descriptor: int | None = descriptor
-        self._since_ms = time.time_ns() // 1_000_000
+        self._since_ms = wall_ms()
         self._boot_id = boot_id()
         self.beat()
 

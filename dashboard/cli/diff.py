@@ -3,7 +3,6 @@
 Rule: files are only read, and none of them needs an engine.
 """
 
-import time
 from contextlib import AbstractContextManager, ExitStack
 
 import click
@@ -19,6 +18,7 @@ from engine.core.queries.differences import Difference
 from engine.core.records import names
 from engine.errors import ImportRefused
 from engine.moments import Moment, compared, moment
+from store.wall_clock import wall_ms
 
 
 @click.command("diff")
@@ -71,4 +71,4 @@ def _shown(one: Moment, other: Moment, found: list[Difference], *, every: bool) 
 def _called(one: Moment) -> str:
     if not one.seq:
         return f"{one.path} before its first event"
-    return f"{one.path} at seq {one.seq:,}, {said_moment(one.state.at_ms, time.time_ns() // 1_000_000)}"
+    return f"{one.path} at seq {one.seq:,}, {said_moment(one.state.at_ms, wall_ms())}"

@@ -4,7 +4,6 @@ import json
 import os
 import sqlite3
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -32,6 +31,7 @@ from engine.teamfile.code import TeamCode
 from engine.trust import TrustError
 from store import InboxClient, Reader, StoreError, find_loss, may_command, verify
 from store.filesystem import refuse_network
+from store.wall_clock import wall_ms
 
 AHEAD_MS = 60_000
 """How far the newest event of a file may be ahead of this computer's clock without a note."""
@@ -236,7 +236,7 @@ def _lost(path: Path) -> Iterator[Finding]:
 
 def _from_the_future(path: Path) -> Iterator[Finding]:
     with Reader(path) as reader:
-        ahead_ms = reader.newest_ms() - time.time_ns() // 1_000_000
+        ahead_ms = reader.newest_ms() - wall_ms()
     if ahead_ms > AHEAD_MS:
         said = f"its newest event is {duration(ahead_ms)} ahead of this computer's clock"
         hint = "if that clock is wrong, set it; else times in this file stay ahead, and deadlines count from them"

@@ -1,7 +1,6 @@
 """Numbers and times on the command line: lengths such as 90, 90s, 5m, 2h, 1d, and what time it is for the team."""
 
 import math
-import time
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.views.header import engine_time_ms
 from dashboard.views.parsers import Mistyped, Seq, length_s, moment_of
 from store import Reader
+from store.wall_clock import wall_ms
 
 
 class Within(click.FloatRange):
@@ -24,7 +24,7 @@ class Within(click.FloatRange):
 
 def now_in(reader: Reader) -> int:
     """Return the time of the team in an open file, in UTC milliseconds."""
-    return engine_time_ms(reader.newest_ms(), reader.engine(), time.time_ns() // 1_000_000)
+    return engine_time_ms(reader.newest_ms(), reader.engine(), wall_ms())
 
 
 def seq_of(reader: Reader, moment: str) -> int:

@@ -3,7 +3,6 @@
 A team file is allowed as a whole; what files with specs and archives name is allowed once for a database.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,7 @@ from engine.core.state import State
 from engine.core.transfer.document import references_in
 from engine.folding import folded
 from engine.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_assignment, needs_trust
+from store.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     from dashboard.specfile import SpecFile
@@ -64,7 +64,7 @@ def trust_list() -> TrustList:
 
 def allow(code: "TeamCode") -> None:
     """Put a team file on the list, with the code that it runs now."""
-    file, at_ms = code.team, time.time_ns() // 1_000_000
+    file, at_ms = code.team, wall_ms()
     trust_list().allow(file.path, file.sha256, references=file.references, at_ms=at_ms, files=code.files)
 
 
@@ -87,9 +87,7 @@ def ensure_trusted(code: "TeamCode", *, allowed: bool, db: Path, state: State) -
 
 def assign(file: "TeamFile", db: Path, folder: Path | None = None) -> None:
     """Note on the list that its user loads a team file into a database; its agents work in `folder`, or beside it."""
-    trust_list().assign(
-        file.path, file.sha256, db=db.resolve(), folder=folder or file.folder, at_ms=time.time_ns() // 1_000_000
-    )
+    trust_list().assign(file.path, file.sha256, db=db.resolve(), folder=folder or file.folder, at_ms=wall_ms())
 
 
 def _ensure_trusted(code: "TeamCode", *, allowed: bool) -> None:

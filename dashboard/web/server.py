@@ -25,7 +25,7 @@ from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
 from dashboard.web.protocol import Drawn, Focused, Message, Misunderstood, Ping, Resized, Typed, clamped, message_of
 from dashboard.web.session import HANG_S, LONGEST_SAID, STALL_S, Hung, Launch, Session
-from dashboard.web.transfers import Downloads, NotStored, TooLarge, receive, safe_name
+from dashboard.web.transfers import Downloads, NotStored, TooLarge, TooMany, Uploads, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
 
@@ -79,6 +79,7 @@ class WebServer:
             clock: Seconds that only go forward.
         """
         self.download_manager = Downloads()
+        self._uploads = Uploads()
         self._terms = terms
         self._metrics = metrics
         self._signed_in = signed_in
@@ -295,9 +296,13 @@ class WebServer:
             return _line(403, "a viewer brings no archives; start the server with --role operator")
         name = safe_name(request.query.get("name", ""))
         try:
-            path = await receive(request.content.iter_chunked(1 << 16), session.folder, name)
+            path = await self._uploads.receive(request.content.iter_chunked(1 << 16), session.folder, name)
         except TooLarge:
             return _line(413, f"{name} is larger than any archive that would be read")
+        except TooMany:
+            return _line(
+                429, f"{name} was not taken: too many uploads are under way; send it again when they have ended"
+            )
         except NotStored as error:
             return _line(507, f"{name} could not be stored: {str(error).lower()}")
         await session.uploaded(path, name)

@@ -1,16 +1,18 @@
 """Files between a tab and the browser: uploads into the folder of the tab, downloads by a key that is good once."""
 
 import asyncio
+import os
 import re
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from textual_serve.download_manager import DOWNLOAD_CHUNK_SIZE, DownloadManager
 
 PIECE_S = 60.0
-"""How long a piece of a download may take to come out of its tab, in seconds: what is drawn comes before it, and a
+"""How long a piece of a file may take, in seconds: of a download, what is drawn comes out of its tab before it, and a
 browser on a slow line is waited for."""
 LARGEST_UPLOAD_BYTES = 256 << 20
 """The largest archive that is read at all, in bytes."""
@@ -19,8 +21,18 @@ KEPT_UPLOADS = 3
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
+MOST_AT_ONCE, MOST_AT_ONCE_OF_A_TAB = 8, 2
+"""Uploads that may be under way, in all and of one tab."""
+MOST_BYTES_UNDER_WAY = 2 * LARGEST_UPLOAD_BYTES
+"""What all uploads under way may have on the disk."""
+
+
 class TooLarge(Exception):
     """An upload is larger than any archive that would be read."""
+
+
+class TooMany(Exception):
+    """Too many uploads are under way, or they are too large together; one can be sent again once others have ended."""
 
 
 def safe_name(name: str) -> str:
@@ -33,36 +45,66 @@ class NotStored(Exception):
     """An upload cannot be written, as the text says."""
 
 
-async def receive(chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path:
-    """Write an upload to a file with that name in a new folder below `folder`, so that it replaces no earlier one.
+class Uploads:
+    """The uploads of all tabs of a server, those that are under way within bounds."""
 
-    All but the last `KEPT_UPLOADS` are removed, so that no tab fills the disk.
+    def __init__(self) -> None:
+        self._under_way: Counter[Path] = Counter()
+        """By the folder of the tab."""
+        self._bytes = 0
 
-    Raises:
-        TooLarge, NotStored: If it is; what has come is removed.
-    """
-    own, size = folder / f"upload-{secrets.token_hex(8)}", 0
+    async def receive(self, chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path:
+        """Write an upload to a file with that name in a new folder below `folder`, so that it replaces no earlier one.
+
+        All but the last `KEPT_UPLOADS` that have ended are removed, so that no tab fills the disk.
+
+        Raises:
+            TooLarge, TooMany, NotStored: If it is; what has come is removed.
+        """
+        if self._under_way[folder] >= MOST_AT_ONCE_OF_A_TAB or self._under_way.total() >= MOST_AT_ONCE:
+            raise TooMany
+        key = secrets.token_hex(8)
+        own, size = folder / f"arriving-{key}", 0
+        self._under_way[folder] += 1
+        try:
+            own.mkdir()
+            with (own / name).open("xb") as file:
+                while chunk := await _next_of(chunks):
+                    size += len(chunk)
+                    self._bytes += len(chunk)
+                    if size > LARGEST_UPLOAD_BYTES:
+                        raise TooLarge
+                    if self._bytes > MOST_BYTES_UNDER_WAY:
+                        raise TooMany
+                    file.write(chunk)
+            return await asyncio.to_thread(_put, own, folder / f"upload-{key}") / name
+        except BaseException as error:
+            shutil.rmtree(own, ignore_errors=True)
+            if isinstance(error, OSError) and not isinstance(error, ConnectionError):
+                raise NotStored(error.strerror or str(error)) from error
+            raise
+        finally:
+            self._under_way[folder] -= 1
+            self._bytes -= size
+
+
+async def _next_of(chunks: AsyncIterator[bytes]) -> bytes:
+    """Return what comes next, nothing at the end; an upload that stands still gives up its place."""
     try:
-        own.mkdir()
-        with (own / name).open("wb") as file:
-            async for chunk in chunks:
-                size += len(chunk)
-                if size > LARGEST_UPLOAD_BYTES:
-                    raise TooLarge
-                file.write(chunk)
-    except BaseException as error:
-        shutil.rmtree(own, ignore_errors=True)
-        if isinstance(error, OSError) and not isinstance(error, ConnectionError):
-            raise NotStored(error.strerror or str(error)) from error
-        raise
-    await asyncio.to_thread(_drop_earlier, folder)
-    return own / name
+        async with asyncio.timeout(PIECE_S):
+            return await anext(chunks, b"")
+    except TimeoutError:
+        raise NotStored(f"nothing of it has come for {PIECE_S:g} s") from None
 
 
-def _drop_earlier(folder: Path) -> None:
-    uploads = sorted(folder.glob("upload-*"), key=lambda one: one.stat().st_mtime_ns)
+def _put(arrived: Path, upload: Path) -> Path:
+    """Count an upload that has come whole as the last of its tab, and remove those before the last few."""
+    os.utime(arrived)
+    arrived.rename(upload)
+    uploads = sorted(upload.parent.glob("upload-*"), key=lambda one: one.stat().st_mtime_ns)
     for one in uploads[:-KEPT_UPLOADS]:
         shutil.rmtree(one, ignore_errors=True)
+    return upload
 
 
 class Downloads(DownloadManager):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ from engine.garbage import paused
 from engine.texts import walk
 from engine.version import program_version
 from store import Reader
+from store.wall_clock import wall_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def export_archive(
             parts[EVENTS] = _events(target, reader, seq)
     manifest = Manifest(
         program=program_version(),
-        created_ms=time.time_ns() // 1_000_000,
+        created_ms=wall_ms(),
         seq=seq,
         at_ms=at_ms,
         counts=counts_of(state, len(texts)),

@@ -14,9 +14,9 @@ from engine.clock import Clock
 from engine.core.codec import decode_events, decode_state, encode_state
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.errors import DiskStayedFull
+from engine.errors import DiskStayedBroken, DiskStayedFull
 from engine.host.batch import Batch
-from store import DiskFull, Record, Row, StoreBusy, StoreError
+from store import DiskFailed, DiskFull, Record, Row, StoreBusy, StoreError
 from store.opening import Store
 
 BANNER = "engine.banner"
@@ -119,10 +119,10 @@ class InMemory:
 
 
 async def append(store: Store, batch: Batch, clock: Clock) -> None:
-    """Append a batch; on a full disk, or while another program holds the file, try again each second.
+    """Append a batch; on a full or failing disk, or while another program holds the file, try again each second.
 
     Raises:
-        DiskStayedFull: If there was no room for a minute.
+        DiskStayedFull: If there was no room for a minute; DiskStayedBroken if the disk failed.
         StoreBusy: If another program, such as a backup, held the file for a minute.
         Deposed: If another engine took over.
         SeqTaken: If another process wrote.
@@ -132,17 +132,16 @@ async def append(store: Store, batch: Batch, clock: Clock) -> None:
         try:
             await store.journal.append(batch.first_seq, batch.rows)
         except (DiskFull, StoreBusy) as error:
-            full = isinstance(error, DiskFull)
+            failed, full = isinstance(error, DiskFailed), isinstance(error, DiskFull)
             if since_ms is None:
                 since_ms = clock.now_ms()
-                what = "The disk is full" if full else "Another program holds the file"
-                until = "there is room" if full else "it lets go"
+                what, until = _cause(error)
                 log.error("%s; nothing starts until %s", error, until)
                 store.live.put(BANNER, f"{what}: nothing starts until {until}. Nothing is lost.")
             waited_ms = clock.now_ms() - since_ms
             if waited_ms >= GIVE_UP_MS:
                 if full:
-                    raise DiskStayedFull(waited_ms / 1000) from error
+                    raise (DiskStayedBroken if failed else DiskStayedFull)(waited_ms / 1000) from error
                 raise
             # A virtual clock must be free to advance, or the wait would never end.
             clock.release()
@@ -153,6 +152,15 @@ async def append(store: Store, batch: Batch, clock: Clock) -> None:
     if since_ms is not None:
         log.warning("the journal can be written again after %d s", (clock.now_ms() - since_ms) // 1000)
         store.live.put(BANNER, "")
+
+
+def _cause(error: StoreError) -> tuple[str, str]:
+    """Return why nothing can be written, and until when."""
+    if isinstance(error, DiskFailed):
+        return "The disk reports an I/O error", "it can be written"
+    if isinstance(error, DiskFull):
+        return "The disk is full", "there is room"
+    return "Another program holds the file", "it lets go"
 
 
 def encoded(state: State) -> tuple[int, bytes]:

@@ -8,7 +8,6 @@ updated by the events as they come.
 import asyncio
 import os
 import shlex
-import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -50,6 +49,7 @@ from engine.supervisor.views import Views
 from engine.texts import Texts
 from engine.trust import grant, needs_trust, user_list
 from store import CommandRow, Following, InboxClient, Mark, Reader, ReadRowsLost, Record, StoreError, follow, mark_at
+from store.wall_clock import wall_ms
 
 T = TypeVar("T")
 
@@ -131,7 +131,7 @@ class RemoteEngine(EngineLink):
             body=encode_command(command),
             sender=sender_of(),
             role="operator",
-            at_ms=time.time_ns() // 1_000_000,
+            at_ms=wall_ms(),
         )
         outcome: asyncio.Future[Applied] = asyncio.Future()
         self._outcomes[row.id] = outcome

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -14,7 +15,7 @@ from engine.clock import RealClock, VirtualClock
 from engine.core.commands import Ping, RegisterSpec, Submit
 from engine.core.signals import AgentUsable
 from engine.core.spec import AgentSpec, Retry
-from engine.errors import DiskStayedFull, EngineError, HostStopped
+from engine.errors import DiskStayedBroken, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
 from engine.host.journal_writer import BANNER
 from store import Deposed, StoreBusy, StoreError
@@ -245,6 +246,42 @@ async def test_an_engine_gives_up_a_file_that_another_program_keeps_and_loses_no
         assert store.journal.last_seq == seq
 
     assert isinstance(watched.error, StoreBusy)
+
+
+class FailingDisk:
+    """A connection to a file on a disk that has room, and reports an I/O error to each write while it fails."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.fails = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def execute(self, sql: str, parameters: Any = ()) -> Any:
+        if self.fails:
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+            raise error
+        return await self._connection.execute(sql, parameters)
+
+
+async def test_a_failing_disk_is_told_as_that_and_given_up_after_a_minute(tmp_path: Path) -> None:
+    path, clock = tmp_path / "team.db", VirtualClock()
+    async with open_store(path) as store, anyio.create_task_group() as group:
+        watched = Watched(Host(store, clock=clock))
+        await group.start(watched.run)
+        disk: Any = FailingDisk(store.journal._writer)
+        store.journal._writer = disk
+        began_ms = clock.now_ms()
+        with pytest.raises(HostStopped):
+            await watched.host.order(Ping())
+        assert clock.now_ms() - began_ms == 60_000
+        assert store.live.texts()[BANNER].startswith("The disk reports an I/O error: nothing starts until")
+        disk.fails = False
+
+    assert type(watched.error) is DiskStayedBroken
+    assert "has reported I/O errors for 60 s" in str(watched.error)
 
 
 async def test_an_engine_gives_up_a_disk_that_stays_full_and_loses_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,16 @@ import pytest
 
 from store import errors
 from store.connection import store_error, translated
-from store.errors import CorruptFile, DiskFull, NotOurFile, ReadOnlyFolder, SecondName, StoreBusy, StoreError
+from store.errors import (
+    CorruptFile,
+    DiskFailed,
+    DiskFull,
+    NotOurFile,
+    ReadOnlyFolder,
+    SecondName,
+    StoreBusy,
+    StoreError,
+)
 from store.files import check_single_name
 
 NASTY = Path("/tmp/a\nb\x1b[2J.db")
@@ -52,7 +61,7 @@ def test_what_is_nobodys_decision_is_a_plain_store_error_with_the_cause() -> Non
     ("code", "expected"),
     [
         (sqlite3.SQLITE_FULL, DiskFull),
-        (sqlite3.SQLITE_IOERR_WRITE, DiskFull),
+        (sqlite3.SQLITE_IOERR_WRITE, DiskFailed),
         (sqlite3.SQLITE_CORRUPT_INDEX, CorruptFile),
         (sqlite3.SQLITE_NOTADB, CorruptFile),
         (sqlite3.SQLITE_BUSY_RECOVERY, StoreBusy),

@@ -11,11 +11,22 @@ from pathlib import Path
 
 import aiohttp
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
 from dashboard.client import Client
-from dashboard.web.transfers import KEPT_UPLOADS, TooLarge, receive, safe_name
+from dashboard.web import transfers
+from dashboard.web.transfers import (
+    KEPT_UPLOADS,
+    MOST_AT_ONCE,
+    MOST_AT_ONCE_OF_A_TAB,
+    NotStored,
+    TooLarge,
+    TooMany,
+    Uploads,
+    safe_name,
+)
 from engine.core.commands import Submit
 from engine.folding import folded
 from tests.patience import PATIENCE_S
@@ -158,15 +169,17 @@ async def test_an_upload_that_cannot_be_stored_is_answered_with_the_reason(db: P
 
 
 async def test_a_second_upload_of_a_name_leaves_the_first_as_it_was(tmp_path: Path) -> None:
-    first = await receive(pieces(b"first"), tmp_path, "x.zip")
-    second = await receive(pieces(b"sec", b"ond"), tmp_path, "x.zip")
+    uploads = Uploads()
+    first = await uploads.receive(pieces(b"first"), tmp_path, "x.zip")
+    second = await uploads.receive(pieces(b"sec", b"ond"), tmp_path, "x.zip")
 
     assert (first.name, first.read_bytes()) == ("x.zip", b"first")
     assert (second.name, second.read_bytes()) == ("x.zip", b"second")
 
 
 async def test_a_tab_keeps_its_last_uploads_alone(tmp_path: Path) -> None:
-    sent = [await receive(pieces(b"some"), tmp_path, f"{number}.zip") for number in range(KEPT_UPLOADS + 2)]
+    uploads = Uploads()
+    sent = [await uploads.receive(pieces(b"some"), tmp_path, f"{number}.zip") for number in range(KEPT_UPLOADS + 2)]
 
     assert sorted(one.name for one in tmp_path.glob("*/*")) == [one.name for one in sent[2:]]  # noqa: ASYNC240
 
@@ -178,9 +191,86 @@ async def test_an_upload_that_does_not_end_leaves_nothing(tmp_path: Path, error:
         raise error
 
     with pytest.raises(error):
-        await receive(broken(), tmp_path, "x.zip")
+        await Uploads().receive(broken(), tmp_path, "x.zip")
 
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 - of this test alone
+
+
+class Sending:
+    """Uploads that have begun and are held until they are let go on."""
+
+    def __init__(self) -> None:
+        self.uploads = Uploads()
+        self._ends = asyncio.Event()
+        self._begun = 0
+        self._tasks: list[asyncio.Task[Path]] = []
+
+    async def _held(self, piece: bytes) -> AsyncIterator[bytes]:
+        self._begun += 1
+        yield piece
+        await self._ends.wait()
+        yield b"rest"
+
+    async def begin(self, folder: Path, count: int, piece: bytes = b"some") -> None:
+        folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - of this test alone
+        before = self._begun
+        self._tasks += [
+            asyncio.create_task(self.uploads.receive(self._held(piece), folder, "slow.zip")) for _ in range(count)
+        ]
+        with anyio.fail_after(PATIENCE_S):
+            while self._begun < before + count:
+                await anyio.lowlevel.checkpoint()
+
+    async def end(self) -> list[Path]:
+        self._ends.set()
+        return await asyncio.gather(*self._tasks)
+
+
+async def test_an_upload_that_takes_long_is_kept_as_the_last_of_its_tab(tmp_path: Path) -> None:
+    sending = Sending()
+    await sending.begin(tmp_path, 1)
+    for number in range(KEPT_UPLOADS + 1):
+        await sending.uploads.receive(pieces(b"some"), tmp_path, f"{number}.zip")
+
+    (slow,) = await sending.end()
+
+    assert slow.read_bytes() == b"somerest"
+    assert len([*tmp_path.glob("*/*")]) == KEPT_UPLOADS  # noqa: ASYNC240 - of this test alone
+
+
+async def test_uploads_under_way_are_bounded_in_number_of_a_tab_and_in_all(tmp_path: Path) -> None:
+    sending = Sending()
+    for number in range(MOST_AT_ONCE // MOST_AT_ONCE_OF_A_TAB):
+        await sending.begin(tmp_path / f"{number}", MOST_AT_ONCE_OF_A_TAB)
+        with pytest.raises(TooMany):
+            await sending.uploads.receive(pieces(b"one more"), tmp_path / f"{number}", "x.zip")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(TooMany):
+        await sending.uploads.receive(pieces(b"one more"), tmp_path / "other", "x.zip")
+
+    assert len(await sending.end()) == MOST_AT_ONCE
+    assert await sending.uploads.receive(pieces(b"one more"), tmp_path / "other", "x.zip")
+
+
+async def test_uploads_under_way_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfers, "MOST_BYTES_UNDER_WAY", 1_000)
+    sending = Sending()
+    await sending.begin(tmp_path, 1, b"x" * 600)
+    with pytest.raises(TooMany):
+        await sending.uploads.receive(pieces(b"x" * 300, b"x" * 300), tmp_path, "x.zip")
+
+    await sending.end()
+    assert await sending.uploads.receive(pieces(b"x" * 300, b"x" * 300), tmp_path, "x.zip")
+    assert not [*tmp_path.glob("arriving-*")]  # noqa: ASYNC240 - of this test alone
+
+
+async def test_an_upload_whose_tab_was_closed_meanwhile_is_told_so(tmp_path: Path) -> None:
+    sending = Sending()
+    await sending.begin(tmp_path / "tab", 1)
+    shutil.rmtree(tmp_path / "tab")
+
+    with pytest.raises(NotStored):
+        await sending.end()
 
 
 async def test_a_fork_comes_to_the_browser_as_a_file_that_goes_on_from_that_moment(db: Path, tmp_path: Path) -> None:
