@@ -12,10 +12,18 @@ EVENT_BYTES = 8_000_000
 """Of one event of a stream, which is parsed at once; more fails as `server`."""
 EVENT_LINES = 1_000
 """Lines of one event, which are joined one by one; more fails as `server`."""
+PROCESS_BYTES = 3_000_000_000
+"""Memory of the process that reads answers, where the system limits it; a request that needs more fails as `server`."""
+SILENT_S = 30.0
+"""How long that process may answer nothing to the engine before it is ended."""
 JSON_CHARACTERS = 4_000_000
 """Of JSON that a model writes: arguments of a call, and structured output."""
 JSON_VALUES = 200_000
 """Values in it: each is looked at by itself."""
+IN_LOOP_CHARACTERS, IN_LOOP_S = 20_000, 0.05
+"""Of structured output that is checked in the engine's loop, and its processor time; more is checked in a thread."""
+SCHEMA_CHARACTERS, SCHEMA_IN_LOOP_CHARACTERS = 200_000, 4_000
+"""Of the schema of an output: a longer one is refused, or checked in a thread."""
 
 
 def excess_of_json(text: str) -> Literal["characters", "values"] | None:

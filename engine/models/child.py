@@ -6,11 +6,13 @@ holds the variables it needs and nothing else.
 """
 
 import os
+import resource
+import sys
 import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, BinaryIO, cast
 
 import anyio
@@ -18,8 +20,10 @@ from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
 from engine.core.values import NO_USAGE, Usage
+from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.assembly import Assembly
+from engine.models.at_work import AtWork, Marked
 from engine.models.awake import Awake
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
@@ -40,11 +44,13 @@ class Server:
     Args:
         output: The stream to the engine.
         litellm: Sends the requests.
+        at_work: Where it writes down what it works at.
     """
 
-    def __init__(self, output: BinaryIO, litellm: Litellm) -> None:
+    def __init__(self, output: BinaryIO, litellm: Litellm, at_work: AtWork) -> None:
         self._output = output
         self._litellm = litellm
+        self._at_work = at_work
         self._scopes: dict[int, anyio.CancelScope] = {}
         self._pieces: list[tuple[int, bool, str]] = []
         self._came = anyio.Event()
@@ -66,13 +72,19 @@ class Server:
             if message.id in self._scopes:
                 self._scopes[message.id].cancel()
             return
+        if isinstance(message, messages.Ping):
+            self._write(messages.Pong())
+            return
         scope = self._scopes[message.id] = anyio.CancelScope()
         group.start_soon(self._answer, message, scope)
 
     async def _answer(self, message: messages.Ask | messages.Look, scope: anyio.CancelScope) -> None:
         with scope:
             try:
-                said = self._look(message) if isinstance(message, messages.Look) else await self._ask(message)
+                if isinstance(message, messages.Look):
+                    said = self._look(message)
+                else:
+                    said = await Marked(self._at_work, message.id, self._ask(message))
                 self._write_pieces()
                 self._write(said)
             except Exception as error:  # One answer that cannot be understood must not end the others.
@@ -170,6 +182,14 @@ def _read(requests: BinaryIO, portal: BlockingPortal, take: Callable[[bytes], No
         os._exit(0)
 
 
+def _limit_memory() -> None:
+    """Have an allocation beyond the bound fail; some systems have no such limit."""
+    _, hardest = resource.getrlimit(resource.RLIMIT_DATA)
+    most = bounds.PROCESS_BYTES if hardest == resource.RLIM_INFINITY else min(bounds.PROCESS_BYTES, hardest)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hardest))
+
+
 def main() -> None:
     """Answer the engine until it is gone."""
     requests, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -177,7 +197,8 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    server = Server(output, Litellm())
+    _limit_memory()
+    server = Server(output, Litellm(), AtWork(int(sys.argv[1]) if sys.argv[1:] else -1))
     try:
         anyio.run(server.run, requests)
     except BaseException:  # Whatever it was: the thread that reads would keep alive a process that answers nothing.

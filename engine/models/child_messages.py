@@ -1,7 +1,7 @@
 """What the engine and the provider process say to each other: lines of JSON.
 
-The engine sends `Ask`, `Look` and `Cancel`; the process answers an `Ask` with `Pieces` and then `AskAnswered` or
-`Failed`, a `Look` with `Found` or `Failed`. Keys stand in an `Ask` and nowhere else.
+The engine sends `Ask`, `Look`, `Cancel` and `Ping`; the process answers an `Ask` with `Pieces` and then `AskAnswered`
+or `Failed`, a `Look` with `Found` or `Failed`, a `Ping` with `Pong`. Keys stand in an `Ask` and nowhere else.
 """
 
 from typing import TypeAlias
@@ -55,6 +55,14 @@ class Cancel(Struct, tag="cancel", frozen=True):
     id: int
 
 
+class Ping(Struct, tag="ping", frozen=True):
+    """Answer, to show that the loop of the process turns."""
+
+
+class Pong(Struct, tag="pong", frozen=True):
+    """The answer to a `Ping`."""
+
+
 class Pieces(Struct, tag="pieces", frozen=True):
     """What came of answers in the last milliseconds: of which request, whether it is thought, and the text."""
 
@@ -87,8 +95,8 @@ class Found(Struct, tag="found", frozen=True):
     facts: Facts
 
 
-ToChild: TypeAlias = Ask | Look | Cancel
-FromChild: TypeAlias = Pieces | AskAnswered | Failed | Found
+ToChild: TypeAlias = Ask | Look | Cancel | Ping
+FromChild: TypeAlias = Pieces | AskAnswered | Failed | Found | Pong
 
 to_child = msgspec.json.Decoder(ToChild)
 from_child = msgspec.json.Decoder(FromChild)

@@ -84,6 +84,8 @@ def words_of(error: BaseException, secrets: Iterable[str]) -> str:
     text = _ORIGINAL.sub("", _BYTES.sub(_decoded, text))
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter
+    if isinstance(error, MemoryError):
+        text = "took more memory than the provider process may have"
     if _PAGE.match(text):
         text = "answered with a web page (text/html): is base_url right?"
     text = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)

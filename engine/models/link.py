@@ -1,34 +1,31 @@
 """The engine's side of the connection to the child process that talks to providers.
 
-The child is started by the first request, ends with the engine, and is restarted after it died; requests that were
-pending then fail and may be retried.
+The child is started by the first request, ends with the engine, and is restarted after it died. The request that it
+worked at then fails and may be retried; others are sent to the next one, without a failure. Where it is unknown which
+that was, each of them fails.
 """
 
 import contextlib
-import os
-import signal
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
 import msgspec
-from anyio.abc import Process
 
 from engine.models import child_messages as messages
+from engine.models.awake import Awake
+from engine.models.provider_process import ProcessGone, ProviderProcess
 from engine.models.records import Chunk, ModelAnswer, ModelRequest
-from engine.models.redaction import redacted
 from engine.runtimes.pending import Pending
-from engine.runtimes.programs.tail import Tail, how_ended
 
 T = TypeVar("T")
-GONE_S = 5.0
-"""How long the end of the child is waited for after it was killed."""
 CANCEL_S = 1.0
 """Timeout for sending the cancellation of a request."""
 LATE_S = 60.0
 """Added to the timeout of a request, because the child takes seconds to start."""
+SENDINGS = 5
+"""How often a request is sent to children that others end."""
 
 
 class _Id(msgspec.Struct):
@@ -46,9 +43,13 @@ class CallFailed(Exception):
         self.said = said
 
 
+class _OtherFailed(Exception):
+    """The child ended, and another request was the cause."""
+
+
 @dataclass
 class _Request:
-    process: Process
+    process: ProviderProcess
     """Which child it was sent to: an earlier one may be heard of last when the next is at work."""
     answer: Pending[messages.AskAnswered | messages.Found]
     on_chunk: Callable[[Chunk], None]
@@ -65,7 +66,7 @@ class Link:
     def __init__(self, spawn: Callable[..., object], variables: Iterable[str] = ()) -> None:
         self._spawn = spawn
         self._variables = tuple(variables)
-        self._process: Process | None = None
+        self._process: ProviderProcess | None = None
         self._starting = anyio.Lock()
         self._pending: dict[int, _Request] = {}
         self._last_id = 0
@@ -96,11 +97,17 @@ class Link:
         """End the child process."""
         process, self._process = self._process, None
         if process is not None:
-            _kill(process)
-            with anyio.move_on_after(GONE_S, shield=True):
-                await process.aclose()
+            await process.close()
 
     async def _send(
+        self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
+    ) -> messages.AskAnswered | messages.Found:
+        for _ in range(SENDINGS):
+            with contextlib.suppress(_OtherFailed):
+                return await self._sent(message, on_chunk, longest_s)
+        raise CallFailed(_died(0, f"the provider process was ended {SENDINGS} times by other requests"))
+
+    async def _sent(
         self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
     ) -> messages.AskAnswered | messages.Found:
         process = await self._started()
@@ -109,56 +116,56 @@ class Link:
         pending = self._pending[id] = _Request(process, Pending(), on_chunk)
         try:
             with anyio.move_on_after(longest_s):
-                await _write(process, messages.line(message(id)))
+                await process.write(message(id))
                 return await pending.answer.wait()
-            _kill(process)  # The child enforces the timeouts itself: it hangs, and the next request starts another.
+            process.kill()  # The child enforces the timeouts itself: it hangs, and the next request starts another.
             raise CallFailed(_died(id, "the provider process hangs, and was ended"))
+        except ProcessGone as gone:
+            raise CallFailed(_died(id, "the provider process is gone")) from gone
         finally:
             # Still pending means that this task was cancelled or timed out: the child may drop the request.
             if self._pending.pop(id, None) is not None:
-                with anyio.move_on_after(CANCEL_S, shield=True), contextlib.suppress(CallFailed):
-                    await _write(process, messages.line(messages.Cancel(id)))
+                with anyio.move_on_after(CANCEL_S, shield=True), contextlib.suppress(ProcessGone):
+                    await process.write(messages.Cancel(id))
 
-    async def _started(self) -> Process:
+    async def _started(self) -> ProviderProcess:
         async with self._starting:
-            running = self._process
-            if running is not None and running.returncode is None:
-                return running
-            names = (*messages.PLAIN, *self._variables)
-            environment = {name: os.environ[name] for name in names if name in os.environ}
-            with anyio.CancelScope(shield=True):  # Cancelled half-way, a child would be orphaned.
-                process = await anyio.open_process(
-                    [sys.executable, "-P", "-m", "engine.models.child"], env=environment, start_new_session=True
-                )
-            self._process = process
-            tail = Tail()
-            self._spawn(self._read, process, tail)
-            self._spawn(_keep_tail, process, tail)
+            if self._process is not None and self._process.is_running:
+                return self._process
+            process = self._process = await ProviderProcess.started(self._variables)
+            self._spawn(self._read, process)
+            self._spawn(process.keep_tail)
             return process
 
-    async def _read(self, process: Process, tail: Tail) -> None:
+    def _of(self, process: ProviderProcess) -> list[int]:
+        """Return the requests that wait for a child."""
+        return [id for id, request in self._pending.items() if request.process is process]
+
+    async def _read(self, process: ProviderProcess) -> None:
         """Dispatch the messages of the child until it is gone."""
-        assert process.stdout is not None
-        unread: list[bytes] = []
-        with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            while True:
-                first, *others = (await process.stdout.receive()).split(b"\n")
-                unread.append(first)
-                for one in others:
-                    self._take(b"".join(unread))
-                    unread = [one]
-        _kill(process)
-        with anyio.move_on_after(GONE_S):
-            await process.wait()
+        async with anyio.create_task_group() as group:
+            awake = Awake()
+            group.start_soon(awake.run)
+            group.start_soon(process.watch, awake, lambda: bool(self._of(process)))
+            async for line in process.lines():
+                self._take(process, line)
+            group.cancel_scope.cancel()
         if self._process is process:
             self._process = None
-        self._fail_all(process, self._last_words(process, tail))
+        cause = process.at_work.id
+        for id in self._of(process):
+            is_innocent = cause not in (0, id)
+            error = _OtherFailed() if is_innocent else CallFailed(_died(id, process.last_words))
+            self._pending.pop(id).answer.fail(error)
 
-    def _take(self, one: bytes) -> None:
+    def _take(self, process: ProviderProcess, line: bytes) -> None:
         try:
-            said = messages.from_child.decode(one)
+            said = messages.from_child.decode(line)
         except msgspec.DecodeError:
-            self._fail_garbled(one)
+            self._fail_garbled(line)
+            return
+        if isinstance(said, messages.Pong):
+            process.answered()
             return
         if isinstance(said, messages.Pieces):
             for id, thought, text in said.items:
@@ -173,48 +180,19 @@ class Link:
         else:
             pending.answer.put(said)
 
-    def _fail_garbled(self, one: bytes) -> None:
+    def _fail_garbled(self, line: bytes) -> None:
         """Fail the request whose answer cannot be read; what is not a message at all is passed over."""
         try:
-            id = _ids.decode(one).id
+            id = _ids.decode(line).id
         except msgspec.DecodeError:
             return
         if (pending := self._pending.pop(id, None)) is not None:
             why = "the answer of the provider process cannot be read"
             pending.answer.fail(CallFailed(messages.Failed(id=id, text=why, error_type="server", retryable=True)))
 
-    def _fail_all(self, process: Process, why: str) -> None:
-        for id in [id for id, one in self._pending.items() if one.process is process]:
-            self._pending.pop(id).answer.fail(CallFailed(_died(id, why)))
-
-    def _last_words(self, process: Process, tail: Tail) -> str:
-        secrets = [os.environ[name] for name in self._variables if name in os.environ]
-        last = f"; it last said: {redacted(tail.line, secrets)}" if tail.line else ""
-        return f"the provider process {how_ended(process.returncode)}{last}"
-
-
-async def _keep_tail(process: Process, tail: Tail) -> None:
-    assert process.stderr is not None
-    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        async for chunk in process.stderr:
-            tail.add(chunk)
-
 
 def _died(id: int, why: str) -> messages.Failed:
     return messages.Failed(id=id, text=why, error_type="connection", retryable=True)
-
-
-async def _write(process: Process, data: bytes) -> None:
-    assert process.stdin is not None
-    try:
-        await process.stdin.send(data)
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-        raise CallFailed(_died(0, "the provider process is gone")) from error
-
-
-def _kill(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _ignore(chunk: Chunk) -> None:

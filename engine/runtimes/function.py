@@ -66,7 +66,7 @@ class FunctionRuntime:
         self._takes_context = arguments(function, name) == 2
         if not self._takes_context:
             check_keys(self._spec, WITHOUT_CONTEXT)
-        check_output_schema(self._spec)
+        await check_output_schema(self._spec)
         self._tools = await self._code.load_tools(self._spec)
         self._function = function
 
@@ -116,7 +116,7 @@ class ProcessRuntime:
         except ProcessDied as death:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
         self._origin = origin
-        check_output_schema(self._spec)
+        await check_output_schema(self._spec)
 
     async def execute(self, work: Work) -> JsonValue:
         """Call the function in a process."""

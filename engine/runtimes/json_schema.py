@@ -17,8 +17,11 @@ class TakesTooLong(Exception):
     """A value took more time to look at than it may."""
 
 
-def faults_of(value: Any, schema: Any) -> Iterator[Any]:
+def faults_of(value: Any, schema: Any, *, within_s: float = LONGEST_S) -> Iterator[Any]:
     """Yield what does not fit, as jsonschema tells it.
+
+    Args:
+        within_s: Processor time that it may take, in seconds.
 
     Raises:
         TakesTooLong: If that takes longer than it may.
@@ -28,15 +31,15 @@ def faults_of(value: Any, schema: Any) -> Iterator[Any]:
     """
     from referencing import Registry  # the usual one fetches what is referred to, from any address and any file
 
-    yield from _bounded()(_undated(schema), registry=Registry()).iter_errors(value)
+    yield from _bounded(within_s)(_undated(schema), registry=Registry()).iter_errors(value)
 
 
-def _bounded() -> Any:
+def _bounded(within_s: float) -> Any:
     """Return a class that looks at one value."""
     from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
-    end_s = thread_time() + LONGEST_S
+    end_s = thread_time() + within_s
 
     def within(look: Any) -> Any:
         def looked(*given: Any) -> Any:

@@ -64,7 +64,7 @@ class ScriptedRuntime:
 
     async def check(self) -> None:
         """Look at the schema of its output; the script was read."""
-        check_output_schema(self._spec)
+        await check_output_schema(self._spec)
 
     async def execute(self, work: Work) -> JsonValue:
         """Play the first rule that fits the text and the attempt."""

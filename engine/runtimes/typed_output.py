@@ -6,9 +6,13 @@ A schema may take processor time, so a thread compares. What a stopped attempt r
 from functools import partial
 from typing import Any
 
+import anyio.to_thread
+
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
+from engine.core.values import as_text
 from engine.errors import EngineError, Unusable
+from engine.models.bounds import SCHEMA_IN_LOOP_CHARACTERS
 from engine.runtimes.model.output import Unfit, check_schema, check_value, fitting
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import json_value
@@ -22,8 +26,8 @@ class OutputMismatch(EngineError):
         super().__init__(f"its output does not fit the schema of its spec: {fault}")
 
 
-def check_output_schema(spec: AgentSpec) -> None:
-    """Refuse a spec whose `output` is no schema.
+async def check_output_schema(spec: AgentSpec) -> None:
+    """Refuse a spec whose `output` is no schema; a long one is looked at in a thread.
 
     Raises:
         Unusable: In one line.
@@ -31,7 +35,10 @@ def check_output_schema(spec: AgentSpec) -> None:
     if spec.output is None:
         return
     try:
-        check_schema(spec.output)
+        if len(as_text(spec.output)) > SCHEMA_IN_LOOP_CHARACTERS:
+            await anyio.to_thread.run_sync(check_schema, spec.output)
+        else:
+            check_schema(spec.output)
     except Unusable as unusable:
         raise Unusable(f"agent {spec.name!r}: output: {unusable.reason}") from unusable
 

@@ -2,12 +2,15 @@
 
 import json
 import socket
+from contextlib import suppress
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from engine.errors import Unusable
-from engine.runtimes.model.output import Unfit, check_schema, fitting
+from engine.runtimes.model.output import Unfit, check_schema, fits, fitting
 
 
 @pytest.fixture
@@ -105,3 +108,38 @@ def test_of_many_items_each_is_looked_at_once() -> None:
     with pytest.raises(Unfit, match="has non-unique elements"):
         fitting('[{"a": 1}, {"a": 1.0}]', {"uniqueItems": True})
     assert fitting('[1, true, "1"]', {"uniqueItems": True}) == [1, True, "1"]
+
+
+def test_a_schema_and_json_beyond_their_bounds_are_refused_in_one_line() -> None:
+    with pytest.raises(Unusable, match=r"^is a JSON Schema of more than 200,000 characters$"):
+        check_schema({"description": "x" * 200_000})
+    with pytest.raises(Unfit, match=r"^it has more than 200,000 values$"):
+        fitting(json.dumps([0] * 300_000), {})
+    with pytest.raises(Unfit, match=r"^it has more than 4,000,000 characters$"):
+        fitting(json.dumps("x" * 4_000_000), {})
+
+
+BRANCHES: Any = {f"a{level}": {"anyOf": [{"$ref": f"#/$defs/a{level - 1}"}] * 8} for level in range(1, 9)}
+BOMB: Any = {"$defs": {"a0": {"type": "integer"}, **BRANCHES}, "$ref": "#/$defs/a8"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("text", ['"x"', json.dumps([1] * 10_000)], ids=["schema", "answer"])
+async def test_the_loop_turns_while_an_answer_takes_long_to_check(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.runtimes.model.output.LONGEST_S", 0.3)
+    schema = BOMB if text == '"x"' else {"items": {"$ref": "#/$defs/a", "$defs": {}}, "$defs": {"a": {"minimum": 0}}}
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(turn)
+        with suppress(Unfit):
+            await fits(text, schema)
+        group.cancel_scope.cancel()
+
+    assert turns > 10

@@ -21,7 +21,7 @@ from engine.runtimes.model.compaction import Compaction
 from engine.runtimes.model.conversation import Conversation, in_short
 from engine.runtimes.model.errors import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
-from engine.runtimes.model.output import Unfit, fitting
+from engine.runtimes.model.output import Unfit, fits
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, kept
 from engine.runtimes.people import steers_key
@@ -92,7 +92,7 @@ class Loop:
         if answer.finish == "length":
             raise AnswerCut
         if not answer.calls:
-            return self._end(answer)
+            return await self._end(answer)
         outcomes = await self._calls.made(answer.calls, self._report)
         self._hear(turn, answer.calls, outcomes)
         forwarded = next((one.forwarded for one in outcomes if one.forwarded is not None), None)
@@ -234,7 +234,7 @@ class Loop:
         if len(last) == SAME and all(one == last[0] for one in last):
             raise Looping([call.name for call in calls])
 
-    def _end(self, answer: ModelAnswer) -> tuple[bool, JsonValue]:
+    async def _end(self, answer: ModelAnswer) -> tuple[bool, JsonValue]:
         """Handle an answer without calls: return whether it is final, and the output; otherwise ask once more.
 
         Raises:
@@ -249,7 +249,7 @@ class Loop:
         if schema is None:
             return True, answer.text
         try:
-            return True, fitting(answer.text, schema)
+            return True, await fits(answer.text, schema)
         except Unfit as unfit:
             words = f"Your answer does not fit the schema of the output: {unfit}. Answer again, with the JSON alone."
             return self._again(words, InvalidOutput(str(unfit)))

@@ -2,12 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from engine.core.records import JsonValue
 from engine.core.strict_json import strict_json
 from engine.errors import Unusable
-from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
+from engine.models.bounds import (
+    IN_LOOP_CHARACTERS,
+    IN_LOOP_S,
+    JSON_CHARACTERS,
+    JSON_VALUES,
+    SCHEMA_CHARACTERS,
+    excess_of_json,
+)
 from engine.patterns import BadPattern, Pattern
 from engine.runtimes.json_schema import LONGEST_S, NAMED, TakesTooLong, faults_of
 
@@ -30,6 +38,8 @@ def check_schema(schema: JsonValue) -> None:
     if not isinstance(schema, dict):
         raise Unusable(f"must be a JSON Schema, an object, not {json.dumps(schema)[:60]}")
     try:
+        if len(json.dumps(schema)) > SCHEMA_CHARACTERS:
+            raise Unusable(f"is a JSON Schema of more than {SCHEMA_CHARACTERS:,} characters")
         Draft202012Validator.check_schema(schema)
         outside = next(_outside(schema), None)
         for key, value in _keywords(schema):
@@ -84,18 +94,31 @@ def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
                 yield from _keywords(one)
 
 
+async def fits(text: str, schema: Any) -> JsonValue:
+    """Return the JSON that an answer is, as `fitting` does; what takes long is done in a thread.
+
+    Raises:
+        Unfit: As `fitting`.
+    """
+    if len(text) <= IN_LOOP_CHARACTERS:
+        with suppress(TakesTooLong):
+            value = _value_of(text)
+            _compare(value, schema, IN_LOOP_S)
+            return value
+    import anyio.to_thread  # what reads team files is not to load it
+
+    return await anyio.to_thread.run_sync(fitting, text, schema, abandon_on_cancel=True)
+
+
 def fitting(text: str, schema: Any) -> JsonValue:
     """Return the JSON that an answer is: the whole text, or the one fenced block in it.
 
     Raises:
         Unfit: If it is not JSON, or does not fit the schema, or the schema leads nowhere.
     """
-    try:
-        found: JsonValue = strict_json(_json_in(text).encode())
-    except ValueError as error:
-        raise Unfit(f"it {_line(str(error))}") from error
-    check_value(found, schema)
-    return found
+    value = _value_of(text)
+    check_value(value, schema)
+    return value
 
 
 def check_value(value: JsonValue, schema: Any) -> None:
@@ -104,19 +127,33 @@ def check_value(value: JsonValue, schema: Any) -> None:
     Raises:
         Unfit: If it does not, or the schema leads nowhere.
     """
+    try:
+        _compare(value, schema, LONGEST_S)
+    except TakesTooLong as error:
+        raise Unfit(f"it takes longer than {LONGEST_S:g} s to see whether it fits its schema") from error
+
+
+def _value_of(text: str) -> JsonValue:
+    body = _json_in(text).encode()
+    try:
+        value: JsonValue = strict_json(body)
+    except ValueError as error:
+        raise Unfit(f"it {_line(str(error))}") from error
+    return value
+
+
+def _compare(value: JsonValue, schema: Any, within_s: float) -> None:
     from referencing.exceptions import Unresolvable
 
     try:
-        wrong = next(faults_of(value, schema), None)
+        fault = next(faults_of(value, schema, within_s=within_s), None)
     except BadPattern as error:
         raise Unfit(_line(str(error))) from error
-    except TakesTooLong as error:
-        raise Unfit(f"it takes longer than {LONGEST_S:g} s to see whether it fits its schema") from error
     except (Unresolvable, RecursionError) as error:
         raise Unfit(f"its schema refers to what is not there, or to itself without end: {_line(str(error))}") from error
-    if wrong is not None:
-        at = ".".join(str(part) for part in wrong.absolute_path)
-        raise Unfit(f"{at}: {_line(wrong.message)}" if at else _line(wrong.message))
+    if fault is not None:
+        at = ".".join(str(part) for part in fault.absolute_path)
+        raise Unfit(f"{at}: {_line(fault.message)}" if at else _line(fault.message))
 
 
 def _json_in(text: str) -> str:

@@ -50,7 +50,7 @@ class ModelRuntime:
 
     async def check(self) -> None:
         """Import the tools, and look at the schema of the output."""
-        check_output_schema(self._spec)
+        await check_output_schema(self._spec)
         if uses_tools(self._spec):
             loaded = await self._code.load_tools(self._spec, described=True)
             missing = [name for name in self._spec.tools if isinstance(name, str) and ":" not in name]

@@ -18,7 +18,7 @@ from engine.runtimes.model.calls import at_once
 from engine.runtimes.model.conversation import Conversation
 from engine.runtimes.model.errors import ModelStopped
 from engine.runtimes.model.options import TalkOptions, TeamOptions
-from engine.runtimes.model.output import Unfit, fitting
+from engine.runtimes.model.output import Unfit, fits
 from engine.runtimes.people import steers_key
 from engine.runtimes.task import TaskInput, in_context
 from engine.runtimes.work import Work
@@ -148,7 +148,7 @@ class _Talk:
         else:
             moderator = self._options.moderator or ""
             try:
-                decision = fitting(as_text(await given_to(self._work, moderator, asked)), schema)
+                decision = await fits(as_text(await given_to(self._work, moderator, asked)), schema)
             except Unfit as unfit:
                 raise BadModerator(f"{moderator} was to say who speaks next, and {unfit}") from unfit
         assert isinstance(decision, dict)

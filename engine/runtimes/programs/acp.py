@@ -57,7 +57,7 @@ class AcpRuntime:
         """Look whether the agent may be executed, and is there, and get what speaks its protocol."""
         if find_spec("acp") is None:
             raise Unusable("agents of type acp need the package agent-client-protocol: pip install 'quarterdeck[acp]'")
-        check_output_schema(self._spec)
+        await check_output_schema(self._spec)
         await looked_up(self._code, self._options, self._reference, self._code.folder)
         self._module = await self._code.threads.run(_imported)
 

@@ -58,7 +58,7 @@ class ProcessRuntime:
 
     async def check(self) -> None:
         """Check that the program is trusted and exists."""
-        check_output_schema(self._spec)
+        await check_output_schema(self._spec)
         await looked_up(self._code, self._options, self._reference, self._code.folder)
 
     async def execute(self, work: Work) -> JsonValue:
