@@ -20,6 +20,7 @@ from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
 from engine.teamfile.faults import field, problems_of, right_part
 from engine.teamfile.meaning import DEEP, Meaning, agents_of, depth_of
+from engine.teamfile.programs import missing_programs
 from engine.teamfile.schema import TeamDocument, json_schema
 
 LARGEST_BYTES = 1_000_000
@@ -62,6 +63,7 @@ class TeamFile:
             found += [
                 f"{field(self.document, (*loc, 'approve', tool))}: {said}" for tool, said in warnings.items() if said
             ]
+        found += missing_programs(self.team, self.folder, self.document)
         from engine.strategies_plugins import installed_strategies  # reads what is installed
 
         return found + list(installed_strategies())

@@ -6,7 +6,6 @@ same session where the agent can. See docs/reference/programs.md.
 
 import importlib
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from engine.core.code import program_reference
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.core.values import as_text
-from engine.errors import Unusable
 from engine.garbage import importing
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
@@ -22,6 +20,7 @@ from engine.runtimes.options import options_in
 from engine.runtimes.programs.acp_servers import session_servers
 from engine.runtimes.programs.acp_session import AcpSession
 from engine.runtimes.programs.attending import Attended
+from engine.runtimes.programs.environment import check_acp
 from engine.runtimes.programs.once import once
 from engine.runtimes.programs.options import AcpOptions
 from engine.runtimes.programs.place import placed
@@ -55,8 +54,7 @@ class AcpRuntime:
 
     async def check(self) -> None:
         """Look whether the agent may be executed, and is there, and get what speaks its protocol."""
-        if find_spec("acp") is None:
-            raise Unusable("agents of type acp need the package agent-client-protocol: pip install 'quarterdeck[acp]'")
+        check_acp()
         await check_output_schema(self._spec)
         await looked_up(self._code, self._options, self._reference, self._code.folder)
         self._module = await self._code.threads.run(_imported)

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from engine.errors import Unusable
@@ -26,6 +27,16 @@ def environment(names: Iterable[str]) -> dict[str, str]:
         if is_secret_name(name):
             note_sent(name)
     return {"PATH": os.defpath, **found}
+
+
+def check_acp() -> None:
+    """Look whether what speaks the Agent Client Protocol is installed.
+
+    Raises:
+        Unusable: If it is not.
+    """
+    if find_spec("acp") is None:
+        raise Unusable("agents of type acp need the package agent-client-protocol: pip install 'quarterdeck[acp]'")
 
 
 def check_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> None:

@@ -1,0 +1,53 @@
+"""The programs that a team file names, as they are on this computer: those that are not here are warned about.
+
+A warning and no fault, because a team may be checked on one computer and run on another.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from engine.core.code import PROGRAM_TYPES
+from engine.errors import Unusable
+from engine.runtimes.programs.environment import check_acp, check_program, environment
+from engine.teamfile.document import Document, Loc
+from engine.teamfile.faults import field
+from engine.teamfile.meaning import agents_of, teams_of
+from engine.teamfile.schema import TeamDocument
+
+
+def missing_programs(team: TeamDocument, folder: Path, document: Document) -> Iterator[str]:
+    """Yield what is not here of agents that are programs, and of tool servers, each with its place in the file."""
+
+    @cache
+    def fault_of(name: str, cwd: str, env: tuple[str, ...]) -> str | None:
+        try:
+            check_program(name, cwd=folder / cwd, env=environment(env))
+        except Unusable as unusable:
+            return unusable.reason
+        return None
+
+    def at(loc: Loc, name: str, cwd: str, env: tuple[str, ...]) -> Iterator[str]:
+        fault = fault_of(name, cwd, env)
+        if fault is not None:
+            yield f"{field(document, loc)}: {fault}"
+
+    has_acp = False
+    for loc, agent in agents_of(team):
+        if agent.type in PROGRAM_TYPES:
+            has_acp = has_acp or agent.type == "acp"
+            argv, env = [*_texts(agent.options.get("argv"))], tuple(_texts(agent.options.get("env")))
+            yield from at((*loc, "options", "argv"), argv[0], str(agent.options.get("cwd") or "."), env)
+    for loc, block in teams_of(team):
+        for name, server in block.mcp.items():
+            if server.argv:
+                yield from at((*loc, "mcp", name), server.argv[0], ".", tuple(server.env))
+    if has_acp:
+        try:
+            check_acp()
+        except Unusable as unusable:
+            yield unusable.reason
+
+
+def _texts(value: object) -> Iterator[str]:
+    yield from map(str, value if isinstance(value, list) else ())
