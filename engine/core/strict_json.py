@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 import msgspec
 
 MOST_VALUES = 4_000_000
-"""Values in all parts of an archive; more would take more memory than any team."""
-
+"""Values in all parts of an archive: 30 for each of 100,000 tasks; more would take more memory than any team."""
+MOST_FOREIGN_VALUES = 1_000_000
+"""Values in the texts of an archive, and in JSON that is not written as this program writes it, so read twice."""
 
 MOST_LEVELS = 200
 """Deepest nesting: the limit of the first parser."""
@@ -24,18 +25,21 @@ class NotStrict(ValueError):
     """Parsers may read these bytes differently, or they are not JSON; the message is one line."""
 
 
-def check_values(bodies: Collection[bytes]) -> None:
-    """Check the number of values in all parts of an archive.
+def check_values(bodies: Collection[bytes], most: int = MOST_VALUES) -> None:
+    """Check the number of values in parts of an archive.
+
+    Args:
+        most: How many they may hold together.
 
     Raises:
-        NotStrict: If there are more than an archive may hold.
+        NotStrict: If there are more.
     """
     # Counted by signs, an upper bound: parsing the values would already take the memory. Bytes are another bound, which
     # spares most archives the counting.
     signs = (b",", b"[", b"{", b"\n")
-    large = bodies if sum(map(len, bodies)) > MOST_VALUES else ()
-    if sum(body.count(sign) for body in large for sign in signs) > MOST_VALUES:
-        raise NotStrict(f"it holds more than {MOST_VALUES:,} values")
+    large = bodies if sum(map(len, bodies)) > most else ()
+    if sum(body.count(sign) for body in large for sign in signs) > most:
+        raise NotStrict(f"it holds more than {most:,} values")
 
 
 def strict_json(body: bytes) -> Any:
@@ -52,6 +56,8 @@ def strict_json(body: bytes) -> Any:
         raise NotStrict(f"is not JSON ({_first_line(error)})") from error
     if msgspec.json.encode(value) == body:
         return value
+    del value  # two of them would take twice the memory
+    check_values((body,), MOST_FOREIGN_VALUES)
     return _read_again(body)
 
 

@@ -18,6 +18,10 @@ Loc = tuple[str | int, ...]
 """Path of a value: keys and list indices."""
 
 MOST_SHOWN = 20
+MOST_PROBLEMS = 100
+"""Faults that are described: each names what is nearest to it, which takes a millisecond."""
+MOST_COMPARED = 1_000
+"""Names that a wrong one is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class TeamFileError(Exception):
 
     Attributes:
         path: The file.
-        problems: All faults, in the order of the file.
+        problems: The faults, in the order of the file; of each kind of check the first `MOST_PROBLEMS`.
     """
 
     def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
@@ -50,7 +54,8 @@ class TeamFileError(Exception):
         self.problems = sorted(problems, key=lambda problem: problem.line)
         lines = [problem.shown(path) for problem in self.problems[:MOST_SHOWN]]
         if len(self.problems) > MOST_SHOWN:
-            lines.append(f"{printable(str(path))}: and {len(self.problems) - MOST_SHOWN} more")
+            more = f"{len(self.problems) - MOST_SHOWN} more{' at least' * (len(self.problems) >= MOST_PROBLEMS)}"
+            lines.append(f"{printable(str(path))}: and {more}")
         super().__init__("\n".join(lines))
 
 
@@ -85,7 +90,7 @@ def value_shown(value: object) -> str:
 def or_nearest(name: str, allowed: Iterable[str]) -> str:
     """Return `did you mean …?`, or the allowed names if none is similar."""
     names = list(dict.fromkeys(allowed))
-    near = get_close_matches(name, names, n=1, cutoff=0.6)
+    near = get_close_matches(name, names[:MOST_COMPARED], n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]}?"
     shown = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from engine.models.scripted import ScriptedCall
 from engine.runtimes.script import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
-from engine.teamfile.document import Document, Loc, Problem, or_nearest, printable, value_shown
+from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, or_nearest, printable, value_shown
 from engine.teamfile.policies import (
     BLOCKS,
     CircuitBlock,
@@ -93,7 +93,7 @@ _ROUNDS = 20
 def problems_of(
     errors: Iterable[ErrorDetails], document: Document, *, under: Loc = (), of: type[BaseModel] | None = None
 ) -> list[Problem]:
-    """Return the faults of one validation, at most one for each location.
+    """Return the faults of one validation, at most one for each location, and up to `MOST_PROBLEMS`.
 
     Args:
         document: The document that contains the validated value.
@@ -102,6 +102,8 @@ def problems_of(
     """
     found: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
+        if len(found) >= MOST_PROBLEMS:
+            break
         loc = place_of(document.value, (*under, *error["loc"]))
         text = _text(error, loc, list(of.model_fields) if of is not None and len(loc) == len(under) + 1 else None)
         found.setdefault(

@@ -25,7 +25,7 @@ from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.script import Script
 from engine.runtimes.spec_keys import unused_keys
-from engine.teamfile.document import Document, Loc, Problem, or_nearest
+from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.policies import Policy, policy_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument, model_spec
@@ -52,20 +52,23 @@ class Meaning:
         self._document = document
         self._strategies = sorted(STRATEGIES)
         self._runtimes = list(built_in())
-        self._faulty = faulty
+        self._faulty = frozenset(faulty)
+        self._around_faulty = {place[:length] for place in faulty for length in range(len(place) + 1)}
         self._found: list[Problem] = []
 
     def problems(self) -> list[Problem]:
-        """Return all faults."""
+        """Return the faults, up to `MOST_PROBLEMS` of them."""
         for loc, block in teams_of(self._team):
-            self._names(block, loc)
-            self._supervisor(block, loc)
+            if len(self._found) < MOST_PROBLEMS:
+                self._names(block, loc)
+                self._supervisor(block, loc)
         names: dict[str, int] = {}
         for at, spec in enumerate(self._team.registry):
             self._once(names, spec.name, ("registry", at, "name"))
         for loc, agent in agents_of(self._team):
-            self._agent(agent, loc)
-        return self._found
+            if len(self._found) < MOST_PROBLEMS:
+                self._agent(agent, loc)
+        return self._found[:MOST_PROBLEMS]
 
     def _names(self, block: TeamBlock, loc: Loc) -> None:
         taken: dict[str, int] = {}
@@ -104,6 +107,8 @@ class Meaning:
     def _has_all_names(self, loc: Loc) -> bool:
         """Return whether all members of a team have valid names."""
         names = ((), ("name",), ("supervisor",), ("supervisor", "name"))
+        if loc not in self._around_faulty:
+            return True
         below = [place[len(loc) :] for place in self._faulty if place[: len(loc)] == loc]
         return not any(at[:1] in (("agents",), ("teams",)) and at[2:] in names for at in below)
 
@@ -235,15 +240,19 @@ class Meaning:
 
     def _known(self, loc: Loc, names: Sequence[str | None], members: Sequence[str], what: str) -> None:
         seen: set[str] = set()
+        there = frozenset(members)
         for name in names:
-            if name is not None and name not in members:
+            if len(self._found) >= MOST_PROBLEMS:
+                return
+            if name is not None and name not in there:
                 self._say(loc, f"no {what} {name!r} here; {or_nearest(name, members)}")
             elif name is not None and name in seen:
                 self._say(loc, f"{name!r} occurs twice")
             seen.add(name or "")
 
     def _say(self, loc: Loc, text: str) -> None:
-        if not any(loc == place[: len(loc)] or place == loc[: len(place)] for place in self._faulty):
+        is_faulty = loc in self._around_faulty or any(loc[:length] in self._faulty for length in range(len(loc) + 1))
+        if not is_faulty:
             self._found.append(Problem(self._document.line(loc), field(self._document, loc), text))
 
 

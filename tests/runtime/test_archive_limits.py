@@ -21,6 +21,8 @@ from engine.core.codec import encode_command
 from engine.core.commands import ImportState, Ping, Submit
 from engine.core.spec import AgentSpec
 from engine.core.state import State
+from engine.core.strict_json import MOST_FOREIGN_VALUES
+from engine.core.transfer.document import MOST_FLAT_VALUES
 from engine.errors import CommandRefusedError
 from engine.trust import TrustList, grant
 from store import CommandRow, InboxClient
@@ -201,6 +203,24 @@ def test_values_are_counted_over_all_parts(archive: Path, tmp_path: Path) -> Non
     both = resealed(archive, tmp_path / "a.zip", state_json=half, texts_jsonl=half + b"\n")
 
     assert "more than 4,000,000 values" in refusal(both)
+
+
+def test_texts_and_foreign_writing_hold_fewer_values(archive: Path, tmp_path: Path) -> None:
+    many = b"[" + b"".join(b"[%d]," % number for number in range(MOST_FOREIGN_VALUES // 2)) + b"[]]"
+    texts = resealed(archive, tmp_path / "texts.zip", texts_jsonl=many + b"\n")
+    spaced = resealed(archive, tmp_path / "spaced.zip", state_json=many.replace(b",", b", ", 1))
+
+    for path in (texts, spaced):
+        assert f"more than {MOST_FOREIGN_VALUES:,} values" in refusal(path)
+
+
+def test_a_plain_map_of_a_state_is_counted_before_it_is_built(archive: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive) as opened_zip:
+        state = json.loads(opened_zip.read("state.json"))
+    state["registry"] = {f"agent {number}": "x" for number in range(MOST_FLAT_VALUES + 1)}
+    large = resealed(archive, tmp_path / "large.zip", state_json=json.dumps(state).encode())
+
+    assert f"its registry holds more than {MOST_FLAT_VALUES:,} values" in refusal(large)
 
 
 def test_no_more_than_a_hundred_megabytes_are_unpacked(archive: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.teamfile import TeamFileError, parse_team
+from engine.teamfile.document import MOST_PROBLEMS, MOST_SHOWN
 
 PATH = Path("team.yaml")
 
@@ -176,3 +177,13 @@ def test_a_name_that_fills_the_screen_is_cut_where_no_member_has_it() -> None:
 
     assert "no member 'xxx" in line
     assert len(line) < 200
+
+
+def test_a_file_with_very_many_faults_names_the_first_of_them() -> None:
+    agents = "".join(f"- {{name: a{number}, modle: m}}\n" for number in range(MOST_PROBLEMS + 50))
+    with pytest.raises(TeamFileError) as raised:
+        parse_team(f"version: 1\nsupervisor: {{name: t, max_agents: 1000}}\nagents:\n{agents}", Path("team.yaml"))
+
+    assert len(raised.value.problems) == MOST_PROBLEMS
+    assert [problem.line for problem in raised.value.problems] == [*range(4, 4 + MOST_PROBLEMS)]
+    assert str(raised.value).endswith(f"and {MOST_PROBLEMS - MOST_SHOWN} more at least")

@@ -18,6 +18,7 @@ from engine.core.codec import decode_state, decode_strictly, encode_state
 from engine.core.records import JsonValue, changed
 from engine.core.spec import BOUND
 from engine.core.state import State
+from engine.core.strict_json import MOST_FOREIGN_VALUES, NotStrict, check_values
 from engine.core.transfer.table import Table, default_of
 from engine.core.values import TextRef
 
@@ -171,6 +172,33 @@ def write_document(state: State, texts: list[JsonValue]) -> Document:
     return Document(state, encode_state(state_of_bytes), digest.hexdigest())
 
 
+MOST_FLAT_VALUES = 100_000
+"""Values in one field of a document that is a plain map, such as the registry of names."""
+
+
+class _FlatFields(msgspec.Struct):
+    """The plain maps of a state, which the manifest does not count; unparsed, because they cost most memory."""
+
+    minted: msgspec.Raw = msgspec.Raw()
+    registry: msgspec.Raw = msgspec.Raw()
+    trusted: msgspec.Raw = msgspec.Raw()
+    code: msgspec.Raw = msgspec.Raw()
+    pools: msgspec.Raw = msgspec.Raw()
+    leaving: msgspec.Raw = msgspec.Raw()
+    limited: msgspec.Raw = msgspec.Raw()
+    parts: msgspec.Raw = msgspec.Raw()
+
+
+def _check_flat_fields(body: bytes) -> None:
+    try:
+        fields = msgspec.json.decode(body, type=_FlatFields)
+    except (ValueError, RecursionError):  # the readers report the fault more precisely
+        return
+    for name in _FlatFields.__struct_fields__:
+        if bytes(getattr(fields, name)).count(b",") >= MOST_FLAT_VALUES:
+            raise NotStrict(f"its {name} holds more than {MOST_FLAT_VALUES:,} values")
+
+
 def read_document(body: bytes, texts: list[JsonValue]) -> Document:
     """Decode an untrusted document.
 
@@ -181,10 +209,13 @@ def read_document(body: bytes, texts: list[JsonValue]) -> Document:
         NotStrict: If it is not strict JSON.
         ValidationError: If it is not a state.
     """
+    _check_flat_fields(body)
     try:
-        document = write_document(decode_state(body), texts)
-        if document.body == body:
+        document: Document | None = write_document(decode_state(body), texts)
+        if document is not None and document.body == body:
             return document
     except (ValueError, RecursionError):  # the strict readers report the fault more precisely
         pass
+    document = None  # two of them would take twice the memory
+    check_values((body,), MOST_FOREIGN_VALUES)
     return write_document(decode_strictly(body), texts)
