@@ -164,7 +164,7 @@ def test_a_guard_of_a_tool_that_looks_for_signs_of_json_is_warned_of_once_its_co
 ) -> None:
     (tmp_path / "crew.py").write_text(
         "from quarterdeck import tool\n@tool(approve={'contains': '\": \"prod\"'})\ndef deploy(to: str) -> str:\n"
-        "    return to\ndef work(text: str) -> str:\n    return text\n"
+        "    return to\nasync def work(task, ctx):\n    return await ctx.tool('deploy', task.text)\n"
     )
     team_file = "version: 1\nsupervisor: {name: t}\nagents: [{name: ada, run: crew:work, tools: [crew:deploy]}]\n"
     (tmp_path / "team.yaml").write_text(team_file)
