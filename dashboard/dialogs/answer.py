@@ -155,7 +155,9 @@ class AnswerDialog(Dialog):
             return inbox.several_lines(view.state, self._ids, view.recent, view.now_ms)
         lines = [*inbox.question_lines(view.state, found[0], view.now_ms)]
         if self._alike:
-            lines.append(labelled("answers", ", ".join(one.id for one in alike(view.state, found[0])), "strong"))
+            others = [one.id for one in alike(view.state, found[0]) if one.id != found[0].id]
+            lines.append(labelled("answers", f"{found[0].id}, and with it:", "strong"))
+            lines += inbox.several_lines(view.state, others, view.recent, view.now_ms)
         return lines
 
     def _meaning(self, found: Sequence[Escalation], option: str) -> str:

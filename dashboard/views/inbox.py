@@ -69,8 +69,8 @@ WITH_OUTPUT = frozenset({("ask", "reply"), ("failure", "use"), ("doubt", "ran")}
 """Answers that come with an output."""
 
 
-SHOWN = 8
-"""Questions that are named where one answer is for several."""
+SHOWN = 100
+"""Questions that are shown, each with its call, where one answer is for several."""
 
 
 def inbox(state: State, *, now_ms: int, needle: str = "", acts: bool = True) -> Listing:

@@ -187,3 +187,13 @@ async def test_a_call_is_shown_whole_and_scrolls_while_its_answers_stay_in_sight
         assert "pgdn" not in dialog.query_one("#title", Bar).text
         await hand.press("right", "right", "enter")
         assert hand.ordered == Answer(escalation="e1", answer="reject_once")
+
+
+async def test_what_one_answer_is_for_is_shown_call_by_call(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=asking()[0]) as hand:
+        await hand.press("8", "down", "enter", "ctrl+a")
+        assert "answers     e2, and with it:" in hand.told("told")
+        assert "e3          approval · Look up the moon · seeker wants to call files/write" in hand.told("told")
+        assert 'with        path: "moon' in hand.told("told")
+        await hand.press("enter")
+        assert hand.ordered == Answer(escalation="e2", answer="allow_once", alike=True)
