@@ -104,7 +104,10 @@ class Trusting:
         from engine.teamfile import declares  # with pydantic and yaml: only who loads a team needs them
 
         if not declares(command):
-            raise ForeignTeam(command.path, "does not say what the command would load; load it with: quarterdeck up")
+            why = (
+                "describes another team than the command would load; if quarterdeck was updated, start the engine anew"
+            )
+            raise ForeignTeam(command.path, why)
         folder = None
         if self._allowed is not None and self._db is not None:
             folder = self._allowed.work_folder(Path(command.path), self._db)
