@@ -69,14 +69,15 @@ def cut_path(text: str, width: int) -> str:
     Titles are texts of people and models, where a `/` makes no path: one has no spaces, or begins as a path does.
     """
     end = clean(text[-_enough(width) :])
-    if cell_len(end) <= width or "/" not in end.rstrip("/") or not _is_path(text):
+    _, slash, name = text.rstrip("/").rpartition("/")
+    if cell_len(end) <= width or not slash or not _is_path(text):
         return cut(text, width)
     parts = end.split("/")
     for first in range(1, len(parts)):
         shorter = "…/" + "/".join(parts[first:])
         if cell_len(shorter) <= width:
             return shorter
-    return cut(parts[-1], width)
+    return cut(name, width)
 
 
 def _is_path(text: str) -> bool:

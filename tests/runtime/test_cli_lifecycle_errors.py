@@ -4,12 +4,9 @@ import importlib
 import json
 import os
 import runpy
-import sqlite3
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -18,15 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.cli import main, quarterdeck
-from dashboard.cli.doctor import inbox_findings, sqlite_finding
+from dashboard.cli.doctor import sqlite_finding
 from dashboard.cli.group import COMMANDS
 from dashboard.cli.output import Table
-from dashboard.databases import inspected
 from dashboard.process import start_engine
 from engine.core.commands import Submit
 from store import MissingFolder
 from tests.databases import write_database
-from tests.rights import as_viewer
 from tests.runtime.console import PROGRAM
 from tests.world import agent, team_world
 
@@ -319,18 +314,6 @@ def test_doctor_names_each_fault_with_what_to_do(capsys: pytest.CaptureFixture[s
     )
 
 
-def test_doctor_finds_a_journal_that_cannot_be_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = write_database(tmp_path / "team.db", team_world().journal)
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE journal SET body = 'rubbish' WHERE seq = 1")
-    database.close()
-
-    status, out, _ = said(capsys, "doctor", "--db", "team.db")
-
-    assert status == 2
-    assert f"FAULT  {path} (journal): " in out
-
-
 def test_an_engine_does_not_start_on_an_empty_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "team.db").touch()
 
@@ -338,40 +321,6 @@ def test_an_engine_does_not_start_on_an_empty_file(capsys: pytest.CaptureFixture
 
     assert status == 2
     assert f"{tmp_path / 'team.db'} is empty; begin with a team: quarterdeck up TEAM" in err
-
-
-def test_doctor_finds_no_fault_in_a_team_that_may_only_be_looked_at() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = write_database(Path(folder) / "team.db", [])
-        for each in (path.parent, path):
-            each.chmod(0o755)
-        found = inspected(path)
-        with as_viewer(path):
-            (finding,) = inbox_findings(found)
-
-    assert (finding.level, finding.message) == ("note", "you may read this team, and not give it commands")
-
-
-@pytest.mark.parametrize(
-    ("folder", "told"),
-    [
-        ("file/data", "cannot be made: correct the mode of {file}, or set XDG_DATA_HOME"),
-        ("", "no space is left in {there}: free some, or set XDG_DATA_HOME"),
-    ],
-)
-def test_doctor_tells_of_a_data_folder_that_cannot_be_used(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str, told: str
-) -> None:
-    (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / folder))
-    if not folder:
-        monkeypatch.setattr(os, "statvfs", lambda _path: SimpleNamespace(f_bavail=0))
-    status, out, _ = said(capsys, "doctor")
-
-    (line,) = (line for line in out.splitlines() if " data folder: " in line)
-    assert line.startswith("FAULT")
-    assert line.endswith(told.format(file=tmp_path / "file", there=tmp_path))
-    assert status == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")
