@@ -166,7 +166,7 @@ class Agent:
         Path("left.txt").write_text("left")
 
     def do_late(self) -> None:
-        self.update("tool_call", toolCallId="l1", title="Terminal", kind="execute", status="pending", rawInput={})
+        self.update("tool_call", toolCallId="l1", title="Terminal", kind="execute", status="pending", rawInput={"cwd": "."})
         self.update("tool_call_update", toolCallId="l1", title="ls reef", rawInput={"command": "ls reef"})
         self.update("tool_call_update", toolCallId="l1", status="completed")
 

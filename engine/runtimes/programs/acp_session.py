@@ -331,8 +331,8 @@ class AcpSession(AcpAsking):
         known["diffs"] = call.diffs or known["diffs"]
         if not known["is_shown"]:
             known["title"] = line_of(call.title or known["title"] or call.kind or "tool")[:200]
-            # Many agents announce a call before they know its arguments, and tell these with a better title.
-            if known["input"] or call.status not in (None, "pending"):
+            # Many agents announce a call as pending before they know its arguments, which come with a better title.
+            if known["input"] if call.status is None else call.status != "pending":
                 known["is_shown"] = True
                 self._work.tool_started(known["title"], known["input"])
         if call.status in ("completed", "failed") and not known.get("ended"):
