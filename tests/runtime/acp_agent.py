@@ -138,7 +138,8 @@ class Agent:
         diff = {"type": "diff", "path": path, "newText": "new\nsame\n", "oldText": "old\nsame\n"}
         self.update("tool_call_update", toolCallId="c1", status="completed", content=[diff])
         self.plan("completed")
-        self.update("usage_update", used=5, size=10, cost={"amount": 0.25, "currency": "USD"})
+        self.update("usage_update", used=5, size=10, cost={"amount": 0.1, "currency": "USD"})
+        self.update("usage_update", used=5, size=10, cost={"amount": 0.3, "currency": "USD"})
         self.say("Done.")
 
     def do_many(self) -> None:
@@ -166,7 +167,9 @@ class Agent:
         Path("left.txt").write_text("left")
 
     def do_late(self) -> None:
-        self.update("tool_call", toolCallId="l1", title="Terminal", kind="execute", status="pending", rawInput={"cwd": "."})
+        self.update(
+            "tool_call", toolCallId="l1", title="Terminal", kind="execute", status="pending", rawInput={"cwd": "."}
+        )
         self.update("tool_call_update", toolCallId="l1", title="ls reef", rawInput={"command": "ls reef"})
         self.update("tool_call_update", toolCallId="l1", status="completed")
 

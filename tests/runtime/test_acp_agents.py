@@ -69,7 +69,7 @@ async def test_it_does_a_task_and_what_it_does_is_seen_and_counted(
         "diffs": [{"path": "reef.txt", "diff": "--- a/reef.txt\n+++ b/reef.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n same"}],
     }
     usage = summary.usage
-    assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, float(usage.cost_usd or 0)) == (12, 5, 2, 0.25)
+    assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, str(usage.cost_usd)) == (12, 5, 2, "0.3")
     assert asked(tmp_path)[0]["initialize"]["fs"] == {"readTextFile": False, "writeTextFile": False}
     assert asked(tmp_path)[1] == {"new_session": str(tmp_path), "servers": []}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from engine.clock import VirtualClock
 from engine.core.commands import Answer, Steer
@@ -15,7 +16,8 @@ from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.records import changed
 from engine.core.spec import AgentSpec
-from engine.runtimes.programs.speaking import MOST_ASKED
+from engine.runtimes.programs import lines, speaking
+from engine.runtimes.programs.speaking import LINES_A_TURN, MOST_ASKED
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 from tests.runtime.test_process_agents import cancelled, program, shown
@@ -286,3 +288,41 @@ say(type='result', output='part')
     async with engine(speaker(code), options=SupervisorOptions(run_limits=Limits(tokens=10))) as running:
         assert await running.fails() == "budget of 10 tokens is spent (10)"
         assert len(await steps(running)) == 2
+
+
+async def test_a_flood_of_lines_leaves_the_loop_its_turns(engine: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, before, most, heard = 0, 0, 0, lines.heard
+
+    def counted(line: bytes) -> lines.Heard | str:
+        nonlocal read
+        read += 1
+        return heard(line)
+
+    async def takes_turns() -> None:
+        nonlocal before, most
+        while True:
+            await checkpoint()
+            most, before = max(most, read - before), read
+
+    monkeypatch.setattr(lines, "heard", counted)
+    async with engine(speaker("sys.stdout.write('{}\\n' * 20_000)")) as running, anyio.create_task_group() as group:
+        group.start_soon(takes_turns)
+        assert str(await running.ask()).count("{}") == 20_000
+        group.cancel_scope.cancel()
+
+    assert most <= 2 * LINES_A_TURN
+
+
+@pytest.mark.parametrize(
+    ("bound", "code", "said"),
+    [
+        ("MOST_LINES", "while True: say(type='usage', tokens_in=1)", "it wrote more than 50 lines"),
+        ("MOST_STEPS", "while True: say(type='step', name='page')", "it wrote more than 50 steps"),
+    ],
+)
+async def test_one_that_writes_on_and_on_is_ended_and_its_attempt_fails(
+    engine: Engines, bound: str, code: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speaking, bound, 50)
+    async with engine(speaker(code)) as running:
+        assert said in await running.fails()

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -121,7 +122,7 @@ class AcpSession(AcpAsking):
         """Calls of which it is not yet known whether they should have been asked for."""
         self._looked = anyio.Event()
         self._plan: list[dict[str, str]] = []
-        self._cost_usd = 0.0
+        self._cost_usd = Decimal(0)
         self._ended = anyio.Event()
         self._cut = anyio.Event()
         self._is_cut = False
@@ -310,7 +311,10 @@ class AcpSession(AcpAsking):
 
     def heard_cost(self, cost_usd: float) -> None:
         """Charge the usage since the last report; usage before this attempt is charged already."""
-        more, self._cost_usd = cost_usd - self._cost_usd, cost_usd
+        whole = Decimal(str(cost_usd))  # the shortest decimal: differences of floats are no amounts of money
+        if not whole.is_finite():
+            return
+        more, self._cost_usd = whole - self._cost_usd, whole
         if more > 0 and not self._is_loading:
             self._spend(cost_usd=more)
 
