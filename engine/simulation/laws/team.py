@@ -81,11 +81,13 @@ def _number(entity_id: str) -> int:
 def a_generation_follows_the_one_before(
     books: ShadowLedger, event: events.AgentSwapped | events.SwapRolledBack
 ) -> str | None:
-    """A swap makes the next generation, and a rollback has the spec of the generation before."""
+    """A swap makes the next generation, and a rollback has the spec of the generation before, or that of an undo."""
     agent = books.team.agents[event.agent_id]
     if event.generation != agent.generation + 1:
         return f"g{event.generation} of {agent.id} follows g{agent.generation}"
-    if isinstance(event, events.SwapRolledBack) and event.spec != agent.previous:
+    # What an undo brings back may be older: `an_undo_finds_what_its_command_left` looks at that.
+    is_undone = any(isinstance(later, events.CommandUndone) for later in books.batch)
+    if isinstance(event, events.SwapRolledBack) and event.spec != agent.previous and (event.by_itself or not is_undone):
         return f"{agent.id} goes back to a spec that it did not have before g{agent.generation}"
     if isinstance(event, events.AgentSwapped) and event.spec == agent.spec:
         return f"{agent.id} is swapped to the spec that it has"
