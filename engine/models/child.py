@@ -16,6 +16,7 @@ from contextlib import aclosing, suppress
 from typing import Any, BinaryIO, cast
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
@@ -105,6 +106,7 @@ class Server:
                 async for piece in self._in_time(ask, current):
                     for thought, text in assembly.take(piece):
                         self._show(ask.id, thought=thought, text=text)
+                    await anyio.lowlevel.checkpoint()  # pieces that have arrived come without a wait
             if scope.cancelled_caught:
                 raise TookTooLong(f"took longer than {ask.request.model.timeout_s:g} s")
         except Exception as error:  # litellm and the libraries below it raise many types.

@@ -18,8 +18,8 @@ import httpx
 from engine.models import bounds
 from engine.models.thoughts import divided_parts
 
-STEP_BYTES = 1_000_000
-"""Bytes that are decompressed at once."""
+STEP_BYTES = 16_384
+"""Bytes that are decompressed at once: what is made of them is worked through before others have their turn."""
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _EVENTS = "text/event-stream"
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')

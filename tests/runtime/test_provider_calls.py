@@ -22,6 +22,7 @@ from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError,
 from engine.models.service import ModelService
 from tests.model_server import ModelServer, Say, model_server
 from tests.patience import PATIENCE_S
+from tests.runtime.odd_habits import ONE_EVENT, gzipped
 
 pytestmark = pytest.mark.anyio
 PRICE = Price(in_usd=Decimal(1), out_usd=Decimal(2), cached_usd=Decimal("0.5"))
@@ -404,3 +405,30 @@ async def test_a_very_long_answer_takes_time_for_its_length_alone(models: ModelS
 
     assert len(answer.text) == 30_000_000
     assert time.process_time() - began_s < 3
+
+
+async def test_an_answer_of_many_small_pieces_leaves_others_their_turn(
+    models: ModelService, server: ModelServer
+) -> None:
+    server.by(lambda body: MANY if body["messages"][-1]["content"] == "many" else Say("fine"))
+    pieces, began = [0], anyio.Event()
+
+    def count(chunk: Chunk) -> None:
+        pieces[0] += len(chunk.text)
+        began.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(models.ask, request(server, Message(role="user", text="many")), count, sleep)
+        with anyio.fail_after(PATIENCE_S):
+            await began.wait()
+        before = pieces[0]
+        answer = await ask(models, request(server))
+        group.cancel_scope.cancel()
+
+    assert answer.text == "fine"
+    # Far from all of them, which take the process a minute.
+    assert pieces[0] - before < 20_000
+
+
+MANY = gzipped(ONE_EVENT * 150_000)
+"""An answer of two hundred kilobytes, that is thirty million bytes."""
