@@ -137,6 +137,14 @@ class NotJson(EngineError):
 
 
 @dataclass(eq=False)
+class TooManyValues(NotJson):
+    """A value holds more values than one may: an output, a result, an input."""
+
+    most: int
+    says = "the value holds more than {most:,} values; write it to a file, and pass the name of that"
+
+
+@dataclass(eq=False)
 class DelegationFailed(EngineError):
     """A task that an agent delegated failed, or no agent is able to do it."""
 

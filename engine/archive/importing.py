@@ -46,10 +46,11 @@ class Allowance:
     """Wall-clock limit in seconds, generous for a machine under load."""
 
 
+USUAL = Allowance()
+
+
 @contextmanager
-def opened(
-    path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = Allowance()
-) -> Iterator[Iterator[Piece]]:
+def opened(path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = USUAL) -> Iterator[Iterator[Piece]]:
     """Yield the pieces of an archive, as `cutting.pieces` does; each step blocks.
 
     Args:

@@ -24,7 +24,7 @@ from engine.archive.manifest import (
 from engine.core.codec import decode_state, encode_state, said
 from engine.core.records import JsonValue
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES, NotStrict, check_values, strict_json, strict_lines
+from engine.core.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict, check_values, strict_json, strict_lines
 from engine.core.transfer.admission import Inadmissible, check, try_out
 from engine.core.transfer.document import Document, bound_in, read_document, references_in
 from engine.core.transfer.ids import last_numbers
@@ -85,7 +85,7 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         texts = strict_lines(parts[TEXTS])
         for text in texts:
             if type(text) is not str:
-                json_value(text)
+                json_value(text, most_values=MOST_FOREIGN_VALUES)
         document = read_document(parts[STATE], texts)
         if manifest.counts != counts_of(document.state, len(texts)):
             raise NotStrict("the counts in its manifest are wrong")
@@ -103,7 +103,7 @@ def read_state(value: Mapping[str, Any]) -> Archive:
         ImportRefused: If it is not one, or cannot be believed.
     """
     with _believed(None, "the state cannot be imported"):
-        plain = json_value(dict(value))
+        plain = json_value(dict(value), most_values=MOST_VALUES)
         if not isinstance(plain, dict) or plain.keys() != {"format", "version", "state", "texts"}:
             raise NotStrict("the value is not what serialize_complete_state returned")
         _check_version(plain["format"], plain["version"])

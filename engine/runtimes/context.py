@@ -7,6 +7,7 @@ after a crash therefore gets the same answers without repeating work. See docs/r
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import partial, wraps
+from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
@@ -24,7 +25,7 @@ from engine.runtimes.task import Task
 from engine.runtimes.toolbox.calling import ToolError, called
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
-from engine.runtimes.values import Amounts, clean, json_value, one_line, own, usage_of
+from engine.runtimes.values import MAX_VALUES, Amounts, clean, json_value, one_line, own, usage_of
 from engine.runtimes.work import DelegationResult, Work
 
 
@@ -157,7 +158,8 @@ class Context:
         work.raise_if_stopping()
         if not isinstance(items, Iterable) or isinstance(items, str | Mapping):
             raise TypeError(f"ctx.map: items must be a list, not {items!r:.60}")
-        target, values = _text("map", "target", target), [json_value(item) for item in items]
+        target, values = _text("map", "target", target), json_value([*islice(items, MAX_VALUES + 1)])
+        assert isinstance(values, list)
         if not values:
             return []
         key = work.key(f"map:{target}", values)

@@ -12,7 +12,7 @@ import msgspec
 from engine.core.queries.excerpts import shown
 from engine.core.records import JsonValue
 from engine.core.values import Usage, as_text
-from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
+from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, TooManyValues, Unusable
 from engine.models.redaction import SHORTEST_WORD, credentials_in, hide, is_secret_name, sent_variables
 from engine.runtimes.child import traits_of, words_of
 
@@ -20,6 +20,8 @@ MAX_DEPTH = 100
 """How deep lists and objects may be nested."""
 MAX_CHARACTERS = 64 * 1024 * 1024
 """How long all texts of one value may be together."""
+MAX_VALUES = 200_000
+"""How many values one value may hold: items, and keys with theirs."""
 MAX_DIGITS = 4000
 """Python reads no longer numbers back from JSON."""
 ERROR_CHARACTERS = 500
@@ -33,16 +35,23 @@ _LAST: dict[str, Any] = {"environment": None, "sent": frozenset(), "secrets": []
 """The environment when it was looked at last, and its secrets."""
 
 
-def json_value(value: object) -> JsonValue:
+def json_value(value: object, *, most_values: int = MAX_VALUES) -> JsonValue:
     """Return `value` as plain JSON: tuples as lists, subclasses as what they are made of, half characters replaced.
 
+    Args:
+        most_values: How many values it may hold. Each takes 0.3 to 1 us, mostly in the engine's loop.
+
     Raises:
+        TooManyValues: If it holds more.
         NotJson: If something in it is not JSON (NaN, bytes, sets, keys that are not texts, other objects), or it is
             too deep or too long; the message says where.
     """
     if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS:
         return value
-    return _Copy().of(value, "", 0)
+    try:
+        return _Copy(most_values).of(value, 0)
+    except _Fault as fault:
+        raise NotJson(f"{fault.path.removeprefix('.') or 'the value'} {fault}") from None
 
 
 def own(value: JsonValue) -> JsonValue:
@@ -51,55 +60,83 @@ def own(value: JsonValue) -> JsonValue:
 
 
 class _Copy:
-    """One value on its way; counts what it holds."""
+    """One value on its way; counts what it holds.
 
-    def __init__(self) -> None:
+    A fault gets its place on the way out: to have it at hand for each value would take half of the time.
+    """
+
+    def __init__(self, most_values: int) -> None:
         self._characters = 0
+        self._most_values = self._values_left = most_values
 
-    def of(self, value: object, path: str, depth: int) -> JsonValue:
+    def of(self, value: object, depth: int) -> JsonValue:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return self._text(value, path)
+            return self._text(value)
         if isinstance(value, int):
-            return _whole(int(value), path)
+            return _whole(int(value))
         if isinstance(value, float):
-            return _number(float(value), path)
-        if depth >= MAX_DEPTH:
-            raise NotJson(f"{path[:80] or 'the value'} is nested deeper than {MAX_DEPTH} levels")
-        if isinstance(value, dict):
-            return {
-                self._key(key, path): self.of(item, f"{path}.{key}" if path else str(key), depth + 1)
-                for key, item in value.items()
-            }
-        if isinstance(value, list | tuple):
-            return [self.of(item, f"{path}[{place}]", depth + 1) for place, item in enumerate(value)]
-        raise NotJson(f"{path[:80] or 'the value'} is of type {type(value).__name__}, which JSON cannot hold")
+            return _number(float(value))
+        if isinstance(value, dict | list | tuple):
+            self._values_left -= len(value)
+            if self._values_left < 0:
+                raise TooManyValues(self._most_values)
+            if depth >= MAX_DEPTH:
+                raise _Fault(f"is nested deeper than {MAX_DEPTH} levels")
+            return self._object(value, depth + 1) if isinstance(value, dict) else self._list(value, depth + 1)
+        raise _Fault(f"is of type {type(value).__name__}, which JSON cannot hold")
 
-    def _text(self, value: str, path: str) -> str:
+    def _object(self, value: dict[Any, Any], depth: int) -> JsonValue:
+        copy: dict[str, JsonValue] = {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise _Fault(f"has the key {key!r:.40}, and keys in JSON are texts")
+            try:
+                copy[self._text(key)] = self.of(item, depth)
+            except _Fault as fault:
+                fault.path = f".{key}{fault.path}"[:_PATH_CHARACTERS]
+                raise
+        return copy
+
+    def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> JsonValue:
+        copy: list[JsonValue] = []
+        try:
+            for item in value:
+                copy.append(self.of(item, depth))
+        except _Fault as fault:
+            fault.path = f"[{len(copy)}]{fault.path}"[:_PATH_CHARACTERS]
+            raise
+        return copy
+
+    def _text(self, value: str) -> str:
         text = str.__str__(value)
         self._characters += len(text)
         if self._characters > MAX_CHARACTERS:
-            raise NotJson(
-                f"the texts are longer than {MAX_CHARACTERS // 1024 // 1024} MiB at {path[:80] or 'the value'}"
-            )
+            raise _Fault(f"is where the texts are longer than {MAX_CHARACTERS // 1024 // 1024} MiB")
         return text if text.isascii() else clean(text)
 
-    def _key(self, key: object, path: str) -> str:
-        if not isinstance(key, str):
-            raise NotJson(f"{path[:80] or 'the value'} has the key {key!r:.40}, and keys in JSON are texts")
-        return self._text(key, path)
+
+_PATH_CHARACTERS = 80
 
 
-def _whole(value: int, path: str) -> int:
+class _Fault(Exception):
+    """A value is not one that JSON can hold; `path` is where, from the value that is looked at."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.path = ""
+
+
+def _whole(value: int) -> int:
     if value.bit_length() > MAX_DIGITS * math.log2(10):
-        raise NotJson(f"{path[:80] or 'the value'} has more than {MAX_DIGITS} digits")
+        raise _Fault(f"has more than {MAX_DIGITS} digits")
     return value
 
 
-def _number(value: float, path: str) -> float:
+def _number(value: float) -> float:
     if not math.isfinite(value):
-        raise NotJson(f"{path[:80] or 'the value'} is {value}, which JSON cannot hold")
+        raise _Fault(f"is {value}, which JSON cannot hold")
     return value
 
 

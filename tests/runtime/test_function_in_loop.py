@@ -1,6 +1,7 @@
 """Function agents that are `async def`: what they get, what they may ask, what they may return."""
 
 from collections.abc import Awaitable, Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 
 from engine.core.commands import Cancel
 from engine.core.spec import AgentSpec, Retry
-from engine.errors import DelegationFailed
+from engine.errors import DelegationFailed, NotJson
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio
@@ -157,6 +158,16 @@ async def test_a_map_of_nothing_is_nothing(engine: Engines) -> None:
 
     async with engine(agent("lead", lead)) as running:
         assert await running.ask() == []
+
+
+async def test_a_map_over_what_never_ends_is_refused(engine: Engines) -> None:
+    async def lead(task: Any, ctx: Any) -> str:
+        with pytest.raises(NotJson, match="more than 200,000 values"):
+            await ctx.map("nobody-is-asked", count())
+        return "refused"
+
+    async with engine(agent("lead", lead)) as running:
+        assert await running.ask() == "refused"
 
 
 async def picky(text: str) -> str:

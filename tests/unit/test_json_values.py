@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import NotJson
+from engine.errors import NotJson, TooManyValues
 from engine.runtimes import values
-from engine.runtimes.values import clean, json_value, one_line
+from engine.runtimes.values import MAX_VALUES, clean, json_value, one_line
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -86,3 +86,23 @@ def test_an_error_whose_text_raises_is_still_said() -> None:
             raise RuntimeError("no text for you")
 
     assert "RuntimeError" in one_line(Nasty())
+
+
+@pytest.mark.parametrize("wrap", [list, tuple, lambda items: {"a": [{str(number): number} for number in items]}])
+def test_a_value_holds_so_many_values_and_no_more(wrap: Any) -> None:
+    assert json_value(wrap(range(1_000))) == json.loads(json.dumps(wrap(range(1_000))))
+    with pytest.raises(TooManyValues, match="more than 200,000 values; write it to a file"):
+        json_value(wrap(range(MAX_VALUES + 1)))
+    assert json_value(wrap(range(MAX_VALUES + 1)), most_values=3 * MAX_VALUES)
+
+
+@given(PLAIN, st.lists(st.integers(0, 3) | st.sampled_from(["a", "b"]), max_size=6))
+def test_a_fault_is_told_with_its_place(value: Any, path: list[int | str]) -> None:
+    wrong: Any = {1}
+    for part in reversed(path):
+        wrong = {"before": value, part: wrong} if isinstance(part, str) else [*[value] * part, wrong]
+    place = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path).removeprefix(".")
+
+    with pytest.raises(NotJson) as raised:
+        json_value(wrong)
+    assert str(raised.value) == f"{place or 'the value'} is of type set, which JSON cannot hold"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.core.records import JsonValue
-from engine.errors import NotJson
+from engine.errors import NotJson, TooManyValues
 from engine.runtimes.tools import KEY, options_of
 from engine.runtimes.values import clean, json_value
 from engine.runtimes.work import Work
@@ -72,6 +72,8 @@ def _as_json(value: Any) -> JsonValue:
         raise NotJson("an iterator can be read once, by the function")
     try:
         return json_value(value)
+    except TooManyValues:
+        raise
     except NotJson:
         return json_value(to_jsonable_python(value))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from engine.core.records import JsonValue
-from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected
+from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected, TooManyValues
 from engine.runtimes.toolbox.call_value import CallValue
 from engine.runtimes.tools import KEY, ToolOptions, takes_key
 from engine.runtimes.values import json_value, with_class
@@ -133,6 +133,8 @@ def output_of(value: object) -> JsonValue:
     """
     try:
         return json_value(value)
+    except TooManyValues:
+        raise
     except NotJson as error:
         from pydantic_core import PydanticSerializationError, to_jsonable_python
 

@@ -17,6 +17,7 @@ from engine.core.model_spec import McpSpec
 from engine.core.records import JsonValue
 from engine.errors import EngineError
 from engine.garbage import importing
+from engine.models.bounds import SCHEMA_CHARACTERS
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.toolbox.mcp_answers import MOST_TOOLS, Fault
@@ -190,8 +191,11 @@ def _offered(tool: Any) -> Offered:
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, JsonValue]:
-    found = json_value(schema)
-    return found if isinstance(found, dict) else {}
+    """Return a schema of arguments; a very long one is left to the server, which looks at calls itself."""
+    if len(json.dumps(schema)) > SCHEMA_CHARACTERS:
+        return {}
+    plain = json_value(schema)
+    return plain if isinstance(plain, dict) else {}
 
 
 def _output(result: "CallToolResult") -> JsonValue:

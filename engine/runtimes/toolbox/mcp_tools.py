@@ -10,6 +10,7 @@ import anyio
 
 from engine.core.records import JsonValue
 from engine.errors import EngineError, ToolRejected
+from engine.models.bounds import IN_LOOP_S
 from engine.runtimes.json_schema import NAMED, faults_of
 from engine.runtimes.toolbox.call_value import CallValue, server_value
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
@@ -112,7 +113,7 @@ class ServedTool:
         """
         faults = []
         try:
-            for fault in faults_of(dict(arguments), _checked(self.parameters)):
+            for fault in faults_of(dict(arguments), _checked(self.parameters), within_s=IN_LOOP_S):
                 place = ".".join(str(part) for part in fault.absolute_path)
                 faults.append(f"{place}: {fault.message[:200]}" if place else fault.message[:200])
                 if len(faults) == MOST_FAULTS:
