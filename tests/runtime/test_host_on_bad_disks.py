@@ -14,7 +14,7 @@ from anyio.lowlevel import checkpoint
 
 from engine.clock import VirtualClock
 from engine.core.codec import encode_command
-from engine.core.commands import AddSupervisor, Ping, RemoveMember, Submit, SupervisorSpec
+from engine.core.commands import AddSupervisor, Ping, RemoveMember, RetryWork, Submit, SupervisorSpec
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.signals import EngineEnds
 from engine.core.spec import AgentSpec
@@ -235,6 +235,28 @@ async def test_what_is_written_while_the_engine_ends_is_not_acted_on(disk: Disk,
             host.fail(RuntimeError("a fault")) if how == "failed" else group.cancel_scope.cancel()
 
     assert begun == []
+
+
+async def test_a_finished_run_is_retried_although_the_journal_waits_for_a_slow_disk(disk: Disk) -> None:
+    slow = mishaps()
+
+    async def work(text: str) -> str:
+        return text
+
+    callables = Callables()
+    spec = callables.referred(AgentSpec(name="ada", run=work))
+    async with engine_on(disk, slow) as host:
+        host.bind(callables.by_reference)
+        await host.order(AddSupervisor(parent=None, team=SupervisorSpec(name="team", members=[spec])))
+        await host.order(Submit(request="go"))
+        await host.run_ended("r1")
+        slow.stall_ms = 5_000
+        async with anyio.create_task_group() as group:
+            group.start_soon(host.order, Ping())
+            while not slow.is_waiting:
+                await checkpoint()
+            await host.order(RetryWork(target="r1"))
+        assert (await host.run_ended("r2")).request == "go"
 
 
 async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_leaves_no_caller_waiting(disk: Disk) -> None:
