@@ -12,7 +12,6 @@ from engine.core.commands import Answer
 from engine.core.limits import Limits
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
-from engine.core.records import changed
 from engine.runtimes.tools import tool
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker
@@ -157,7 +156,7 @@ async def test_a_tool_that_waits_for_its_approval_is_not_late(engine: Engines) -
 async def test_a_program_that_asks_has_all_its_time_afterwards(engine: Engines, *, once: bool) -> None:
     code = "say(type='ask', id=1, question='Go on?'); say(type='result', output=hear()['answer'])"
     clock = VirtualClock()
-    spec = changed(speaker(code, once=once, timeout_s=60), step_timeout_s=50)
+    spec = speaker(code, once=once, timeout_s=60)
     async with engine(spec, clock=clock) as running:
         run = await running.submit()
         await running.until(lambda state: bool(state.escalations))
