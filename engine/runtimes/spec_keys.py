@@ -112,6 +112,23 @@ def _unused_by_members(kind: str, keys: Keys) -> Iterator[tuple[Place, str]]:
         yield ("instructions",), f"is for the model of a {kind}, and this one has none; name it with 'model'"
 
 
+SCRIPTED_MODEL = ("key_env", "base_url", "timeout_s", "idle_s")
+"""Keys of a model that `replies` stand in for: nobody is called."""
+
+
+def unused_model_keys(model: Any, defaults: Any) -> Iterator[str]:
+    """Yield the keys of a model that are given and have no effect beside `replies`."""
+    if model.replies:
+        yield from (key for key in SCRIPTED_MODEL if getattr(model, key) != getattr(defaults, key))
+
+
+def unused_server_keys(server: Any) -> Iterator[str]:
+    """Yield the keys of a tool server that are given and are for the other kind: a program, or an address."""
+    key = "env" if server.url is not None else "headers_env"
+    if getattr(server, key):
+        yield key
+
+
 def check_keys(spec: AgentSpec, kind: str | None = None) -> None:
     """Refuse a spec with a key that would have no effect.
 

@@ -24,11 +24,11 @@ from engine.runtimes.model.options import options_class
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.script import Script
-from engine.runtimes.spec_keys import unused_keys
+from engine.runtimes.spec_keys import unused_keys, unused_model_keys, unused_server_keys
 from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.policies import Policy, policy_of
-from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument, model_spec
+from engine.teamfile.schema import AgentBlock, ModelBlock, TeamBlock, TeamDocument, model_spec
 
 T = TypeVar("T")
 
@@ -93,10 +93,15 @@ class Meaning:
         self._policies(chief.on_failure, (*here, "on_failure"))
         for name, model in block.models.items():
             self._can_be((*loc, "models", name), partial(model_spec, model))
+            for key in unused_model_keys(model, ModelBlock(replies=[])):
+                self._say((*loc, "models", name, key), "does nothing beside 'replies', which are said in its place")
             for at, reply in enumerate(model.replies):
                 self._fits(Reply, reply, (*loc, "models", name, "replies", at), of=Reply)
         for name, server in block.mcp.items():
             self._can_be((*loc, "mcp", name), partial(McpSpec, **server.model_dump()))
+            for key in unused_server_keys(server):
+                whose = "an address" if server.url is not None else "a program"
+                self._say((*loc, "mcp", name, key), f"does nothing for {whose}; leave it out")
         for category, strategy in block.strategies.items():
             if strategy not in self._strategies:
                 said = f"no strategy {strategy!r}; {or_nearest(strategy, self._strategies)}"

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from engine.core.spec import MODEL_TYPES
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
 from engine.teamfile import TeamFileError, parse_team
-from engine.teamfile.schema import AgentBlock
+from engine.teamfile.schema import AgentBlock, McpBlock, ModelBlock, SupervisorBlock
 from tests.runtime.test_key_effects import EFFECTS
 
 TESTS = Path(__file__).parents[1]
@@ -106,3 +107,56 @@ def test_the_tests_that_show_effects_are_there(named: str) -> None:
     path, _, name = named.partition("::")
 
     assert re.search(rf"^(async )?def {name}\(", (TESTS / path).read_text(encoding="utf-8"), re.MULTILINE), named
+
+
+def faults_of(**blocks: Any) -> str:
+    try:
+        parse_team(json.dumps({"version": 1, "supervisor": {"name": "desk"}, **blocks}), Path("team.yaml"))
+    except TeamFileError as error:
+        return str(error)
+    return ""
+
+
+SERVED = {"base_url": "http://127.0.0.1:9", "key_env": "KEY", "timeout_s": 5, "idle_s": 5}
+
+
+@pytest.mark.parametrize("key", SERVED)
+def test_a_key_of_a_model_that_is_called_is_refused_beside_replies(key: str) -> None:
+    replies = {"replies": [{"text": "hi"}]}
+
+    assert f"models.fake.{key}: does nothing beside 'replies'" in faults_of(
+        models={"fake": {**replies, key: SERVED[key]}}
+    )
+    assert (
+        faults_of(models={"fake": {**replies, "price": {"in_usd": 1}, "context_tokens": 1000, "rpm": 5, "tpm": 5}})
+        == ""
+    )
+    assert faults_of(models={"fake": {"model": "openai/x", key: SERVED[key]}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("server", "key"),
+    [
+        ({"url": "http://127.0.0.1:9/mcp", "env": ["A"]}, "env"),
+        ({"argv": ["x"], "headers_env": {"X": "A"}}, "headers_env"),
+    ],
+)
+def test_a_key_of_the_other_kind_of_tool_server_is_refused(server: dict[str, Any], key: str) -> None:
+    assert f"mcp.tools.{key}: does nothing for a" in faults_of(mcp={"tools": server})
+
+
+CARRIES_OUT = ("decide", "fold", "followups", "queries", "scheduler", "strategies", "limits", "policies")
+UNDER_ANOTHER_NAME = {"strategy": "mode", "order": "members", "model": "lead_spec", "instructions": "lead_spec"}
+"""Keys of a supervisor that become something else: `engine.teamfile.build`."""
+
+
+@pytest.mark.parametrize("block", [SupervisorBlock, ModelBlock, McpBlock])
+def test_every_key_of_a_supervisor_a_model_and_a_server_is_read_by_what_carries_it_out(block: type[BaseModel]) -> None:
+    root = TESTS.parent / "engine"
+    folders = [*(root / "core" / name for name in CARRIES_OUT), root / "models", root / "runtimes"]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    files += [root / "core/balancing.py", root / "core/nearest.py", root / "teamfile/build.py"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    names = {key: UNDER_ANOTHER_NAME.get(key, key) if block is SupervisorBlock else key for key in block.model_fields}
+
+    assert [key for key, name in names.items() if not re.search(rf"\.{name}\b|\"{name}\"|\b{name}\(", text)] == []

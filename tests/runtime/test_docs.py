@@ -85,7 +85,9 @@ def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
     elif section == "Models":
         team["models"] = {"fast": {**({} if key in ("model", "replies") else {"model": "openai/gpt-4o"}), **example}}
     elif section == "Tool servers":
-        team["mcp"] = {"files": {**({} if key in ("argv", "url") else {"argv": ["mcp-files"]}), **example}}
+        is_address = key in ("url", "headers_env")
+        team["mcp"] = {"files": {"url": "https://example.org/mcp"} if is_address else {"argv": ["mcp-files"]}}
+        team["mcp"]["files"].update(example)
     else:
         scout.update(
             {section: {"max": 9} | example}
