@@ -2,7 +2,9 @@
 
 import pytest
 
-from engine.core.commands import Cancel, RemoveMember, RetryWork, Submit
+from engine.core.commands import Cancel, RemoveMember, RetryWork, Submit, SupervisorSpec
+from engine.core.options import SupervisorOptions
+from engine.core.records import JsonValue
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import applied, attempt, attempts, ended, kinds, only, refused, submitted, task_of, works
@@ -245,3 +247,26 @@ def test_two_requests_are_two_runs() -> None:
 
     assert list(world.state.runs) == ["r1", "r2"]
     assert len(attempts(world, "ada")) == 2
+
+
+def test_a_task_is_not_retried_where_the_team_that_comes_after_it_was_removed() -> None:
+    nodes: list[JsonValue] = [
+        {"name": "one", "agent": "ada"},
+        {"name": "two", "agent": "below", "after": ["one"]},
+        {"name": "three", "agent": "bob"},
+    ]
+    options = SupervisorOptions(settings={"nodes": nodes, "output": "three"})
+    below = SupervisorSpec(name="below", members=[agent("cyd")])
+    world = team_world(agent("ada"), agent("bob"), below, mode="graph", options=options)
+    submitted(world)
+    failed = attempt(world, "ada")
+    team = next(task for task in world.state.tasks.values() if task.kind == "group" and task.parent_id is not None)
+    world.fail(failed)
+    assert team.status is TaskStatus.SKIPPED
+
+    for member in ("cyd", "below"):
+        applied(world, RemoveMember(target=member, mode="abort"))
+
+    assert refused(world, RetryWork(target=failed[0])) == (
+        f"every agent that could do task {team.id} was removed; submit the request again instead"
+    )

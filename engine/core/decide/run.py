@@ -154,7 +154,7 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decide
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
     if is_cancelled(state, parent):
         raise Refused(f"task {task.id} is part of what is being cancelled")
-    gone = [one for one in reopened if state.tasks[one].kind == "agent" and not _is_served(state, one)]
+    gone = [one for one in reopened if not _is_served(state, one)]
     if gone:
         raise Refused(f"every agent that could do task {gone[0]} was removed; submit the request again instead")
     event = TaskReopened(task_id=task.id, reopened=reopened)
@@ -176,7 +176,9 @@ def _submitted_again(summary: RunSummary) -> Submit:
 
 
 def _is_served(state: State, task_id: str) -> bool:
-    """Return True if an agent can take the task; an agent that drains still does its own."""
+    """Return True if an agent, or the team of a group, can take the task; an agent that drains still does its own."""
+    if state.tasks[task_id].kind != "agent":
+        return state.tasks[task_id].kind != "group" or state.tasks[task_id].worker_id in state.supervisors
     queue = state.queues.get(state.tasks[task_id].queue or "")
     if queue is None or not queue.key.startswith("agent:"):
         return can_be_placed(state, state.tasks[task_id])
