@@ -80,8 +80,8 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         refusal = too_many(manifest.counts, at_work=at_work)
         if refusal is not None:
             raise ImportRefused(path, refusal)
-        check_values((parts[MANIFEST], parts[STATE], parts[TEXTS]))
-        check_values((parts[TEXTS],), MOST_FOREIGN_VALUES)
+        check_values((parts[MANIFEST], parts[STATE]), texts=parts[TEXTS])
+        check_values((), MOST_FOREIGN_VALUES, texts=parts[TEXTS])
         texts = strict_lines(parts[TEXTS])
         for text in texts:
             if type(text) is not str:

@@ -21,7 +21,7 @@ from engine.core.codec import encode_command
 from engine.core.commands import ImportState, Ping, Submit
 from engine.core.spec import AgentSpec
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES
+from engine.core.strict_json import MOST_FOREIGN_VALUES, NotStrict, check_values
 from engine.core.transfer.document import MOST_FLAT_VALUES
 from engine.errors import CommandRefusedError
 from engine.trust import TrustList, grant
@@ -212,6 +212,14 @@ def test_texts_and_foreign_writing_hold_fewer_values(archive: Path, tmp_path: Pa
 
     for path in (texts, spaced):
         assert f"more than {MOST_FOREIGN_VALUES:,} values" in refusal(path)
+
+
+def test_a_text_is_one_value_whatever_it_holds() -> None:
+    prose = b'"' + b"well, [so] {it} goes, " * (MOST_FOREIGN_VALUES // 2) + b'"\n'
+
+    check_values((), MOST_FOREIGN_VALUES, texts=prose * 2)
+    with pytest.raises(NotStrict, match="values"):
+        check_values((), MOST_FOREIGN_VALUES, texts=prose * 2 + prose.strip(b'"'))
 
 
 def test_a_plain_map_of_a_state_is_counted_before_it_is_built(archive: Path, tmp_path: Path) -> None:
