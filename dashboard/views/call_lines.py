@@ -3,12 +3,15 @@
 import json
 from collections.abc import Iterator
 
+from dashboard.clean import clean
 from dashboard.views.rows import Cell, labelled
 from engine.core.records import JsonValue
 from engine.core.state import Escalation
 
 PIECE_CHARACTERS = 50_000
 """Characters of one paragraph: a pane cuts longer ones."""
+BAR = "│ "
+"""Begins each line of an argument, so that none looks like another argument."""
 
 
 def call_cells(asked: Escalation) -> list[Cell]:
@@ -21,15 +24,20 @@ def call_cells(asked: Escalation) -> list[Cell]:
 
 
 def call_lines(asked: Escalation) -> Iterator[tuple[str, str]]:
-    """Yield labels and texts: an argument in one line, as JSON, and a diff in as many as it has."""
+    """Yield labels and texts: an argument in one line, as JSON; a text of several lines, and a diff, in as many."""
     arguments = asked.detail.get("arguments")
     if isinstance(arguments, dict):
         for at, (name, value) in enumerate(arguments.items()):
-            yield "" if at else "with", f"{name}: {_in_json(value)}"
+            label = "" if at else "with"
+            if isinstance(value, str) and "\n" in value:
+                yield label, f"{clean(name)}:"
+                yield "", "\n".join(f"{BAR}{line}" for line in value.split("\n"))
+            else:
+                yield label, f"{clean(name)}: {_in_json(value)}"
     elif arguments is not None:
         yield "with", _in_json(arguments)
     for path, lines in diffs_of(asked):
-        yield "diff", path
+        yield "diff", clean(path)
         yield "", "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from dashboard.views.prose import prose
 from dashboard.views.rows import Cell
 from dashboard.views.run_facts import run_facts
 from dashboard.views.run_work import Census, at_work_lines, waiting_lines
-from dashboard.views.sections import wrapped
+from dashboard.views.sections import beginning
 from dashboard.views.task_facts import child_lines, gone_facts, task_facts
 from engine.core.state import Escalation
 
@@ -95,11 +95,11 @@ def under(lines: Sequence[Line]) -> list[Line]:
 
 
 def worded(told: Sequence[Cell], width: int) -> list[Line]:
-    """Return paragraphs in as many lines as they need, their labels before them."""
+    """Return paragraphs with their labels before them; of a long one its first lines."""
     lines: list[Line] = []
     for cell in told:
         lead = padded(cell.lead, max(_LABEL, len(cell.lead))) if cell.lead else ""
-        for at, piece in enumerate(wrapped(cell.text, max(8, min(width, _WIDEST) - len(lead) - 2), _MOST)):
+        for at, piece in enumerate(beginning(cell.text, max(8, min(width, _WIDEST) - len(lead) - 2), _MOST)):
             label = Span(f" {lead}" if not at else " " * (len(lead) + 1), "muted")
             lines.append(Line((label, Span(piece, cell.tone))))
     return lines

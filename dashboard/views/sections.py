@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from dashboard.clean import clean_lines
-from dashboard.views.lines import BLANK, Line, Span, columns, fit_spans, folded, hairline
+from dashboard.views.lines import BLANK, Line, Span, columns, cut, fit_spans, folded, hairline
 
 EDGE = 3
 """Cells that the line at the left of a pane and the air at both sides take."""
@@ -74,3 +74,14 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
     tail = text[-(most + 1) * width * 2 :]
     pieces = [piece for one in clean_lines(tail) for piece in folded(one.rstrip(), width)]
     return pieces[-most:] if most > 0 else []
+
+
+def beginning(text: str, width: int, most: int) -> list[str]:
+    """Return the first `most` lines of a text like `wrapped`; where more follows, the last of them ends with `…`."""
+    width = max(1, width)
+    head = text[: (most + 1) * width * 2]
+    pieces = [piece for one in clean_lines(head) for piece in folded(one.rstrip(), width)]
+    if len(pieces) <= most and len(head) == len(text):
+        return pieces
+    *lines, last = pieces[:most]
+    return [*lines, cut(f"{last} …", width)]

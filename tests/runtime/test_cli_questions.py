@@ -108,4 +108,4 @@ async def test_the_inbox_and_a_run_that_waits_show_what_a_call_is_made_with(
     arguments = {"text": "a" * 1_000 + "\nthe end", "path": "notes.txt"}
     assert item["arguments"] == question.detail["arguments"] == arguments
     for shown in (waiting, table):
-        assert f'  with  text: "{"a" * 1_000}\\nthe end"\n        path: "notes.txt"\n' in shown
+        assert f'  with  text:\n        │ {"a" * 1_000}\n        │ the end\n        path: "notes.txt"\n' in shown
