@@ -23,7 +23,7 @@ from dashboard.views.amounts import counted, stopwatch
 from dashboard.views.call_lines import plain_lines
 from dashboard.views.inbox import WITH_OUTPUT, subject_name
 from engine.core.fold import fold
-from engine.core.queries.able import AWAY
+from engine.core.queries.able import why_away
 from engine.core.queries.targets import at
 from engine.core.queries.tree import above_of
 from engine.core.records import JsonValue
@@ -180,7 +180,7 @@ class Progress:
     def _broken(self, state: State) -> None:
         """Report once for each broken agent why it cannot work: a run may wait for it."""
         for agent in state.agents.values():
-            why = agent.error or (AWAY if agent.away else None)
+            why = agent.error or (why_away(agent) if agent.away else None)
             if why is not None and agent.id not in self._told:
                 self._told.add(agent.id)
                 self.end()

@@ -30,10 +30,11 @@ from dashboard.cli.stop import GRACE_S, handed_over, standing_by
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import CommandReply
 from dashboard.process import doubt_of, end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
-from engine.core.commands import LoadTeam, Winner
+from engine.core.commands import LoadTeam, Resume, Winner
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.queries.preview import plan_of
+from engine.core.queries.targets import at
 from engine.core.records import changed
 from engine.core.state import State
 from engine.core.team_plan import Change, sentence
@@ -184,6 +185,8 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         if started is not None:
             wait_until_up(started)
         loaded = None if is_loaded(folded(db), command, digests) else _loaded(db, command)
+        if started is None:
+            _check_agents(db)
     except BaseException:
         # Also on Ctrl-C: an engine without its team is useless.
         if started is not None:
@@ -203,6 +206,13 @@ def _build_of(db: Path) -> str:
 def _loaded(db: Path, command: LoadTeam) -> CommandReply:
     hint = f"its log may say why: {log_of(db)}"
     return perform(db, command, LOADED_WITHIN_S, silent="the engine did not answer", hint=hint)
+
+
+def _check_agents(db: Path) -> None:
+    """Have a running engine look again at agents that could not work: their code may be there, or trusted, by now."""
+    for agent in folded(db).agents.values():
+        if (agent.error is not None or agent.away) and not agent.paused:
+            perform(db, Resume(target=at(agent.id)), LOADED_WITHIN_S, silent="the engine did not answer")
 
 
 def is_loaded(state: State, command: LoadTeam, digests: Mapping[str, str]) -> bool:

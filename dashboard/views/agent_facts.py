@@ -14,7 +14,7 @@ from dashboard.views.live_values import published
 from dashboard.views.plots import meter, spark
 from dashboard.views.work import circuit_words, state_of_agent, stuck_since
 from engine.core.events import AgentSwapped, StepRecorded
-from engine.core.queries.able import AWAY
+from engine.core.queries.able import why_away
 from engine.core.queries.tree import supervisors_from
 from engine.core.state import Agent, State, Task
 from engine.core.values import dollars
@@ -198,7 +198,7 @@ def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
     if agent.error is not None:
         found.append((f"✕ {agent.error}", "error"))
     if agent.away:
-        found.append((AWAY, "warn"))
+        found.append((why_away(agent), "warn"))
     if agent.circuit != "closed":
         closes = keyed("<pause or resume:z> closes it")
         found.append((f"circuit {circuit_words(state, agent, now_ms)}; {closes}", "warn"))

@@ -20,7 +20,7 @@ from dashboard.views.steps import latest_steps, live_cells, step_cells
 from dashboard.views.work import circuit_words, progress, state_of_agent, stuck_since, took, why
 from engine.core.events import Event
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.able import AWAY
+from engine.core.queries.able import why_away
 from engine.core.queries.targets import at
 from engine.core.queries.track_record import mean_of
 from engine.core.queries.waiting import ready_in
@@ -70,7 +70,7 @@ def agent_page(
     if agent.error is not None:
         cells.append(labelled("error", agent.error, "error"))
     if agent.away:
-        cells.append(labelled("code", AWAY, "warn"))
+        cells.append(labelled("code", why_away(agent), "warn"))
     if agent.last_error is not None:
         cells.append(labelled("last error", agent.last_error, "warn"))
     if agent.circuit != "closed":

@@ -8,7 +8,7 @@ from dashboard.views.glyphs import ASKS, PEOPLE, SUSPENDED, of_agent, of_task
 from dashboard.views.live_values import published
 from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
-from engine.core.queries.able import AWAY
+from engine.core.queries.able import why_away
 from engine.core.queries.tree import supervisors_from
 from engine.core.queries.waiting import Waits, stuck_words
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
@@ -82,7 +82,7 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
     if agent.error is not None:
         return Cell(agent.error, "error")
     if agent.away:
-        return Cell(AWAY, "paused")
+        return Cell(why_away(agent), "paused")
     if agent.running:
         return Cell(_at_work(state, agent, live), "")
     if (held := _held(state, agent, counts, now_ms)) is not None:

@@ -89,7 +89,8 @@ class Trusting:
         granted = {} if digest is None else self._look_up([reference], team)
         if reference not in granted:
             kind = CodeChanged if digest else Unusable
-            raise kind(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {self._trusted_by(team)}")
+            trusts = shlex.join(["quarterdeck", "trust", str(self._trusted_by(team))])
+            raise kind(f"{reference!r} {self._why_not(digest)}: {trusts}")
         # Allowed now, but not what the core recorded: the journal would name other code than the agent runs.
         if digest and digest_of(granted[reference]) != digest:
             raise CodeChanged(self._is_another(reference, team))
@@ -114,12 +115,16 @@ class Trusting:
         if folder == command.folder:
             return
         if needs_assignment(self._state(), path=command.path, folder=command.folder, references=references):
-            loads = shlex.join(["quarterdeck", "up", command.path, "--db", str(self._db)])
+            loads = self._up(Path(command.path))
             raise ForeignTeam(command.path, f"is loaded here by the user who runs the engine alone: {loads}")
+
+    def _up(self, team: Path) -> str:
+        """Return the command with which the user loads a team file into this database."""
+        return shlex.join(["quarterdeck", "up", str(team), "--db", str(self._db)])
 
     def _is_another(self, reference: str, team: Path | None) -> str:
         if team is not None:
-            return f"the code of {reference!r} has changed; take it over with: quarterdeck up {team}"
+            return f"the code of {reference!r} has changed; take it over with: {self._up(team)}"
         # Without a team file the code is searched in the folder in which the engine was started, which may be another.
         return (
             f"the code of {reference!r} in {self.folder} is not the one that was trusted;"

@@ -279,7 +279,7 @@ class Requests(Node):
         past = self._here.conversations.get(conversation or "")
         for agent in _needed_under(state, self._here, text, category, past.worked if past is not None else ()):
             if _is_broken(agent):
-                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or _NOT_HERE}")
+                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or agent.away_reason or _NOT_HERE}")
 
     @asynccontextmanager
     async def _abandoned_unless_ended(self, run_id: str, *, grace_s: float | None = None) -> AsyncGenerator[None, None]:

@@ -233,6 +233,26 @@ def test_code_that_nobody_trusted_is_not_run_and_trust_ends_with_an_edit(console
     assert json.loads(edited.stderr.splitlines()[-1])["code"] == "untrusted_file"
 
 
+def test_a_database_that_was_moved_says_what_to_trust_and_up_brings_its_agents_back_to_work(console: Console) -> None:
+    console.write("team.yaml", CREW)
+    console.write("shouting.py", CODE)
+    console.done("up", "team.yaml", "--trust")
+    console.done("stop")
+    moved = console.folder / "a moved team.db"
+    console.database("shouters").rename(moved)
+    where = ("--db", str(moved))
+    with console.begin("engine", *where) as engine:
+        await_event(moved, "agent_broke")
+        agents = console.done("agents", *where)
+        console.done("up", "team.yaml", *where)
+        await_event(moved, "agent_mended")
+        output = console.done("run", "hello", *where)
+        engine.terminate()
+
+    assert f"look at it, then allow it with: quarterdeck trust '{moved}'" in agents
+    assert output == "HELLO\n"
+
+
 def test_code_that_is_missing_is_told_by_line_before_anything_starts(console: Console) -> None:
     team = console.write("team.yaml", CREW)
     ended = console.run("up", "team.yaml", "--trust")

@@ -189,7 +189,9 @@ class Agent:
     error: str | None = None
     """Why it cannot work, in words; None while it can."""
     away: bool = False
-    """Its code is bound to a program that is not running here, or was edited; its work waits."""
+    """Its code is bound to a program that is not running here, is not trusted, or was edited; its work waits."""
+    away_reason: str | None = None
+    """Why it is away, in words, where its engine found out; see `queries.able.why_away`."""
     failures_in_a_row: int = 0
     circuit: Literal["closed", "open", "half_open"] = "closed"
     """`open`: it keeps failing and gets no work; `half_open`: one attempt is let through as a probe."""

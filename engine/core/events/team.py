@@ -120,7 +120,7 @@ class AgentBroke(AgentEvent):
 
     error: str
     away: bool = False
-    """Its code is bound to a program that is not running, or was edited; its work waits instead of failing."""
+    """Its code is bound to a program that is not running, is not trusted any more, or was edited; its work waits."""
 
 
 @fact

@@ -22,6 +22,7 @@ def _engine_started(state: State, event: events.EngineStarted) -> None:
         run.suspended = False
     for agent in state.agents.values():
         agent.pace = 0
+        agent.away_reason = agent.away_reason if event.away is None else None
         away = agent.away if event.away is None else agent.id in event.away
         # Leftover threads have ended with their process.
         if agent.stuck or away != agent.away:

@@ -46,7 +46,7 @@ def _begin_generation(
     forget_grants(state, agent.id)
     note_code(state, agent)
     suit(state, agent, spec)
-    agent.error, agent.away = None, False
+    agent.error, agent.away, agent.away_reason = None, False, None
     # Errors and the circuit were those of the old code.
     shut_no_more(state, agent)
     agent.probation = None

@@ -154,7 +154,7 @@ def _agent_resumed(state: State, event: events.AgentResumed) -> None:
 def _agent_broke(state: State, event: events.AgentBroke) -> None:
     agent = state.agents[event.agent_id]
     if event.away:
-        agent.away = True
+        agent.away, agent.away_reason = True, event.error
     else:
         agent.error = agent.last_error = event.error
     refresh_agent(state, agent)
@@ -162,7 +162,7 @@ def _agent_broke(state: State, event: events.AgentBroke) -> None:
 
 def _agent_mended(state: State, event: events.AgentMended) -> None:
     agent = state.agents[event.agent_id]
-    agent.error, agent.away = None, False
+    agent.error, agent.away, agent.away_reason = None, False, None
     refresh_agent(state, agent)
 
 

@@ -49,6 +49,11 @@ AWAY = "its code is in a program that is not running, or was edited; run that pr
 """Why an away agent does not work, in words that follow its name."""
 
 
+def why_away(agent: Agent) -> str:
+    """Return why an away agent does not work: what its engine found, else what it comes to as a rule."""
+    return agent.away_reason or AWAY
+
+
 def bound_elsewhere(state: State, here: Collection[str] = ()) -> Iterator[Agent]:
     """Yield the agents that use callables bound to a program.
 

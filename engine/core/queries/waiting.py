@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, TypeAlias
 
-from engine.core.queries.able import AWAY
+from engine.core.queries.able import why_away
 from engine.core.queries.queues import capability_of, few_of, is_of_few, is_shared
 from engine.core.queries.tree import above_of
 from engine.core.records import changed, fact
@@ -264,7 +264,7 @@ def _refuses(state: State, agent: Agent) -> Wait | None:
     if agent.removing is not None and agent.removing != "drain":
         return Wait(why="agent", words=f"{agent.name} is leaving", ids=ids)
     if agent.away:
-        return Wait(why="agent", words=f"{agent.name} waits: {AWAY}", ids=ids)
+        return Wait(why="agent", words=f"{agent.name} waits: {why_away(agent)}", ids=ids)
     if agent.paused:
         return Wait(why="pause", words=f"{agent.name} is paused", ids=ids)
     if agent.exhausted is not None or agent.held:
