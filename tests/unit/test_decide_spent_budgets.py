@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Answer, Resume, Submit
+from engine.core.commands import Answer, Resume, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.events import BudgetReached
 from engine.core.limits import Limits
@@ -98,6 +98,36 @@ def test_work_that_a_check_may_still_rule_out_is_not_counted_as_left() -> None:
 
     assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "y")
     assert "budget_exhausted" not in kinds(world.journal)
+
+
+@pytest.mark.parametrize("then", ["stop", "fail", "ask"])
+@pytest.mark.parametrize("other", [agent("bob"), SupervisorSpec(name="below", members=[agent("bob"), agent("cyd")])])
+def test_work_that_an_answer_at_work_may_make_needless_is_not_counted_as_left(other: Any, then: Any) -> None:
+    options = SupervisorOptions(settings={"need": 1})
+    world = team_world(agent("ada"), other, mode="parallel", options=options, max_parallel=1)
+    submitted(world, limits=Limits(tokens=1_000, then=then))
+
+    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
+    world.succeed(attempt(world, "ada"), "enough")
+    world.settle()
+
+    assert ended(world).status is RunStatus.DONE
+    assert not {"budget_exhausted", "escalated"} & set(kinds(world.journal))
+    assert_legal(world.state)
+
+
+@pytest.mark.parametrize("then", ["stop", "fail", "ask"])
+def test_a_spent_budget_ends_work_that_is_still_needed_once_the_answer_at_work_does_not_come(then: Any) -> None:
+    options = SupervisorOptions(settings={"need": 1})
+    world = team_world(agent("ada"), agent("bob"), mode="parallel", options=options, max_parallel=1)
+    submitted(world, limits=Limits(tokens=1_000, then=then))
+
+    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
+    world.stop(attempt(world, "ada"))
+
+    assert only(world.journal, "budget_exhausted").then == then
+    assert not works(world)
+    assert_legal(world.state)
 
 
 def test_the_work_that_a_check_demands_anew_is_what_a_spent_budget_ends() -> None:

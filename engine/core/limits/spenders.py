@@ -4,7 +4,7 @@ Work that has ended is not looked at. See docs/semantics/limits.md.
 """
 
 from engine.core.queries.budget import Budget, Subject
-from engine.core.queries.tree import agents_of, halted, tasks_of
+from engine.core.queries.tree import above_of, agents_of, halted, tasks_of
 from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
 
 
@@ -20,6 +20,9 @@ def _is_left(state: State, task: Task) -> bool:
     if task.attempt is not None or task.ended:
         return False
     if task.kind != "agent" and (task.kind != "group" or task.status is not TaskStatus.WAITING):
+        return False
+    # Where n of m are needed, the answers may come from those at work.
+    if any(state.tasks[one].need for node in above_of(state, task) for one in node.before):
         return False
     # What waits for a check may be ruled out by its verdict.
     front = list(task.after)

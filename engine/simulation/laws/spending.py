@@ -102,9 +102,20 @@ def _going_on(books: ShadowLedger, spender: Spender) -> str | None:
     for job in books.work.open_under(spender.run_id if isinstance(spender, Job) else spender.id, task_id):
         attempt = job.attempt
         is_at_work = attempt is not None and attempt.agent_id is not None and not (attempt.parked or attempt.asked)
-        if is_at_work or books.work.waits_for_nothing(job):
+        if is_at_work or (books.work.waits_for_nothing(job) and not _may_be_needless(books, job)):
             return job.id
     return None
+
+
+def _may_be_needless(books: ShadowLedger, job: Job) -> bool:
+    """Return whether enough of n of m answers may come without a task or the team that it is of."""
+    above: Job | None = job
+    while above is not None:
+        siblings = books.work.jobs[above.parent_id].children if above.parent_id is not None else []
+        if any(books.work.jobs[one].need is not None and above.id in books.work.jobs[one].after for one in siblings):
+            return True
+        above = books.work.jobs.get(above.parent_id or "")
+    return False
 
 
 @law(events.BudgetExhausted)
