@@ -32,7 +32,7 @@ from engine.core.queries.targets import find_supervisor, id_in, name_of
 from engine.core.queries.track_record import mean_of
 from engine.core.queries.tree import levels, warning_of
 from engine.core.state import Agent, Run, RunSummary, State, Task
-from engine.folding import events_of, folded_from, pages
+from engine.folding import events_of, finished_run, folded_from, pages
 from store import EngineInfo, Reader, find_loss
 
 _AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "DONE", "TIME EACH", "USD EACH", "COST"})
@@ -178,7 +178,7 @@ def tasks(ctx: click.Context, run_id: str | None, *, every: bool, wanted: Filter
     run_id = None if run_id is None else id_in(run_id)
     with _looking(ctx) as look:
         if run_id is not None and run_id not in look.state.runs:
-            found = _lines_of_finished(look.reader, [_finished(look.state, run_id)], wanted)
+            found = _lines_of_finished(look.reader, [_finished(look, run_id)], wanted)
         else:
             found = _lines(look.state, run_id, wanted, now_ms=look.now_ms, working=look.working)
         if every and run_id is None:
@@ -211,8 +211,8 @@ def _line(state: State, task: Task, counts: Digest, now_ms: int) -> _Line:
     return item, (task.id, task.run_id, status, task.title, item["agent"] or "", task.attempts, took, reason)
 
 
-def _finished(state: State, run_id: str) -> RunSummary:
-    summary = state.summary(run_id)
+def _finished(look: _Look, run_id: str) -> RunSummary:
+    summary = look.state.summary(run_id) or finished_run(look.reader, run_id)
     if summary is None:
         fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs", WRONG_USAGE)
     if not summary.seq:

@@ -70,6 +70,8 @@ async def test_another_program_and_the_command_line_find_a_run_that_ended_long_a
         assert (await attached.status("r2")).title == "request 0"
     capsys.readouterr()
 
+    code, tasks, _ = shell_on(path, capsys)("tasks", "--run", "@r2")
+    assert (code, "✓ done" in tasks) == (0, True)
     assert shell_on(path, capsys)("wait", "r2") == (
         0,
         f"request 0 answered{LONG}\n",
