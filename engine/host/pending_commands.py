@@ -14,7 +14,7 @@ import anyio
 
 from engine.core.code import named_in
 from engine.core.codec import decode_command
-from engine.core.commands import URGENT_KINDS, Command, Order
+from engine.core.commands import URGENT_KINDS, Command, LoadTeam, Order
 from engine.core.effects import Acknowledge
 from engine.core.events import CommandRefused
 from engine.core.records import JsonValue
@@ -214,7 +214,9 @@ class Intake:
         self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, **recalled))
 
     async def _granted(self, command: Command) -> dict[str, str]:
-        return await self._services.threads.run(partial(self._trusting.of_inbox, command)) if named_in(command) else {}
+        if not (isinstance(command, LoadTeam) or named_in(command)):
+            return {}
+        return await self._services.threads.run(partial(self._trusting.of_inbox, command))
 
     async def _refuse(self, row: CommandRow, reason: str) -> None:
         decided = self._services.state.commands.get(row.id)

@@ -16,6 +16,7 @@ from engine.archive import export_archive, plan_import
 from engine.core.codec import encode_command
 from engine.core.commands import AddAgent, Answer, Command, ImportState, Submit
 from engine.core.model_spec import McpSpec, ModelSpec
+from engine.core.records import changed
 from engine.core.state import State, Team
 from engine.errors import CommandRefusedError, Unusable
 from engine.folding import folded
@@ -355,3 +356,16 @@ async def test_a_source_gives_the_rights_that_the_documents_say(cell: tuple[str,
     PAID.clear()
 
     assert await TRIES[cell](tmp_path) == rows()[cell]
+
+
+@pytest.mark.parametrize("changes", [{"folder": "/"}, {"text": "version: 1\nsupervisor: {name: other}\n"}])
+async def test_a_team_without_code_is_not_loaded_from_the_inbox_into_another_folder_or_under_another_text(
+    changes: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "team.yaml"
+    path.write_text("version: 1\nsupervisor: {name: own}\nagents: [{name: ada, script: []}]\n")
+    command = read_team(path).load_command()
+
+    assert not await of_inbox(tmp_path, changed(command, **changes))
+    (tmp_path / "untouched").mkdir()
+    assert await of_inbox(tmp_path / "untouched", command)
