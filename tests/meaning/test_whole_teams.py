@@ -25,6 +25,7 @@ from engine.core.declared import described
 from engine.core.options import SupervisorOptions
 from engine.core.records import changed, names
 from engine.core.transfer.document import read_document, references_in
+from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
 from engine.simulation.teams import OF_CODE, drawn_mode, drawn_options, drawn_spec
 from tests.patience import PATIENCE_S
 
@@ -32,6 +33,8 @@ T = TypeVar("T")
 
 NAMES = ("ada", "bob", "cyd", "dan")
 seeds = st.integers(0, 2**32)
+NOT_DRAWN = {*OF_CODE, *UNUSED[WITHOUT_CONTEXT], "run_in", "output"}
+"""Fields of a spec that are about code, do nothing for a function of its text, or hold a schema."""
 
 
 async def work(text: str) -> str:
@@ -77,7 +80,7 @@ def _options(draw: Random, mode: str, agents: list[str]) -> SupervisorOptions:
 
 def _spec(draw: Random, name: str) -> AgentSpec:
     drawn = _right(AgentSpec, lambda: drawn_spec(draw, name))
-    kept = {name: getattr(drawn, name) for name in names(AgentSpec) if name not in (*OF_CODE, "run_in")}
+    kept = {name: getattr(drawn, name) for name in names(AgentSpec) if name not in NOT_DRAWN}
     return AgentSpec(**(kept | {"agent_type": "function", "run": work}))
 
 
