@@ -32,7 +32,7 @@ from engine.guards import asks_for
 from engine.runtimes.attempt_slot import SlotHolder
 from engine.runtimes.pending import Pending
 from engine.runtimes.services import Services, of_attempt
-from engine.runtimes.values import clean, shown_whole
+from engine.runtimes.values import clean, shown_whole, without_secrets
 
 LONGEST_QUESTION = 2_000
 """Characters of a question; longer ones are cut."""
@@ -134,7 +134,7 @@ class PeopleLine(SlotHolder):
             **of_attempt(self.effect),
             key=key,
             kind=kind,
-            question=" ".join(clean(question).split())[:LONGEST_QUESTION],
+            question=" ".join(without_secrets(clean(question)).split())[:LONGEST_QUESTION],
             options=[clean(option) for option in options],
             default=default,
             due_s=due_s,

@@ -66,6 +66,23 @@ async def test_a_plain_function_asks_too_and_gets_what_the_person_wrote(engine: 
         assert (await running.ended(run_id))[1] == "wrote: a poem"
 
 
+async def test_a_question_of_an_agent_names_the_variable_in_place_of_its_secret(
+    engine: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_TOKEN", "svc-0123456789")
+
+    async def asks(task: Any, ctx: Any) -> str:
+        return f"{await ctx.ask('Is svc-0123456789 the right one?', ['svc-0123456789', 'no'])}"
+
+    async with engine(AgentSpec(name="asker", run=asks)) as running:
+        run_id = await running.submit()
+        question = running.state.escalations[await asked(running)]
+        await running.host.order(Answer(escalation=question.id, answer="svc-0123456789"))
+
+        assert question.question == "Is [SERVICE_TOKEN] the right one?"
+        assert (await running.ended(run_id))[1] == "svc-0123456789"
+
+
 async def test_a_question_outlives_the_engine_and_is_asked_once(engine: Engines, tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with engine(AgentSpec(name="painter", run=paints), path=path) as running:
