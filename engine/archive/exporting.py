@@ -16,6 +16,7 @@ from engine.archive.manifest import (
     STATE,
     TEXTS,
     Manifest,
+    check_amount,
     counts_of,
     too_many,
 )
@@ -23,6 +24,7 @@ from engine.core.codec import decode_briefly
 from engine.core.errors import CorruptJournal
 from engine.core.queries.targets import find_supervisor
 from engine.core.records import JsonValue
+from engine.core.strict_json import NotStrict
 from engine.core.transfer.document import bound_in, text_refs, write_document
 from engine.core.transfer.exporting import make_document
 from engine.core.values import TextRef
@@ -86,6 +88,12 @@ def export_archive(
         state_sha256=document.sha256,
     )
     _check_size(target, sum(map(len, parts.values())), history=history)
+    try:
+        check_amount(parts)
+    except NotStrict as error:
+        raise ExportRefused(
+            target, f"cannot be written, because it could not be imported again: {error}; let open runs finish first"
+        ) from error
     if (refusal := too_many(manifest.counts, at_work=False)) is not None:
         raise ExportRefused(target, refusal.replace("holds", "would hold", 1))
     first = (MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from engine.core.state import State
+from engine.core.strict_json import MOST_FOREIGN_VALUES, check_values
 
 FORMAT = "quarterdeck-archive"
 VERSION = 4
@@ -70,3 +71,13 @@ def counts_of(state: State, texts: int) -> dict[str, int]:
     """Return the number of entities by kind."""
     kinds = ("supervisors", "agents", "specs", "runs", "tasks", "finished")
     return {kind: len(getattr(state, kind)) for kind in kinds} | {"texts": texts}
+
+
+def check_amount(parts: Mapping[str, bytes]) -> None:
+    """Check how many values the parts of an archive hold: before they are parsed, and before they are written.
+
+    Raises:
+        NotStrict: If there are more than can be imported.
+    """
+    check_values([parts[name] for name in (MANIFEST, STATE) if name in parts], texts=parts[TEXTS])
+    check_values((), MOST_FOREIGN_VALUES, texts=parts[TEXTS])

@@ -18,13 +18,14 @@ from engine.archive.manifest import (
     TEXTS,
     VERSION,
     Manifest,
+    check_amount,
     counts_of,
     too_many,
 )
 from engine.core.codec import decode_state, encode_state, said
 from engine.core.records import JsonValue
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict, check_values, strict_json, strict_lines
+from engine.core.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict, strict_json, strict_lines
 from engine.core.transfer.admission import Inadmissible, check, try_out
 from engine.core.transfer.document import Document, bound_in, read_document, references_in
 from engine.core.transfer.ids import last_numbers
@@ -80,8 +81,7 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         refusal = too_many(manifest.counts, at_work=at_work)
         if refusal is not None:
             raise ImportRefused(path, refusal)
-        check_values((parts[MANIFEST], parts[STATE]), texts=parts[TEXTS])
-        check_values((), MOST_FOREIGN_VALUES, texts=parts[TEXTS])
+        check_amount(parts)
         texts = strict_lines(parts[TEXTS])
         for text in texts:
             if type(text) is not str:

@@ -11,6 +11,7 @@ import pytest
 from engine.archive import ExportRefused, export_archive, plan_import, read_archive
 from engine.core.commands import Submit
 from engine.core.state import State
+from engine.core.strict_json import MOST_FOREIGN_VALUES
 from engine.trust import TrustList, grant
 from tests.databases import LONG, busy_world, write_database
 from tests.world import agent, team_world
@@ -109,6 +110,20 @@ def test_a_text_of_one_letter_is_not_packed_beyond_what_a_reader_takes(tmp_path:
     found = read_archive(export_archive(database, tmp_path / "team.zip").path)
 
     assert found.texts == ["a" * 1_000_000]
+
+
+def test_more_values_than_an_import_takes_are_not_exported(tmp_path: Path) -> None:
+    world = team_world(agent("ada"))
+    half = MOST_FOREIGN_VALUES // 2
+    world.order(Submit(request=[number % 10 for number in range(half - 10)]))
+    fits = write_database(tmp_path / "fits.db", world.journal)
+    world.order(Submit(request=[number % 9 for number in range(half + 10)]))
+    too_many = write_database(tmp_path / "team.db", world.journal)
+
+    assert read_archive(export_archive(fits, tmp_path / "fits.zip").path).texts
+    with pytest.raises(ExportRefused, match=f"more than {MOST_FOREIGN_VALUES:,} values; let open runs finish"):
+        export_archive(too_many, tmp_path / "team.zip")
+    assert not (tmp_path / "team.zip").exists()
 
 
 def test_a_plan_says_what_comes_what_it_calls_and_which_names_are_in_use(archive: Path, tmp_path: Path) -> None:
