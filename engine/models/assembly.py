@@ -138,8 +138,9 @@ class Assembly:
         self._join_block()
         for is_thought, part in self._tagged.rest():
             (self._thoughts if is_thought else self._text).add(part)
-        thought, text = unopened_thought(self.text)
-        thought = str(self._thoughts) or thought
+        thought, text = str(self._thoughts), self.text
+        if not thought:  # a server that separates thoughts leaves no tag of one in the text
+            thought, text = unopened_thought(text)
         calls = tuple(_whole(call, place) for place, call in enumerate(self._calls))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if text.strip() else "empty")
         signed = [_clean(block) for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]

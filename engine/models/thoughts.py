@@ -58,9 +58,15 @@ class TaggedText:
 
 
 def unopened_thought(text: str) -> tuple[str, str]:
-    """Return the thought before a line that only ends one, and the text after it."""
+    """Return the thought before a line that only ends one, and the text after it.
+
+    A line behind a tag that begins a thought, or in a block of code, is a part of an answer about such tags.
+    """
     end = _UNOPENED.search(text)
-    return ("", text) if end is None else (text[: end.start()], text[end.end() :])
+    before = "" if end is None else text[: end.start()]
+    if end is None or any(tag in before for tag in TAGS) or before.count("```") % 2:
+        return "", text
+    return before, text[end.end() :]
 
 
 def divided_parts(content: Any) -> tuple[str, str]:

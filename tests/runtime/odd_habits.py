@@ -202,6 +202,11 @@ HABITS: dict[str, Habit] = {
     ),
     "think-tag-in-pieces": Habit(text(*"<think>a <b> plan</think>4"), "4", thought="a <b> plan"),
     "think-tag-only-closed": Habit(text("a secret plan\n</think>\n\n4"), "4", thought="a secret plan\n"),
+    "think-tag-in-the-text-beside-a-thought": Habit(
+        stream({"reasoning_content": "a plan"}, {"content": "It ends with\n</think>\nalone."}),
+        "It ends with\n</think>\nalone.",
+        thought="a plan",
+    ),
     "think-tag-in-the-text": Habit(text("Write <think> and </think>."), "Write <think> and </think>."),
     "think-tag-before-json": Habit(
         text('<think>let me see {this}</think>\n{"approved": true}'), {"approved": True}, schema=APPROVAL

@@ -50,6 +50,18 @@ def test_a_thought_whose_tag_stood_in_the_prompt_ends_at_a_line_of_its_own() -> 
     assert unopened_thought("the tag </think> ends a thought") == ("", "the tag </think> ends a thought")
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "So it looks:\n\n<think>\nplan\n</think>\n\n4",
+        "A prompt may end with\n\n```\n</think>\n```\n\nand then",
+        "```xml\n<think>\n</think>\n```",
+    ],
+)
+def test_an_answer_about_tags_is_no_thought(answer: str) -> None:
+    assert unopened_thought(answer) == ("", answer)
+
+
 def test_parts_are_joined_by_their_kind_and_others_left_out() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "image_url"}, "b", 3, {"type": "thinking", "thinking": "plan"}]
 
