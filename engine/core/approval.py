@@ -1,6 +1,7 @@
 """When a person is asked before a tool is called: `never`, `always`, or a guard over the arguments of the call."""
 
 import re
+from collections.abc import Collection, Iterable
 
 from engine.core.errors import Refused
 from engine.core.records import JsonValue
@@ -25,6 +26,25 @@ def check_approval(where: str, rule: JsonValue) -> None:
             f" {{json: account, equals: main}} or {{matches: '/etc/'}}, not {rule!r:.60}"
         )
     check_guard(where, rule)
+
+
+def check_ruled_tools(approve: Iterable[str], tools: Collection[str], mcp: Iterable[str]) -> None:
+    """Check that rules stand under names of tools of an agent: one under another name would let every call through.
+
+    Args:
+        approve: The names that have a rule.
+        tools: Names of its functions.
+        mcp: Its servers and tools of servers; which tools a server has is known once it runs.
+
+    Raises:
+        Refused: If one does not; the message names it and what there is.
+    """
+    servers = {name.partition("/")[0] for name in mcp}
+    for name in approve:
+        server, slash, _ = name.partition("/")
+        if name not in tools and not (slash and server in servers):
+            there = ", ".join([*tools, *(f"{server}/…" for server in sorted(servers))]) or "none"
+            raise Refused(f"approve: no tool {name!r}; it has {there}")
 
 
 def punctuation_warning(rule: JsonValue) -> str | None:

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from engine.core.approval import check_ruled_tools
+from engine.core.errors import Refused
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
 from engine.references import Origin, is_bound, resolve
@@ -102,12 +104,10 @@ def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
 
 
 def _check_approvals(spec: AgentSpec, tools: Mapping[str, FunctionTool]) -> None:
-    """Refuse approval rules for unknown tools: a misspelt name would let every call through."""
-    servers = {one.partition("/")[0] for one in spec.mcp}
-    for name in spec.approve:
-        if name not in tools and name not in spec.tools and name.partition("/")[0] not in servers:
-            there = ", ".join([*tools, *(f"{one}/…" for one in sorted(servers))]) or "none"
-            raise Unusable(f"agent {spec.name!r}: approve: no tool {name!r}; it has {there}")
+    try:
+        check_ruled_tools(spec.approve, tools, spec.mcp)
+    except Refused as refused:
+        raise Unusable(f"agent {spec.name!r}: {refused.reason}") from refused
 
 
 def _describe(tools: list[FunctionTool]) -> None:

@@ -1,12 +1,14 @@
 """The code that a team file names: its files, their hashes, and whether all of it can be loaded."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from engine.closure import Folder, digest_of, files_of
-from engine.core.approval import punctuation_warning
+from engine.core.approval import check_ruled_tools, punctuation_warning
+from engine.core.code import PROGRAM_TYPES
+from engine.core.errors import Refused
 from engine.core.model_spec import McpSpec
 from engine.errors import NotImported, Unusable
 from engine.references import Origin, name_of, resolve
@@ -58,6 +60,7 @@ class TeamCode:
         this runs its code.
         """
         found, described, broken = list[tuple[Loc, str, str]](), self._described(), Counter[str]()
+        tools: dict[Loc, list[str]] = {}
         for loc, reference, block in self._places():
             module = reference.partition(":")[0]
             if module in broken:
@@ -69,16 +72,31 @@ class TeamCode:
                     found += _unused(loc[:-1], block, function)
                 if warning := punctuation_warning(options_of(function).approve):
                     self.warnings.append(f"@tool of {reference}: approve: {warning}")
+                tool = options_of(function).name or name_of(reference)
+                if loc[-1] != "run":
+                    tools.setdefault(loc[:-2], []).append(tool)
                 if loc in described:
                     from engine.runtimes.toolbox.schemas import Described  # with pydantic's schemas, which few need
 
-                    Described(options_of(function).name or name_of(reference), function)
+                    Described(tool, function)
             except NotImported as error:
                 broken[module] = 0
                 found.append((loc, error.reason, module))
             except Unusable as error:
                 found.append((loc, error.reason, ""))
+        found += self._unruled(tools)
         return [self._problem(loc, reason + _others(broken[module], module)) for loc, reason, module in found]
+
+    def _unruled(self, tools: Mapping[Loc, Sequence[str]]) -> Iterator[tuple[Loc, str, str]]:
+        """Yield where a rule stands under what is no tool of its agent, if the code of all of its tools is there."""
+        for loc, block in agents_of(self.team.team):
+            names = tools.get(loc, [])
+            if type_of(block) in PROGRAM_TYPES or len(names) < len(block.tools):
+                continue
+            try:
+                check_ruled_tools(block.approve, names, block.mcp)
+            except Refused as refused:
+                yield (*loc, "approve"), refused.reason.removeprefix("approve: "), ""
 
     def servers(self) -> Iterator[tuple[Loc, list[str] | Unusable]]:
         """Start every tool server of a trusted team file; yield its path in the file and its tools, or its error.

@@ -104,10 +104,11 @@ async def test_a_function_agent_is_asked_for_too_and_hears_of_a_rejection(engine
     assert output == "paid 1, pay rejected"
 
 
-async def test_a_rule_for_a_tool_that_is_none_is_refused(engine: Engines) -> None:
-    spec, settings = played([{"amount": 1}], approve={"pya": "always"})
+@pytest.mark.parametrize("name", ["pya", f"{__name__}:pay", "files"])
+async def test_a_rule_under_what_is_no_name_of_a_tool_is_refused(engine: Engines, name: str, tmp_path: Path) -> None:
+    spec, settings = team(program(tmp_path), tools=(f"{__name__}:pay",), approve={name: "always"})
     async with engine(spec, **settings) as running:
-        assert "agent 'ada': approve: no tool 'pya'; it has pay" in await running.fails()
+        assert f"agent 'ada': approve: no tool {name!r}; it has pay, files/…" in await running.fails()
 
 
 def test_a_team_file_says_which_server_of_tools_nobody_names() -> None:
@@ -174,3 +175,17 @@ def test_a_guard_of_a_tool_that_looks_for_signs_of_json_is_warned_of_once_its_co
 
     (warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert warning.startswith("@tool of crew:deploy: approve: contains")
+
+
+@pytest.mark.parametrize("name", ["crew:deploy", "delpoy"])
+def test_a_rule_under_what_is_no_name_of_a_tool_is_a_fault_of_its_file_once_its_code_is_trusted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "crew.py").write_text("def deploy(to: str) -> str:\n    return to\nasync def work(task, ctx): pass\n")
+    agent = f'{{name: ada, run: "crew:work", tools: ["crew:deploy"], approve: {{"{name}": always}}}}'
+    (tmp_path / "team.yaml").write_text(f"version: 1\nsupervisor: {{name: t}}\nagents:\n- {agent}\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["check", "--trust", "team.yaml"]) == 2
+
+    assert f"team.yaml:4: agents[ada].approve: no tool {name!r}; it has deploy" in capsys.readouterr().err

@@ -121,8 +121,8 @@ class CreateAgent(OwnTool):
         )
 
     def _is_among(self, ruled: str, tools: Sequence[str], mcp: Sequence[str]) -> bool:
-        """Return whether the name that a rule of its creator is for is that of one of these tools or servers."""
-        return ruled in (*tools, *(self._tools[name] for name in tools), *mcp) or ruled.partition("/")[0] in mcp
+        """Return whether a rule of its creator is for one of these tools, or for a tool of these servers."""
+        return ruled in (*tools, *mcp) or ruled.partition("/")[0] in mcp
 
 
 def _within(what: str, asked: Sequence[str], mine: Sequence[str] | Mapping[str, str]) -> list[str]:
