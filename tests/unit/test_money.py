@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.amounts import amount, money, spent, spent_of
+from engine.core.queries.track_record import mean_of
+from engine.core.state import TrackRecord
 from engine.core.values import Usage, dollars
 from engine.models.costs import usage_at
 from engine.models.failures import words_of
@@ -61,6 +63,13 @@ def test_the_known_part_of_a_cost_is_not_shown_as_the_cost() -> None:
     assert spent(priced).endswith(" out, $0.0012")
     assert (spent(unpriced), money(unpriced)) == ("50 tokens in, 5 out", "–")
     assert usage_at(None, tokens_in=0, tokens_out=0).unpriced is False
+
+
+def test_no_mean_is_made_of_the_known_part_of_a_cost() -> None:
+    usage = Usage(cost_usd=Decimal(2), time_ms=4_000)
+
+    assert mean_of(TrackRecord(done=2, usage=usage)) == (2.0, 1.0)
+    assert mean_of(TrackRecord(done=2, usage=usage.plus(Usage(tokens_in=5, unpriced=True)))) == (2.0, None)
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,14 @@ def category_told(state: State, supervisor: Supervisor, task: Task) -> str | Non
 
 
 def mean_of(record: TrackRecord) -> tuple[float, float | None]:
-    """Return the mean time, in seconds, and the mean cost in USD of attempts that have ended; None where unknown."""
+    """Return the mean time, in seconds, and the mean cost in USD of attempts that have ended; None where unknown.
+
+    The mean is unknown where a part of the cost is: compared with those of others it would be too little.
+    """
     ended = record.done + record.failed + record.cancelled
     usage, share = record.usage, max(1, ended)
-    return usage.time_ms / 1000 / share, None if usage.cost_usd is None else float(usage.cost_usd) / share
+    cost_usd = None if usage.cost_usd is None or usage.unpriced else float(usage.cost_usd) / share
+    return usage.time_ms / 1000 / share, cost_usd
 
 
 def _sum(one: TrackRecord, other: TrackRecord) -> TrackRecord:
