@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Answer, Resume, Submit, SupervisorSpec
+from engine.core.commands import Answer, ChangeSupervisor, Resume, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.events import BudgetReached
 from engine.core.limits import Limits
@@ -185,3 +185,33 @@ def test_every_interface_says_of_an_agent_that_its_budget_is_spent(then: Any) ->
     assert (view.status, view.error) == ("paused", words)
     todo = "answer the question about it" if then == "ask" else "raise its limits"
     assert refused(world, Resume(target="ada")) == f"ada is not paused: {words}; {todo}"
+
+
+@pytest.mark.parametrize("then", ["stop", "fail", "ask"])
+def test_the_time_without_an_engine_spends_no_budget_of_what_was_asked_to_stop(then: Any) -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(world, limits=Limits(tokens=1_000, time_s=60, then=then))
+    world.record(attempt(world, "ada"), "one", usage=spent(1_000))
+
+    world.now_ms += 3_600_000
+    world.crash()
+
+    out = only(world.journal, "budget_exhausted")
+    assert (out.error, out.then) == ("budget of 1,000 tokens is spent (1,000)", then)
+    assert len(world.state.escalations) == (then == "ask")
+    assert not works(world)
+    assert_legal(world.state)
+
+
+def test_work_that_was_asked_to_stop_goes_on_after_a_crash_where_its_budget_was_raised() -> None:
+    world = team_world(agent("ada"), options=SupervisorOptions(run_limits=Limits(tokens=1_000, time_s=60)))
+    submitted(world)
+    world.record(attempt(world, "ada"), "one", usage=spent(1_000))
+    more = SupervisorOptions(run_limits=Limits(tokens=2_000, time_s=60))
+    world.order(ChangeSupervisor(supervisor="chief", options=more))
+
+    world.now_ms += 3_600_000
+    world.crash()
+
+    done(world, "ada")
+    assert ended(world).status is RunStatus.DONE

@@ -14,6 +14,7 @@ from engine.core.events import (
     AttemptMigrated,
     AttemptParked,
     AttemptPreempted,
+    AttemptSetAside,
     CallAnswered,
     CallRefused,
     CallRejoined,
@@ -359,9 +360,13 @@ def stopped(
 def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
     """End an attempt whose engine or program is gone; if it was asked to stop, this counts as the stop."""
     # Not for `migrate`: nothing is left of the attempt that could go on, so the next one begins on the new generation.
-    if is_cancelled(state, task) or attempt.stopping not in (None, "migrate"):
-        return stopped(state, task, attempt, signals.AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
-    return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
+    end = signals.AttemptStopped(task_id=task.id, attempt=attempt.number)
+    if not is_cancelled(state, task) and attempt.stopping in (None, "migrate"):
+        return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
+    if not is_cancelled(state, task) and attempt.stopping == "limit":
+        # Its budget is looked at afterwards: others may be lost with it, and no time passed at work meanwhile.
+        return [of_attempt(AttemptSetAside, attempt, end)]
+    return stopped(state, task, attempt, end, ctx)
 
 
 def exceeded_by(state: State, task: Task) -> str | None:
