@@ -27,6 +27,7 @@ from engine.core.signals import EngineBegan
 from engine.core.spec import AgentSpec, Circuit, DiscoveryConfig, Escalate, Fail, Failover, Pool, Restart, Retry, Skip
 from engine.core.state import State
 from engine.core.validation.records import check_arguments, checked
+from engine.runtimes.spec_keys import UNUSED
 from engine.simulation.drawing import often_drawn
 from engine.teamfile import TeamFileError, parse_team
 from tests.depth import examples
@@ -161,10 +162,11 @@ def in_a_command(cls: Any, name: str, value: Any) -> str:
 
 def in_a_file(cls: Any, key: str, value: Any) -> str:
     case = CASES[cls]
+    code = {"model": "openai/gpt-4o"} if cls is AgentSpec and key in UNUSED["function"] else {"run": "crew:ada"}
     document: dict[str, Any] = {
         "version": 1,
         "supervisor": {"name": "chief", "on_failure": [{case.block[-1]: {}}] if "on_failure" in case.block else []},
-        "agents": [{"name": "ada", "run": "crew:ada"}],
+        "agents": [{"name": "ada", **code}],
     }
     found: Any = document
     for step in case.block:
@@ -198,6 +200,7 @@ def is_a_number_there(value: Any) -> bool:
 @example((AgentSpec, "timeout_s"), math.inf)
 @example((SupervisorOptions, "ageing_s"), math.inf)
 @example((AgentSpec, "weight"), 1e-320)
+@example((AgentSpec, "model"), "x")
 @example((Limits, "cost_usd"), math.nan)
 def test_the_same_value_has_the_same_verdict_wherever_it_comes_in(field: tuple[type, str], value: Any) -> None:
     cls, name = field
