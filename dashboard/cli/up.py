@@ -185,7 +185,7 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         if started is not None:
             wait_until_up(started)
         loaded = None if is_loaded(folded(db), command, digests) else _loaded(db, command)
-        if started is None:
+        if started is None or loaded is not None:
             _check_agents(db)
     except BaseException:
         # Also on Ctrl-C: an engine without its team is useless.

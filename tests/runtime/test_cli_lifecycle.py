@@ -253,6 +253,21 @@ def test_a_database_that_was_moved_says_what_to_trust_and_up_brings_its_agents_b
     assert output == "HELLO\n"
 
 
+def test_a_folder_that_was_moved_with_its_database_works_again_once_its_team_file_is_loaded(console: Console) -> None:
+    folder = console.folder / "team"
+    folder.mkdir()
+    (folder / "team.yaml").write_text(CREW)
+    (folder / "shouting.py").write_text(CODE)
+    console.done("up", "team/team.yaml", "--trust", "--db", "team/own.db")
+    console.done("stop", "--db", "team/own.db")
+    folder.rename(console.folder / "moved")
+    where = ("--db", "moved/own.db")
+    console.done("up", "moved/team.yaml", "--trust", *where)
+    output = console.done("run", "hello", *where)
+
+    assert output == "HELLO\n"
+
+
 def test_code_that_is_missing_is_told_by_line_before_anything_starts(console: Console) -> None:
     team = console.write("team.yaml", CREW)
     ended = console.run("up", "team.yaml", "--trust")

@@ -287,8 +287,11 @@ def _task_reassigned(state: State, event: events.TaskReassigned) -> list[Effect]
 
 
 def _references_trusted(state: State, event: events.ReferencesTrusted) -> list[Effect]:
-    specs = [key for key, spec in state.specs.items() if not event.references.keys().isdisjoint(references_of(spec))]
-    return [effects.DropRuntimes(specs=specs)] if specs else []
+    named = event.references.keys()
+    specs = {key: None for key, spec in state.specs.items() if not named.isdisjoint(references_of(spec))}
+    # Those that could not work for want of this trust may be able now: a file that was moved is loaded after the start.
+    agents = [agent for agent in state.agents.values() if agent.spec in specs]
+    return [effects.DropRuntimes(specs=[*specs]), *map(_look_at, agents)] if specs else []
 
 
 def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:
