@@ -32,7 +32,7 @@ async def test_a_question_stands_whole_below_with_what_each_answer_means(tmp_pat
         told = below(hand)
 
     assert "seeker wants to call files/write" in told
-    assert '"text": "# Tides"' in told
+    assert 'text: "# Tides"' in told
     assert "allow_once     this call may happen" in told
 
 

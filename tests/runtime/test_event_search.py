@@ -30,7 +30,7 @@ def team() -> World:
     draw, world = Random(11), World()
     world.crash()
     world.order(load(drawn_team(draw)))
-    for _ in range(400):
+    for _ in range(800):
         random_turn(draw, world)
     return world
 

@@ -9,6 +9,7 @@ import pytest
 from engine import (
     AgentSpec,
     CommandRefusedError,
+    Context,
     DiscoveryConfig,
     DynamicSupervisor,
     Fail,
@@ -16,6 +17,7 @@ from engine import (
     NotInThisVersion,
     Retry,
     Skip,
+    Task,
     UnknownOption,
     UnknownRuntime,
 )
@@ -229,8 +231,11 @@ async def test_an_argument_of_another_type_is_refused_before_it_is_looked_into(
 
 
 async def test_a_team_whose_times_are_as_long_as_they_may_be_starts_again_on_its_file(tmp_path: Path) -> None:
+    async def repeat(task: Task, _ctx: Context) -> str:
+        return task.text
+
     ten_years_s = 315_360_000
-    spec = AgentSpec(name="one", run=echo, timeout_s=ten_years_s, step_timeout_s=ten_years_s, weight=0.001)
+    spec = AgentSpec(name="one", run=repeat, timeout_s=ten_years_s, step_timeout_s=ten_years_s, weight=0.001)
     limits = Limits(run_s=ten_years_s, time_s=ten_years_s, tokens=10**12, attempts=10**9)
 
     for _ in range(2):
