@@ -15,6 +15,7 @@ import click
 from dashboard.cli.database import team_file_here
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
+from engine.core.values import counted
 from engine.models.providers import key_missing, keys_found
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
@@ -171,10 +172,12 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         problems += code.unstarted() if trusted and not no_servers else []
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
-    told = [f"{team}: {said}" for said in ("all is well", *file.warnings, *code.warnings)]
+    warnings = [*file.warnings, *code.warnings]
+    verdict = f"no faults, and {counted(len(warnings), 'warning')}" if warnings else "all is well"
+    told = [f"{team}: {line}" for line in (verdict, *warnings)]
     if not trusted:
         told.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
-    emit(ctx, {**_body(team, [], file, trusted=trusted), "warnings": [*file.warnings, *code.warnings]}, told)
+    emit(ctx, {**_body(team, [], file, trusted=trusted), "warnings": warnings}, told)
     return DONE
 
 

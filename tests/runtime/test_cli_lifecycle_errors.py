@@ -146,6 +146,17 @@ def test_a_good_file_is_said_to_be_good_and_the_schema_is_json(
     assert json.loads(said(capsys, "check", "--schema")[1])["title"] == "Quarterdeck team file"
 
 
+def test_a_file_with_warnings_is_not_said_to_be_well(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "team.yaml").write_text(TEAM.replace("agents:", "mcp: {files: {argv: [no-such-program]}}\nagents:", 1))
+
+    status, out, _ = said(capsys, "check", "team.yaml", "--no-servers")
+
+    assert status == 0
+    first, warning, *_ = out.splitlines()
+    assert first == "team.yaml: no faults, and 1 warning"
+    assert warning.startswith("team.yaml: mcp.files: no program 'no-such-program' in PATH")
+
+
 def test_init_writes_a_team_that_is_well_and_never_writes_over_anything(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
