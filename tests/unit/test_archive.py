@@ -10,6 +10,7 @@ import pytest
 
 from engine.archive import ExportRefused, export_archive, plan_import, read_archive
 from engine.core.commands import Submit
+from engine.core.signals import AgentUnusable
 from engine.core.state import State
 from engine.core.strict_json import MOST_FOREIGN_VALUES
 from engine.trust import TrustList, grant
@@ -124,6 +125,16 @@ def test_more_values_than_an_import_takes_are_not_exported(tmp_path: Path) -> No
     with pytest.raises(ExportRefused, match=f"more than {MOST_FOREIGN_VALUES:,} values; let open runs finish"):
         export_archive(too_many, tmp_path / "team.zip")
     assert not (tmp_path / "team.zip").exists()
+
+
+def test_why_code_is_away_here_is_not_exported(tmp_path: Path) -> None:
+    world = team_world(agent("ada"))
+    world.say(AgentUnusable(agent_id="a1", generation=1, error="not trusted here", away=True))
+    database = write_database(tmp_path / "team.db", world.journal)
+
+    (ada,) = read_archive(export_archive(database, tmp_path / "team.zip").path).state.agents.values()
+
+    assert (ada.away, ada.away_reason) == (False, None)
 
 
 def test_a_plan_says_what_comes_what_it_calls_and_which_names_are_in_use(archive: Path, tmp_path: Path) -> None:

@@ -333,6 +333,13 @@ def test_an_archive_that_another_tool_wrote_again_is_the_same(archive: Path, tmp
     assert read_archive(path).body == read_archive(archive).body
 
 
+def test_an_archive_from_before_unpriced_amounts_is_read() -> None:
+    found = read_archive(Path(__file__).with_name("archive_without_unpriced.zip"))
+
+    assert found.state.agents
+    assert b'"unpriced":false' in found.body
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_change_of_bytes_makes_anything_but_an_archive_or_one_refusal(

@@ -39,8 +39,8 @@ OF_ONE_FILE = (
 DERIVED = {
     "supervisors": ("taken", "restarts_ms"),
     "agents": (
-        "away", "running", "parked", "stuck", "stuck_since", "created_seq", "drained", "idle_since_ms", "idle_ms",
-        "turn_seq", "pace", "probe",
+        "away", "away_reason", "running", "parked", "stuck", "stuck_since", "created_seq", "drained", "idle_since_ms",
+        "idle_ms", "turn_seq", "pace", "probe",
     ),
     "queues": ("ready", "pace"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms", "turns"),
@@ -144,6 +144,7 @@ class Document:
     """SHA-256 of the canonical form, 64 hex digits; a round trip through an archive does not change it.
 
     The canonical form is the document without times and pauses, so that equal work at another time has the same hash,
+    and without `unpriced` where it is false, which archives from before that field do not have,
     followed by the texts as lines of JSON, in the order in which the document refers to them.
     """
 
@@ -158,6 +159,10 @@ _CANONICAL: dict[str, dict[str, Any]] = {
 """Values of the canonical form, by kind of entity."""
 
 
+_LATER_DEFAULT = b',"unpriced":false'
+"""The default of a field of `Usage`, which writes all its fields; inside of a text its quotation marks are escaped."""
+
+
 def write_document(state: State, texts: list[JsonValue]) -> Document:
     """Encode a state prepared by `exporting.make_document`."""
     encode = msgspec.json.Encoder().encode
@@ -167,7 +172,8 @@ def write_document(state: State, texts: list[JsonValue]) -> Document:
         kind: {key: changed(entity, **values) for key, entity in getattr(state, kind).items()}
         for kind, values in _CANONICAL.items()
     }
-    digest = hashlib.sha256(encode_state(changed(state_of_bytes, at_ms=0, minted={}, **canonical)))
+    whole = encode_state(changed(state_of_bytes, at_ms=0, minted={}, **canonical))
+    digest = hashlib.sha256(whole.replace(_LATER_DEFAULT, b""))
     digest.update(msgspec.json.Encoder().encode_lines(texts))
     return Document(state, encode_state(state_of_bytes), digest.hexdigest())
 
