@@ -148,14 +148,17 @@ class Agent:
         for number in (0, 2, 3):
             self.update("tool_call_update", toolCallId=f"c{number}", status="completed")
 
-    def do_edit_asked(self) -> None:
+    def do_edit_asked(self, *kinds: str) -> None:
         call = {"toolCallId": "e1", "title": "Edit reef.txt", "kind": "edit", "rawInput": {"path": "reef.txt"}}
         diff = {"type": "diff", "path": "reef.txt", "newText": "coral = 2\n", "oldText": "coral = 1\n"}
-        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        options = [{"optionId": kind, "name": kind, "kind": kind} for kind in kinds or ("allow_once",)]
         self.update("tool_call", **call)
         outcome = self.ask("session/request_permission", toolCall={**call, "content": [diff]}, options=options)
         self.update("tool_call_update", toolCallId="e1", status="completed", content=[diff])
-        self.say(outcome["outcome"]["outcome"])
+        self.say(outcome["outcome"]["optionId" if kinds else "outcome"])
+
+    def do_edit_asked_with_a_choice(self) -> None:
+        self.do_edit_asked("allow_always", "reject_once", "allow_once")
 
     def do_tell_session(self) -> None:
         self.say(json.dumps([one["name"] for one in json.loads(LOG.read_text().splitlines()[1])["servers"]]))

@@ -92,6 +92,14 @@ async def test_a_rule_for_a_kind_of_tool_decides_whether_a_person_is_asked(
     assert output == "selected"
 
 
+@pytest.mark.parametrize("rule", ["never", {"contains": "sponge"}])
+async def test_what_a_rule_lets_through_is_allowed_once_whatever_the_agent_names_first(
+    engine: Engines, tmp_path: Path, rule: Any
+) -> None:
+    async with engine(coder(tmp_path, approve={"edit": rule})) as running:
+        assert await running.ask("edit_asked_with_a_choice") == "allow_once"
+
+
 @pytest.mark.parametrize("rule", ["always", {"contains": "reef"}])
 async def test_a_call_that_it_should_have_asked_about_ends_its_attempt(
     engine: Engines, tmp_path: Path, rule: Any

@@ -19,6 +19,7 @@ from engine.core.commands import Answer
 from engine.core.json_values import json_equal
 from engine.core.model_spec import ModelSpec
 from engine.core.state import Escalation
+from engine.runtimes.toolbox.call_value import server_value
 from engine.runtimes.values import LONGEST_SHOWN
 from tests.depth import examples
 from tests.patience import PATIENCE_S
@@ -219,6 +220,18 @@ async def test_a_guard_over_a_call_of_a_server_sees_the_defaults_of_its_schema(e
 
     assert question is not None
     assert question.detail["arguments"] == {"text": "nothing said"}
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+def test_the_value_of_a_call_has_the_defaults_of_every_part_of_a_schema(keyword: str) -> None:
+    target = {"type": "object", "properties": {"branch": {"type": "string", "default": "main"}}}
+    part = {"properties": {"target": target, "others": {"type": "array", "items": target}}}
+    schema = {keyword: [{"$ref": "#/$defs/a~1b"}], "$defs": {"a/b": part}}
+
+    value = server_value({"target": {}, "others": [{"branch": "next"}, {}]}, schema)
+
+    assert value.arguments == {"target": {"branch": "main"}, "others": [{"branch": "next"}, {"branch": "main"}]}
+    assert value.is_exact
 
 
 @pytest.mark.parametrize("kind", ["model", "function"])

@@ -157,12 +157,16 @@ async def test_a_run_that_ended_long_ago_is_retried_with_its_settings_as_one_of_
     assert again == [how[first]] * 4
 
 
-async def test_a_run_that_ended_before_it_was_imported_is_retried_by_its_request(tmp_path: Path) -> None:
+async def test_a_run_that_ended_before_it_was_imported_is_retried_by_its_request_in_its_conversation(
+    tmp_path: Path,
+) -> None:
     before, after = team_on(None), team_on(tmp_path / "team.db")
-    await before.arun(f"long ago{LONG}")
+    await before.arun(f"long ago{LONG}", conversation="letters")
     await after.deserialize_state(await before.serialize_complete_state())
     async with after:
         again = await after.retry("r1")
-        assert str(await after.wait(str(again.result["run_id"]))) == f"long ago{LONG} answered{LONG}"
+        run_id = str(again.result["run_id"])
+        assert str(await after.wait(run_id)) == f"long ago{LONG} answered{LONG}"
+        assert submitted_in(tmp_path / "team.db")[run_id]["conversation"] == "letters"
         with pytest.raises(CommandRefusedError, match="no open run or task 'r9999'"):
             await after.retry("r9999")

@@ -14,7 +14,7 @@ import pytest
 from engine import AgentSpec, Fail, SupervisorOptions, ToolError
 from engine.core.model_spec import McpSpec
 from tests.runtime.engines import Engines
-from tests.runtime.tool_server import HABITS, ONCE
+from tests.runtime.tool_server import GATEWAYS, HABITS, ONCE
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +94,24 @@ async def test_a_server_that_forgot_its_sessions_is_given_a_new_one(engine: Engi
             [False, "before"], [False, name], [False, "after"],
         ]  # fmt: skip
     assert notes.read_text().count("session") == 2
+
+
+@pytest.mark.parametrize("name", GATEWAYS)
+async def test_a_call_whose_gateway_lost_the_server_is_in_doubt_and_not_made_again(
+    engine: Engines, tmp_path: Path, name: str
+) -> None:
+    notes = tmp_path / "notes"
+
+    async def work(task: Any, ctx: Any) -> Any:
+        return await ctx.tool("files/habit", name=name)
+
+    spec = AgentSpec(name="ada", run=work, mcp=("files",), on_failure=[Fail()])
+    with at_address(notes) as server:
+        async with engine(spec, options=SupervisorOptions(mcp={"files": server})) as running:
+            await running.submit()
+            await running.until(lambda state: bool(state.escalations or state.finished))
+            assert [question.kind for question in running.state.escalations.values()] == ["doubt"]
+    assert notes.read_text().count(f"habit {name}") == 1
 
 
 async def test_tools_that_are_described_oddly_are_offered(engine: Engines, tmp_path: Path) -> None:

@@ -136,6 +136,8 @@ HABITS: dict[str, Habit] = {
 }
 ONCE = {"404 once": 404, "410 once": 410, "400 once": 400}
 """Calls that forget the session as a restart does, with the status that tells; the repeated call is answered."""
+GATEWAYS = {"502": 502, "504": 504}
+"""Calls of which a gateway says that it has lost the server, with its status."""
 
 TOOLS: dict[str, Callable[..., Any]] = {}
 DESCRIPTIONS = {"write": os.environ.get("WRITE_SAYS", "Write a line.")}
@@ -357,6 +359,9 @@ class Web(BaseHTTPRequestHandler):
             self.reply(ONCE[name], json.dumps(body).encode())
         elif self.headers["Mcp-Session-Id"] not in self.sessions:
             self.reply(404, b"Session not found", "text/plain")
+        elif name in GATEWAYS:
+            note(f"habit {name}")
+            self.reply(GATEWAYS[name], b"<html>", "text/html")
         elif name in HABITS and HABITS[name].status != 200:
             self.reply(HABITS[name].status, answered(asked).strip())
         elif MISBEHAVIOUR == "events":

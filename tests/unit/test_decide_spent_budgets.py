@@ -130,6 +130,24 @@ def test_a_spent_budget_ends_work_that_is_still_needed_once_the_answer_at_work_d
     assert_legal(world.state)
 
 
+def test_work_behind_what_a_check_may_rule_out_is_not_counted_as_left() -> None:
+    nodes: list[Any] = [
+        {"name": "draft", "agent": "ada"},
+        {"name": "fix", "agent": "bob", "after": ["draft"], "when": {"contains": "x"}},
+        {"name": "praise", "agent": "cyd", "after": ["fix"]},
+    ]
+    options = SupervisorOptions(settings={"nodes": nodes, "output": "draft"})
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="graph", options=options)
+    submitted(world, limits=TOKENS)
+
+    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
+    world.succeed(attempt(world, "ada"), "y")
+    found(world, holds=[])
+
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "y")
+    assert "budget_exhausted" not in kinds(world.journal)
+
+
 def test_the_work_that_a_check_demands_anew_is_what_a_spent_budget_ends() -> None:
     world = team_world(agent("ada"), agent("bob"), mode="sequential_with_validation")
     submitted(world, limits=TOKENS)

@@ -167,3 +167,15 @@ def test_a_short_key_is_hidden_where_it_stands_as_a_word(
         note_sent(name)
 
     assert one_line(ValueError(said)) == shown
+
+
+def test_a_short_key_is_hidden_from_when_it_is_sent_in_an_environment_that_was_read_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.models.redaction._sent_variables", set())
+    monkeypatch.setenv("SENT", "sesame")
+    assert one_line(ValueError("no sesame")) == "no sesame"
+
+    note_sent("SENT")
+
+    assert one_line(ValueError("no sesame")) == "no [SENT]"

@@ -151,6 +151,19 @@ def test_an_edited_file_and_a_fork_keep_the_databases_that_its_user_loaded_it_in
     assert trusted.work_folder(team, db) is None
 
 
+def test_a_file_that_its_user_loads_from_another_folder_works_there_from_then_on(
+    trusted: TrustList, tmp_path: Path
+) -> None:
+    team, db, other = tmp_path / "team.yaml", tmp_path / "team.db", tmp_path / "other.db"
+    allow(trusted, str(team), "one")
+    trusted.assign(team, "one", db=db, folder=tmp_path, at_ms=2)
+    trusted.assign(team, "one", db=other, folder=tmp_path, at_ms=2)
+
+    trusted.assign(team, "one", db=db, folder=tmp_path / "elsewhere", at_ms=3)
+
+    assert [trusted.work_folder(team, one) for one in (db, other)] == [str(tmp_path / "elsewhere"), str(tmp_path)]
+
+
 def test_a_file_that_runs_no_code_needs_no_trust(trusted: TrustList) -> None:
     trusted.check(Path("/a/team.yaml"), "one", references=[], files=FILES)
 
