@@ -286,3 +286,17 @@ async def test_where_a_pattern_takes_too_long_a_person_is_asked(monkeypatch: pyt
     monkeypatch.setattr("engine.guards.PATTERN_S", 0.05)
 
     assert await asks_for({"matches": r"(\w+\s?)+$"}, {"text": "a" * 5_000 + "!"})
+
+
+@pytest.mark.parametrize(("pattern", "asks"), [("^x$", True), ("^y$", False)])
+async def test_a_pattern_for_which_the_loop_has_no_time_is_looked_for_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, *, asks: bool
+) -> None:
+    monkeypatch.setattr("engine.guards.BRIEF_S", 0.0)
+
+    assert await asks_for({"matches": pattern}, {"text": "x"}) is asks
+
+
+@pytest.mark.parametrize("rule", ["always", ["contains", "x"], None])
+async def test_by_a_rule_that_is_no_guard_a_person_is_asked(rule: JsonValue) -> None:
+    assert await asks_for(rule, {"text": "y"})

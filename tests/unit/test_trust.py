@@ -14,10 +14,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 
 from engine.closure import Folder, digest_of, files_of
 from engine.core.code import is_imported
-from engine.core.state import State
+from engine.core.state import State, Team
 from engine.errors import Unusable
 from engine.host.trusting import Trusting
-from engine.trust import TrustList, UntrustedFile, UnusableTrustList
+from engine.trust import Allowed, TrustList, UntrustedFile, UnusableTrustList, needs_assignment
 
 REFERENCES = ["crew:survey"]
 FILES = {"crew.py": "1"}
@@ -162,6 +162,72 @@ def test_a_file_that_its_user_loads_from_another_folder_works_there_from_then_on
     trusted.assign(team, "one", db=db, folder=tmp_path / "elsewhere", at_ms=3)
 
     assert [trusted.work_folder(team, one) for one in (db, other)] == [str(tmp_path / "elsewhere"), str(tmp_path)]
+
+
+def test_loading_a_file_is_noted_for_the_file_and_not_for_what_a_spec_at_its_place_brought(
+    trusted: TrustList, tmp_path: Path
+) -> None:
+    team, db = tmp_path / "team.yaml", tmp_path / "team.db"
+    trusted.allow(team, "one", references=["json:dumps"], at_ms=1, files={}, db=db)
+    (spec,) = trusted.entries()
+
+    trusted.assign(team, "one", db=db, folder=tmp_path, at_ms=2)
+    trusted.inherit(db, tmp_path / "fork.db")
+
+    folders = {str(db): str(tmp_path), str(tmp_path / "fork.db"): str(tmp_path)}
+    assert trusted.entries() == [Allowed(str(team), "one", [], 2, {}, "", folders), spec]
+    before = trusted.path.stat()
+    trusted.assign(team, "one", db=db, folder=tmp_path, at_ms=3)
+    assert trusted.path.stat() == before
+
+
+def test_a_fork_gets_the_files_of_its_own_database_alone(trusted: TrustList, tmp_path: Path) -> None:
+    team, other, db, fork = (tmp_path / name for name in ("team.yaml", "other.yaml", "team.db", "fork.db"))
+    trusted.assign(team, "one", db=db, folder=tmp_path, at_ms=1)
+    trusted.assign(other, "one", db=tmp_path / "other.db", folder=tmp_path, at_ms=1)
+
+    trusted.inherit(db, fork)
+
+    assert [trusted.work_folder(file, fork) for file in (team, other)] == [str(tmp_path), None]
+
+
+FIRST, HERE = State(), State(team=Team(path="/a/team.yaml", folder="/a", sha256="one", seq=1))
+
+
+@pytest.mark.parametrize(
+    ("state", "path", "folder", "references", "needs"),
+    [
+        (HERE, "/a/team.yaml", "/a", REFERENCES, False),
+        (HERE, "/a/other.yaml", "/a", [], True),
+        (HERE, "/a/team.yaml", "/b", [], True),
+        (FIRST, "/a/team.yaml", "/a", [], False),
+        (FIRST, "/a/team.yaml", "/b", [], True),
+        (FIRST, "/a/team.yaml", "/a", REFERENCES, True),
+        (State(trusted={"crew:survey": "one"}), "/a/team.yaml", "/a", [], True),
+    ],
+)
+def test_others_than_the_user_edit_the_present_team_or_load_a_first_one_without_code(
+    state: State, path: str, folder: str, references: list[str], *, needs: bool
+) -> None:
+    assert needs_assignment(state, path=path, folder=folder, references=references) is needs
+
+
+def test_a_refusal_names_what_the_user_trusts_so_that_it_counts_here(trusted: TrustList, tmp_path: Path) -> None:
+    team, db = tmp_path / "my team.yaml", tmp_path / "team.db"
+    state = State(team=Team(path=str(team), folder=str(tmp_path), sha256="one", seq=1))
+    state.trusted["crew:survey"] = "another"
+
+    def refusal(allowed: TrustList | None, place: Path | None) -> str:
+        trusting = Trusting(allowed, db=place, folder=tmp_path, state=lambda: state, is_program=False)
+        with pytest.raises(Unusable) as refused:
+            trusting.sources("crew:survey")
+        return str(refused.value).rpartition(": ")[2]
+
+    assert refusal(trusted, db) == f"quarterdeck trust {db}"
+    assert refusal(trusted, None) == f"quarterdeck trust '{team}'"
+    trusted.assign(team, "one", db=db, folder=tmp_path, at_ms=1)
+    (tmp_path / "link.db").symlink_to(db)
+    assert [refusal(trusted, place) for place in (db, tmp_path / "link.db")] == [f"quarterdeck trust '{team}'"] * 2
 
 
 def test_a_file_that_runs_no_code_needs_no_trust(trusted: TrustList) -> None:

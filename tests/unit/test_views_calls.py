@@ -1,10 +1,13 @@
 """What a question about a call shows of it: nothing is left out, and no paragraph is so long that a pane cuts it."""
 
+import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.clean import clean
 from dashboard.views.call_lines import PIECE_CHARACTERS, call_cells, diffs_of, plain_lines
 from dashboard.views.row_pane import worded
 from engine.core.state import Escalation
@@ -58,3 +61,34 @@ def test_the_pane_of_a_question_begins_each_long_argument_at_its_name_and_marks_
     assert [line.split()[:2] for line in lines[:2]] == [["with", "to:"], ["body:", '"word0']]
     assert len(lines) == 9
     assert lines[-1].endswith("…")
+
+
+def test_arguments_of_any_shape_are_shown_and_no_sign_of_theirs_is_obeyed() -> None:
+    sign, cleaned = "x\x1b[2J", clean("x\x1b[2J")
+    odd = {f"a{sign}": "é\x1b[2J", f"b{sign}": "one\ntwo", "c": None, "d": [1, {"e": "f\ng"}]}
+
+    assert plain_lines(asked(arguments=odd, diffs="none")) == [
+        f'  with  a{cleaned}: "é\\u001b[2J"',
+        f"        b{cleaned}:",
+        "        │ one",
+        "        │ two",
+        "        c: null",
+        '        d: [1, {"e": "f\\ng"}]',
+    ]
+    for value in ([], ["a", 1], 0, False, ""):
+        assert plain_lines(asked(arguments=value)) == [f"  with  {json.dumps(value)}"]
+    assert plain_lines(asked(diffs=[{}, "no diff", {"path": sign, "diff": "+a"}])) == [
+        "  diff  ", "        ", f"  diff  {cleaned}", "        +a",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["x" * (PIECE_CHARACTERS - 1), "x" * 10, "x" * (2 * PIECE_CHARACTERS + 5)])
+def test_long_texts_are_cut_at_the_ends_of_lines_where_there_are_some(line: str) -> None:
+    cells = call_cells(asked(diffs=[{"path": "x", "diff": "\n".join([line] * 30)}]))[1:]
+    pieces = [cell.text for cell in cells]
+
+    whole = len(line) <= PIECE_CHARACTERS
+    assert ("\n" if whole else "").join(pieces).replace("\n", "") == line * 30
+    assert all(len(piece) <= PIECE_CHARACTERS for piece in pieces)
+    if whole:
+        assert {part for piece in pieces for part in piece.split("\n")} == {line}
