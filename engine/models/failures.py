@@ -44,7 +44,7 @@ _TOO_LONG = re.compile(
 )
 """Words of a conversation that is too long, besides those that litellm knows; in an error of status 400 or 413."""
 _PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
-_PREFIX = re.compile(r"^\s*(?:litellm\.)?[A-Z][A-Za-z]*(?:Error|Exception|Timeout)\s*(?::|-)\s*")
+_PREFIX = re.compile(r"^\s*(?:litellm\.)?(?:[A-Z][A-Za-z]*(?:Error|Exception|Timeout)|Timeout)\s*(?::|-)\s*")
 _BYTES = re.compile(r"""\bb(?P<quote>['"])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""", re.DOTALL)
 _ORIGINAL = re.compile(r" Original exception: .*", re.DOTALL)
 

@@ -77,7 +77,6 @@ async def _receive(response: httpx.Response) -> None:
     if not response.is_success:
         return
     if media in _PAGES:
-        await body.aclose()
         raise body.fail(f"answered with a web page ({media}): is base_url right?", "bad_request")
     if media == "application/json" and _STREAMED.search(response.request.content):
         whole = b"".join([piece async for piece in body])
@@ -170,12 +169,13 @@ class _Events:
             self._pieces.append(piece)
             return
         lines = b"".join([*self._pieces, piece[:end]])
-        self._pieces = [piece[end:]]
+        self._pieces = []
         for line in lines.splitlines():
             self._size = self._size + len(line) if line else 0
             self._lines = self._lines + 1 if line else 0
             if self.excess:
                 return
+        self._pieces = [piece[end:]]  # of what comes next
         yield self._adapted(lines)
 
     def rest(self) -> bytes:
