@@ -4,11 +4,13 @@ import pytest
 
 from dashboard.views.digest import digest
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
-from engine.core.queries.waiting import Waits
+from engine.core.commands import SwapAgent
+from engine.core.queries.waiting import Waits, stuck_words
 from engine.core.signals import EngineBegan, ThreadCameBack
+from engine.core.spec import Retry
 from engine.core.state import AgentStatus
 from tests.legal import assert_legal
-from tests.story import attempt, member, submitted
+from tests.story import applied, attempt, attempts, member, submitted
 from tests.world import World, agent, team_world
 
 FREES = "restart the engine, or give it run_in: process"
@@ -58,3 +60,51 @@ def test_it_works_again_when_the_code_has_ended_or_the_engine_is_another(*, rest
 
     assert (member(world, "ada").stuck, member(world, "ada").stuck_since) == (0, {})
     assert attempt(world, "ada")[0] == "t4"
+
+
+def test_of_several_ended_attempts_the_first_is_named_until_its_code_has_ended() -> None:
+    world = team_world(agent("ada", max_concurrency=3), agent("bob", max_concurrency=3), mode="parallel")
+    for _ in range(3):
+        submitted(world)
+    first, second, third = attempts(world, "ada")
+    for key in (first, second, third):
+        world.now_ms += 1_000
+        world.fail(key, stuck=True)
+    ada = member(world, "ada")
+    ended_ms = {
+        key[0]: world.now_ms - 1_000 * back for back, key in zip((2, 1, 0), (first, second, third), strict=True)
+    }
+
+    assert (ada.stuck, ada.stuck_since) == (3, ended_ms)
+    assert stuck_words(ada, "noon").startswith(
+        f"code of {first[0]} (and 2 others) has not ended since noon and keeps 3 of"
+    )
+    world.say(ThreadCameBack(agent_id=ada.id, task_id=first[0]))
+    assert stuck_words(ada).startswith(f"code of {second[0]} (and 1 other) has not ended and keeps 2 of 3 slots;")
+    world.say(ThreadCameBack(agent_id=ada.id))
+    world.say(ThreadCameBack(agent_id=ada.id))
+    assert (ada.stuck, ada.stuck_since) == (0, {})
+
+
+def test_code_of_a_task_that_was_tried_again_is_stuck_since_its_first_attempt() -> None:
+    world = team_world(agent("ada", max_concurrency=2, on_failure=[Retry(2, 0.5, 1.0)]))
+    submitted(world)
+    first = attempt(world, "ada")
+    world.fail(first, stuck=True)
+    since_ms = world.now_ms
+    world.due(f"retry:{first[0]}")
+    world.now_ms += 9_000
+    world.fail(attempt(world, "ada"), stuck=True)
+
+    assert (member(world, "ada").stuck, member(world, "ada").stuck_since) == (2, {first[0]: since_ms})
+
+
+def test_code_that_goes_on_after_its_agent_was_swapped_is_named() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    key = attempt(world, "ada")
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", timeout_s=9), mode="migrate"))
+    world.stop(key, stuck=True)
+
+    assert member(world, "ada").stuck_since.keys() == {key[0]}
+    assert_legal(world.state)
