@@ -86,7 +86,11 @@ class Agent:
             return NO_HELLO[LIKE]
         return {
             "protocolVersion": 7 if LIKE == "newer" else params["protocolVersion"],
-            "agentCapabilities": {"loadSession": LIKE == "loads", "mcpCapabilities": {"http": LIKE == "http"}},
+            "agentCapabilities": {
+                "loadSession": LIKE == "loads",
+                "mcpCapabilities": {"http": LIKE == "http"},
+                "sessionCapabilities": {"resume": {} if LIKE == "resumes" else None},
+            },
             "authMethods": [{"id": "web", "name": "Log in in the browser"}],
         }
 
@@ -97,8 +101,12 @@ class Agent:
         return {"sessionId": "s1"}
 
     def session_load(self, params: Any) -> Any:
-        note(load_session=params["sessionId"])
+        note(load_session=params["sessionId"], servers=params["mcpServers"], cwd=params["cwd"])
         self.say("what was said before")
+        return {}
+
+    def session_resume(self, params: Any) -> Any:
+        note(resume_session=params["sessionId"], servers=params["mcpServers"], cwd=params["cwd"])
         return {}
 
     def session_prompt(self, params: Any) -> Any:

@@ -7,10 +7,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Answer, Steer
+from engine.core.model_spec import McpSpec
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.runtimes.programs import acp_session
 from tests.runtime.engines import Engine, Engines, Hurried
@@ -213,11 +216,15 @@ async def test_a_turn_that_the_time_limit_cut_off_is_in_doubt_and_its_group_is_g
     assert summary.status == "failed"
 
 
-@pytest.mark.parametrize(("like", "output"), [("", "begun, done"), ("loads", "begun, done")])
+@pytest.mark.parametrize(
+    ("like", "begins"), [("", "new_session"), ("loads", "load_session"), ("resumes", "resume_session")]
+)
 async def test_a_turn_that_was_cut_off_is_in_doubt_and_goes_on_in_its_session_where_that_can_be(
-    engine: Engines, coder: Coder, tmp_path: Path, like: str, output: str
+    engine: Engines, coder: Coder, tmp_path: Path, like: str, begins: str
 ) -> None:
-    async with engine(coder(like), path=tmp_path / "team.db") as running:
+    options = SupervisorOptions(mcp={"echo": McpSpec(argv=("echo", "hello"))})
+    spec = msgspec.structs.replace(coder(like), mcp=["echo"])
+    async with engine(spec, options=options, path=tmp_path / "team.db") as running:
         await running.submit("hang_once")
         await shown(running, "output")
 
@@ -226,9 +233,11 @@ async def test_a_turn_that_was_cut_off_is_in_doubt_and_goes_on_in_its_session_wh
         _, found = await running.ended("r1")
 
     assert question["kind"] == "doubt"
-    assert found == output
+    assert found == "begun, done"
     methods = [next(iter(one)) for one in asked(tmp_path)]
-    begins = "load_session" if like else "new_session"
+    first, again = [one for one in asked(tmp_path) if "servers" in one]
+    assert first["servers"] == again["servers"] != []
+    assert again.get("cwd", again.get("new_session")) == first["new_session"]
     assert methods == ["initialize", "new_session", "prompt", "initialize", begins, "prompt"]
     assert ("Your work on this was interrupted" in asked(tmp_path)[-1]["prompt"]) == bool(like)
 
