@@ -1,9 +1,11 @@
 """The stream of a run says why each task was stopped, whoever stopped it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from engine.core import events as e
 from engine.core.commands import Cancel, Submit
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
@@ -75,3 +77,36 @@ def test_a_task_that_ends_before_it_begins_says_why() -> None:
     world.due("deadline:r1")
 
     assert told(world)[waiting.id] == ("cancelled", "deadline of 60 s passed")
+
+
+STOP = e.CancelRequested(run_id="r1", cancelled=[], stopping=["t2"], reason="not today")
+ATTEMPT: dict[str, Any] = {"run_id": "r1", "task_id": "t2", "attempt": 1, "agent_id": "a1", "duration_ms": 1}
+CANCELLED = e.AttemptCancelled(**ATTEMPT, partial="half")
+LIMITED = e.AttemptCancelled(**ATTEMPT, partial="half", limit="deadline of 60 s passed")
+FAILED = e.AttemptFailed(**ATTEMPT, error="it broke", error_type="OSError")
+DONE = e.AttemptDone(**ATTEMPT, output="whole")
+
+
+@pytest.mark.parametrize(
+    ("events", "ends"),
+    [
+        ([STOP, CANCELLED], [("cancelled", "not today", "half")]),
+        ([STOP, LIMITED], [("cancelled", "deadline of 60 s passed", "half")]),
+        ([STOP, FAILED], [("failed", "it broke", None)]),
+        ([STOP, DONE], [("done", "", "whole")]),
+        ([CANCELLED], [("cancelled", "", "half")]),
+        ([STOP, FAILED, CANCELLED], [("failed", "it broke", None), ("cancelled", "", "half")]),
+        ([STOP, DONE, CANCELLED], [("done", "", "whole"), ("cancelled", "", "half")]),
+    ],
+)
+def test_an_attempt_has_its_own_error_or_the_reason_of_its_own_stop(
+    events: list[e.Event], ends: list[tuple[str, str, Any]]
+) -> None:
+    world = team_world(agent("ada"))
+    world.order(Submit(request="go"))
+    narrator = Narrator(State())
+    narrator.run_id = "r1"
+    lines = [line for heard in enumerate([*world.journal, *events], start=1) for line in narrator.tell(heard)]
+
+    assert task_of(world, "ada").id == "t2"
+    assert [(line.status, line.text, line.result) for line in lines if line.kind == "task_ended"] == ends

@@ -46,7 +46,7 @@ def test_commands_that_are_left_out_hold_nobody_up_and_are_not_read(
     ]
     left_out = {row.id for row, (*_, is_out) in zip(rows, sent, strict=True) if is_out}
     read = [row for row in rows if row.id not in left_out]
-    first = []
+    first: list[CommandRow] = []
     for sender in "ab":
         own = [row for row in read if row.sender == sender]
         first += takewhile(lambda row: row.kind != "submit" and len(row.body) <= LARGEST_FIRST_BYTES, own)

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.views.streams import Transcript
+from dashboard.views.streams import MOST_WAITING, Transcript
 from engine.stream.records import StreamEvent
 from tests.depth import examples
 
@@ -85,3 +85,47 @@ def test_every_text_is_written_once_and_in_the_order_of_its_agent_whatever_happe
         marks = [line.startswith("… ") for line in spoken if line.removeprefix("… ")]
         kinds = [kind == "thought" for kind, text in expected if text.strip()]
         assert [is_thought for is_thought, _ in groupby(marks)] == [is_thought for is_thought, _ in groupby(kinds)]
+
+
+def test_what_one_said_while_another_held_the_line_comes_before_what_it_says_next() -> None:
+    transcript = Transcript()
+    transcript.tell(event("text", "ada", "one\ntwo"))
+    transcript.tell(event("thought", "bob", "Where"))
+    transcript.tell(event("text", "bob", "Here"))
+    transcript.tell(event("text", "cyd", "No"))
+
+    assert transcript.tell(event("text", "ada", "\n")) == "\nbob  … Where\nbob  Here"
+    assert transcript.tell(event("text", "bob", "!\n")) == "!\ncyd  No"
+    assert transcript.tell(event("text", "bob", "More")) == ""
+    assert transcript.end() == "\nbob  More\n"
+
+
+def test_an_event_of_the_task_that_holds_the_line_gives_it_to_the_one_that_waits_longest() -> None:
+    transcript = Transcript()
+    for task, text in (("ada", "Look"), ("cyd", "first"), ("bob", "second"), ("cyd", " in line")):
+        transcript.tell(event("text", task, text))
+
+    assert transcript.tell(event("task_ended", "ada", status="done", result="x")) == (
+        "\nada  ✓ done\ncyd  first in line"
+    )
+    assert transcript.tell(event("task_ended", "cyd", status="done", result="x")) == "\ncyd  ✓ done\nbob  second"
+
+
+def test_an_event_of_another_task_comes_after_all_that_this_one_said() -> None:
+    transcript = Transcript()
+    for task, text in (("ada", "Look"), ("cyd", "first"), ("bob", "second")):
+        transcript.tell(event("text", task, text))
+
+    assert transcript.tell(event("task_ended", "bob", status="done", result="x")) == (
+        "\nbob  second\nbob  ✓ done\ncyd  first"
+    )
+
+
+def test_who_waits_too_long_to_be_remembered_is_written_with_all_others_that_wait() -> None:
+    transcript = Transcript()
+    for task, text in (("ada", "Look"), ("cyd", "first")):
+        transcript.tell(event("text", task, text))
+
+    assert transcript.tell(event("text", "bob", "x" * MOST_WAITING)) == ""
+    assert transcript.tell(event("thought", "bob", "y")) == f"\ncyd  first\nbob  {'x' * MOST_WAITING}\nbob  … y\n"
+    assert transcript.end() == ""
