@@ -7,15 +7,16 @@ from hypothesis import strategies as st
 
 from engine.archive.cutting import Part, pieces
 from engine.archive.reading import complete_state, read_state
+from engine.core.code import unasked_in
 from engine.core.codec import decode_state
 from engine.core.commands import Answer, Submit
 from engine.core.signals import PersonAsked
-from engine.core.spec import AgentSpec
+from engine.core.spec import AgentSpec, Escalate
 from engine.core.state import State
 from engine.core.transfer.approvals import forget_approvals
 from engine.core.transfer.document import references_in
 from tests.exports import exported
-from tests.world import World, team_world
+from tests.world import World, agent, team_world
 
 KEYS = ("approve:pay:0123456789abcdef:1", "permission:0123456789abcdef:1", "ask:0123456789abcdef:1", "approved:0:1")
 RIGHTS = frozenset(KEYS[:2])
@@ -87,3 +88,29 @@ def test_every_rule_that_lets_calls_pass_is_named_before_an_import(rules: dict[s
 
     weak = sorted(tool for tool, rule in rules.items() if rule != "always")
     assert [one.removeprefix("unasked: ada calls ").split()[0] for one in named] == weak
+
+
+def test_a_rule_that_lets_calls_pass_is_named_with_its_agent_its_tool_and_what_it_asks_about() -> None:
+    spec = AgentSpec(name="ada", approve={"files/write": {"contains": "x"}, "pay": "never", "look": "always"})
+
+    assert unasked_in(spec) == [
+        'unasked: ada calls files/write [approve only where {"contains":"x"}]',
+        "unasked: ada calls pay [approve never]",
+    ]
+
+
+def test_what_was_answered_for_a_task_that_has_ended_stays_and_so_do_questions_about_no_call() -> None:
+    world = team_world(agent("ada"), agent("bob", on_failure=[Escalate()]))
+    world.order(Submit(request="go"))
+    for end in (world.succeed, world.fail):
+        (key,) = [key for key in world.started if world.state.tasks[key[0]].ended_ms is None]
+        world.record(key, KEYS[0], "allow_once")
+        end(key)
+    ended, failed = [task for task in world.state.tasks.values() if task.steps]
+    questions = dict(world.state.escalations)
+
+    forget_approvals(world.state)
+
+    assert [(task.ended_ms is None, [*task.steps]) for task in (ended, failed)] == [(False, [KEYS[0]]), (True, [])]
+    assert world.state.escalations == questions
+    assert [question.kind for question in questions.values()] == ["failure"]

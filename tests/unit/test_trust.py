@@ -356,7 +356,17 @@ def test_an_address_is_used_where_the_user_of_the_engine_allows_it(
         trusting.check(reference.replace("TEAM", "OTHER"))
 
 
-@pytest.mark.parametrize(("reference", "is_its_code"), [("net:survey", True), ("net:http://a", False)])
+@pytest.mark.parametrize(
+    ("reference", "is_its_code"),
+    [
+        ("net:survey", True),
+        ("net:http://a", False),
+        ("net:https://a", False),
+        ("exec:sh", False),
+        ("unasked:survey", True),
+        ("unasked: ada calls pay [approve never]", False),
+    ],
+)
 def test_a_module_may_have_the_name_of_a_kind_of_reference(reference: str, is_its_code: bool) -> None:
     assert is_imported(reference) == is_its_code
 
