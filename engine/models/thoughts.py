@@ -35,9 +35,10 @@ class TaggedText:
         self._held += text
         if not self._closing:
             start = self._held.lstrip()
-            opening = next((tag for tag in TAGS if start.startswith(tag)), None)
+            is_late = len(self._held) - len(start) > LONGEST_BLANK
+            opening = next((tag for tag in TAGS if start.startswith(tag) and not is_late), None)
             if opening is None:
-                if len(self._held) > LONGEST_BLANK or not any(tag.startswith(start) for tag in TAGS):
+                if is_late or not any(tag.startswith(start) for tag in TAGS):
                     yield from self.rest()
                 return
             self._closing, self._held = TAGS[opening], start[len(opening) :]

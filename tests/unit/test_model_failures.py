@@ -118,6 +118,7 @@ TEXTS: dict[str, str] = {
     'no b\'{"error":\\n  "gone"}\' here': 'no {"error": "gone"} here',
     'no b"it\'s \\xff" here': "no it's � here",
     "no b'\\x' here": "no \\x here",
+    "no b'a\x00' here": "no a  here",
     "rgb'a' stays": "rgb'a' stays",
     "<!DOCTYPE html>\n<p>": PAGE,
     "  <html lang='en'>": PAGE,

@@ -1,12 +1,13 @@
 """Thoughts that a server does not separate from the text."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.thoughts import TaggedText, divided_parts, unopened_thought
+from engine.models.thoughts import LONGEST_BLANK, TAGS, TaggedText, divided_parts, unopened_thought
 
 PIECES = st.lists(
     st.sampled_from(["<think>", "</think>", "<th", "ink>", "</", "think>", "[THINK]", "a", "<", " ", "\n"])
@@ -67,3 +68,53 @@ def test_parts_are_joined_by_their_kind_and_others_left_out() -> None:
 
     assert divided_parts(parts) == ("plan", "ab")
     assert divided_parts({"text": "a"}) == ("", "")
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_each_tag_holds_a_thought_up_to_its_own_end_however_it_is_streamed(tag: str) -> None:
+    end = TAGS[tag]
+    other = next(closing for closing in TAGS.values() if closing != end)
+    for before in ("", "\n ", " " * LONGEST_BLANK):
+        answer = f"{before}{tag} plan {other} <b {end} \n4 {tag}x{end}"
+        for pieces in ([answer], list(answer), [before, answer[len(before) :]]):
+            assert divided(pieces) == (f" plan {other} <b ", f"4 {tag}x{end}")
+    late = f"{' ' * (LONGEST_BLANK + 1)}{tag}plan{end}4"
+    assert divided([late]) == divided(late) == ("", late)
+    assert unopened_thought(f"see {tag}\n</think>\n4") == ("", f"see {tag}\n</think>\n4")
+
+
+def test_what_is_certain_of_a_stream_is_not_held_back() -> None:
+    tagged = TaggedText()
+    parts = [list(tagged.take(piece)) for piece in ("<think>a plan", " <b", "</think>", "\n", "4", " <th")]
+
+    shown = [[part for part in piece if part[1]] for piece in parts]
+    assert shown == [[], [(True, "a ")], [(True, "plan <b")], [], [(False, "4")], [(False, " <th")]]
+    assert [text for _, text in tagged.rest()] == [""]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("a", ("", "a")),
+        ([{"reasoning": "plan"}, {"text": "a"}], ("plan", "a")),
+        ([{"thinking": [{"text": "a "}, "b", {"thinking": "c"}], "text": "d"}], ("ca b", "d")),
+        ([{"thinking": "", "reasoning": ["plan"]}, {"text": None}, {"text": ["x"]}], ("plan", "")),
+        (None, ("", "")),
+    ],
+)
+def test_a_part_may_be_a_thought_by_either_name_and_hold_parts(content: Any, parts: tuple[str, str]) -> None:
+    assert divided_parts(content) == parts
+
+
+@pytest.mark.parametrize(
+    ("answer", "parts"),
+    [
+        ("plan\n</think> \t\n\n\n4\n</think>\n5", ("plan\n", "4\n</think>\n5")),
+        ("</think>\n4", ("", "4")),
+        ("plan\n</think>", ("plan\n", "")),
+        ("```\na\n```\n</think>\n4", ("```\na\n```\n", "4")),
+        ("plan\n </think>\n4", ("", "plan\n </think>\n4")),
+    ],
+)
+def test_the_first_line_that_only_ends_a_thought_divides_an_answer(answer: str, parts: tuple[str, str]) -> None:
+    assert unopened_thought(answer) == parts
