@@ -51,7 +51,7 @@ class Transcript:
 
     def _say(self, task_id: str, piece: _Piece) -> str:
         if self._holder is None or self._holder[0] == task_id:
-            return self._rest_of(task_id) + self._write(task_id, piece) + self._next()
+            return self._write(task_id, piece) + self._next()
         pieces = self._waiting.setdefault(task_id, [])
         if pieces and pieces[-1].kind == piece.kind:
             pieces[-1] = pieces[-1]._replace(text=pieces[-1].text + piece.text)

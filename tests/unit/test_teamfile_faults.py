@@ -187,3 +187,26 @@ def test_a_file_with_very_many_faults_names_the_first_of_them() -> None:
     assert len(raised.value.problems) == MOST_PROBLEMS
     assert [problem.line for problem in raised.value.problems] == [*range(4, 4 + MOST_PROBLEMS)]
     assert str(raised.value).endswith(f"and {MOST_PROBLEMS - MOST_SHOWN} more at least")
+
+
+MANY = range(MOST_PROBLEMS + 50)
+MEANINGLESS = {
+    "servers of many agents": {"agents": [{"name": f"a{n}", "type": "llm", "mcp": ["s"]} for n in MANY]},
+    "work of many agents": {"agents": [{"name": f"a{number}"} for number in MANY]},
+    "members of many teams": {"teams": [{"supervisor": {"name": f"t{n}", "lead": "nobody"}} for n in MANY]},
+    "keys of many servers": {"mcp": {f"s{n}": {"argv": ["x"], "headers_env": {"X": "A"}} for n in MANY}},
+    "keys of many models": {
+        "models": {f"m{n}": {"replies": [{"text": "x"}], "base_url": "http://127.0.0.1:9"} for n in MANY}
+    },
+}
+
+
+@pytest.mark.parametrize("kind", MEANINGLESS)
+def test_a_file_with_very_much_that_means_nothing_names_the_first_of_it(kind: str) -> None:
+    team = {"version": 1, "supervisor": {"name": "desk", "max_agents": 1000}, **MEANINGLESS[kind]}
+    with pytest.raises(TeamFileError) as raised:
+        parse_team(yaml.dump(team, sort_keys=False), PATH)
+
+    lines = [problem.line for problem in raised.value.problems]
+    assert len(lines) == MOST_PROBLEMS
+    assert lines == sorted(lines)
