@@ -73,7 +73,7 @@ def cut_path(text: str, width: int) -> str:
     if cell_len(end) <= width or not slash or not _is_path(text):
         return cut(text, width)
     parts = end.split("/")
-    for first in range(1, len(parts)):
+    for first in range(1, end.rstrip("/").count("/") + 1):
         shorter = "…/" + "/".join(parts[first:])
         if cell_len(shorter) <= width:
             return shorter

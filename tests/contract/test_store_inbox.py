@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -117,6 +117,19 @@ async def test_a_pause_behind_thousands_of_commands_of_others_comes_with_the_nex
             assert client.pending(10) == queued[:10]
 
         assert await store.inbox.pending(10, first=["pause"]) == [pause, *queued[:10]]
+
+
+async def test_a_pause_comes_ahead_of_commands_without_a_valid_id_too(tmp_path: Path) -> None:
+    pause = CommandRow("pause", "pause", b"{}", "bob", "operator", 2)
+    async with open_store(tmp_path / "team.db") as store:
+        with InboxClient(tmp_path / "team.db") as client:
+            client.put(command("c1"), pause)
+        with closing(sqlite3.connect(tmp_path / "team.db-inbox", isolation_level=None)) as connection:
+            connection.execute("UPDATE commands SET id = '' WHERE id = 'c1'")
+
+        ahead, unnamed = await store.inbox.pending(1, first=["pause"])
+        assert ahead == pause
+        assert unnamed.id.startswith("unnamed-")
 
 
 async def test_commands_wait_in_the_order_of_their_arrival_and_come_back_whole(target: Path) -> None:

@@ -1,5 +1,6 @@
 """What is drawn with characters fits its width, and says as much as its numbers."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -88,6 +89,13 @@ def test_a_path_keeps_its_end(start: str, parts: list[str], width: int) -> None:
     shown = cut_path(path, width)
 
     assert shown == path or shown.removeprefix("…") in path or shown == cut(parts[-1], width)
+
+
+@pytest.mark.parametrize("start", ["/", "~/", "./", "../"])
+@pytest.mark.parametrize("end", ["", "/"])
+def test_what_begins_as_a_path_does_is_cut_in_front_though_it_has_spaces(start: str, end: str) -> None:
+    assert cut_path(f"{start}my own folder/loader.py{end}", 14) == f"…/loader.py{end}"
+    assert cut_path(f"{start}my own folder/a_long_name_of_a_file.py{end}", 10) == "a_long_na…"
 
 
 def test_the_line_of_a_title_that_has_hardly_room_does_not_touch_it() -> None:

@@ -1,6 +1,7 @@
 """What SQLite's errors mean, and how every error of the store reads."""
 
 import inspect
+import resource
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -104,3 +105,23 @@ def test_what_may_be_deleted_is_said_to_be() -> None:
     assert "delete" not in str(NotOurFile(Path("/x/team.db"), "is odd"))
     assert "delete it" in str(CorruptFile(Path("/x/team.db-live"), "torn", disposable=True))
     assert "delete" not in str(CorruptFile(Path("/x/team.db"), "torn"))
+
+
+@pytest.mark.parametrize("longest", ["team.db", "team.db-wal"])
+def test_a_write_that_failed_is_a_full_disk_where_no_file_as_long_can_be_made(tmp_path: Path, longest: str) -> None:
+    for name in ("team.db", "team.db-wal"):
+        (tmp_path / name).write_bytes(b"x" * (400_000 if name == longest else 10))
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kinds = []
+    for limit in (400_000, 500_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        try:
+            kinds.append(type(store_error(error, tmp_path / "team.db")))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert kinds == [DiskFull, DiskFailed]
+    assert type(store_error(error, None)) is DiskFull
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["team.db", "team.db-wal"]

@@ -190,7 +190,7 @@ def test_a_file_with_very_many_faults_names_the_first_of_them() -> None:
 
 
 MANY = range(MOST_PROBLEMS + 50)
-MEANINGLESS = {
+MEANINGLESS: dict[str, dict[str, Any]] = {
     "servers of many agents": {"agents": [{"name": f"a{n}", "type": "llm", "mcp": ["s"]} for n in MANY]},
     "work of many agents": {"agents": [{"name": f"a{number}"} for number in MANY]},
     "members of many teams": {"teams": [{"supervisor": {"name": f"t{n}", "lead": "nobody"}} for n in MANY]},

@@ -129,3 +129,11 @@ def test_who_waits_too_long_to_be_remembered_is_written_with_all_others_that_wai
     assert transcript.tell(event("text", "bob", "x" * MOST_WAITING)) == ""
     assert transcript.tell(event("thought", "bob", "y")) == f"\ncyd  first\nbob  {'x' * MOST_WAITING}\nbob  … y\n"
     assert transcript.end() == ""
+
+
+def test_all_whose_lines_are_whole_are_written_until_one_holds_the_line() -> None:
+    transcript = Transcript()
+    for task, text in (("ada", "Look"), ("bob", "second\n"), ("cyd", "third\n"), ("dan", "fourth"), ("eve", "fifth")):
+        transcript.tell(event("text", task, text))
+
+    assert transcript.tell(event("text", "ada", "!\n")) == "!\nbob  second\ncyd  third\ndan  fourth"
