@@ -196,7 +196,8 @@ class Agent:
             {"optionId": "no", "name": "No", "kind": "reject_once"},
         ]
         line = "rm -r reef"
-        call = {"toolCallId": "c9", "title": line, "kind": "execute", "rawInput": {"command": line}}
+        kind = LIKE.removeprefix("kind:") if LIKE.startswith("kind:") else "execute"
+        call = {"toolCallId": "c9", "title": line, "kind": kind or None, "rawInput": {"command": line}}
         self.say(json.dumps(self.ask("session/request_permission", toolCall=call, options=options)["outcome"]))
 
     def do_edit(self, lines: int = 3_000) -> None:

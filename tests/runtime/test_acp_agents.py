@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.runtimes.programs import acp_session
+from engine.runtimes.spec_keys import TOOL_KINDS
 from tests.runtime.engines import Engine, Engines, Hurried
 from tests.runtime.test_jsonl_agents import steps
 from tests.runtime.test_process_agents import cancelled, shown
@@ -27,6 +29,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("acp") is None, reason="the extra is not installed"),
 ]
 
+CONTENT = b"written\n"
 PROGRAM = Path(__file__).with_name("acp_agent.py")
 
 
@@ -98,6 +101,20 @@ async def test_what_it_asks_leave_for_is_in_the_inbox_with_its_options(
     assert question["options"] == ["allow_once", "reject_once"]  # never for all that it may execute
     assert question["tool"] == "execute"
     assert question["arguments"] == {"command": "rm -r reef"}
+
+
+@pytest.mark.parametrize("kind", [*TOOL_KINDS, ""])
+async def test_leave_for_all_calls_of_a_kind_is_not_offered_where_that_may_run_anything(
+    engine: Engines, coder: Coder, kind: str
+) -> None:
+    async with engine(coder(f"kind:{kind}")) as running:
+        run_id = await running.submit("ask")
+        question = await answer(running, "reject_once")
+        await running.ended(run_id)
+
+    may_run_anything = kind in ("execute", "other", "switch_mode", "")
+    assert question["options"] == ["allow_once", *["allow_always"] * (not may_run_anything), "reject_once"]
+    assert question["tool"] == (kind or "other")
 
 
 async def test_a_change_that_it_asks_leave_for_is_shown_whole_and_with_a_secret_allowed_once(
@@ -271,8 +288,17 @@ async def test_a_person_is_asked_before_it_writes_a_file(
         _, found = await running.ended(run_id)
 
     assert str(found).startswith(output)
-    assert question["question"].endswith("asks to write below/new.txt")
-    assert "+written" in question["diffs"][0]["diff"]
+    assert {name: value for name, value in question.items() if name not in ("key", "agent", "generation")} == {
+        "kind": "permission",
+        "question": f"{Path(sys.executable).name} asks to write below/new.txt",
+        "options": ["allow_once", "allow_always", "reject_once", "reject_always"],
+        "tool": "write_file",
+        "title": "write below/new.txt",
+        "arguments": {"path": "below/new.txt", "content": f"8 characters, sha256 {sha256(CONTENT).hexdigest()[:16]}"},
+        "diffs": [
+            {"path": "below/new.txt", "diff": "--- a/below/new.txt\n+++ b/below/new.txt\n@@ -0,0 +1 @@\n+written"}
+        ],
+    }
     assert (tmp_path / "below" / "new.txt").exists() == (said == "allow_once")
 
 
@@ -290,6 +316,12 @@ async def test_a_person_is_asked_before_it_has_us_run_a_program(engine: Engines,
     assert "is not in" in refused
     assert first["question"].endswith("asks to run sh -c 'pwd; echo oh >&2; exit 4'")
     assert first["options"] == second["options"] == ["allow_once", "reject_once"]
+    assert [(one["tool"], one["title"]) for one in (first, second)] == [
+        ("execute", "sh -c 'pwd; echo oh >&2; exit 4'"), ("execute", "sleep 1000"),
+    ]  # fmt: skip
+    assert first["arguments"] == {
+        "argv": ["sh", "-c", "pwd; echo oh >&2; exit 4"], "cwd": str(tmp_path), "env": {},
+    }  # fmt: skip
 
 
 async def test_a_key_in_what_it_has_us_run_is_in_no_question_and_no_step(

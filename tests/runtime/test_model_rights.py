@@ -11,8 +11,10 @@ from engine.core.commands import Answer, SwapAgent
 from engine.core.limits import Limits
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.runtimes.tools import idempotent
 from tests.runtime.engines import Engine, Engines, running
+from tests.runtime.test_tool_servers import program
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +122,7 @@ async def test_attempts_at_once_make_no_more_agents_than_a_run_may(engine: Engin
         assert len(running.state.agents) == 2 + 10
 
 
-@pytest.mark.parametrize("name", ["r1", "t3", "a2", "e1", "s1", "END", "else"])
+@pytest.mark.parametrize("name", ["r1", "t30", "A2", "e1", "s1", "END", "else"])
 async def test_a_model_names_no_agent_like_an_id_or_a_word_of_conditions(engine: Engines, name: str) -> None:
     replies = [{"calls": [call("create_agent", name=name, instructions="Do.")]}, {"text": "{text}"}]
 
@@ -148,6 +150,28 @@ async def test_an_agent_that_is_made_has_the_rules_of_its_creator_for_its_own_to
 
         solver = next(agent for agent in running.state.agents.values() if agent.name == "solver")
         assert running.state.spec_of(solver).approve == rules
+
+
+async def test_an_agent_that_is_made_has_the_rules_of_its_creator_for_its_servers_and_their_tools(
+    engine: Engines, tmp_path: Path
+) -> None:
+    rules: dict[str, Any] = {"files/add": "always", "more/echo": {"contains": "x"}, "search": "always"}
+    made = [
+        call("create_agent", name=f"solver{place}", instructions="Solve.", mcp=servers)
+        for place, servers in enumerate([["files"], ["more/echo"], ["files", "more/echo"], []])
+    ]
+    lead = chief(may=["create_agent"], tools=[search], mcp=["files", "more/echo"], approve=rules)
+    settings = team({"calls": made}, {"text": "{text}"})
+    servers = {name: program(tmp_path / name) for name in ("files", "more")}
+    settings["options"] = changed(settings["options"], mcp=servers)
+
+    async with engine(lead, **settings) as running:
+        await running.ask()
+
+        specs = [running.state.spec_of(agent) for agent in running.state.agents.values()][1:]
+        assert [[*spec.approve.items()] for spec in specs] == [
+            [("files/add", "always")], [("more/echo", {"contains": "x"})], [*rules.items()][:2], [],
+        ]  # fmt: skip
 
 
 async def test_after_a_crash_an_agent_is_not_made_again(tmp_path: Path) -> None:
