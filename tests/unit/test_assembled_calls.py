@@ -60,6 +60,29 @@ def test_calls_are_told_apart_however_they_are_sent(
     assert (answer, shown) == (ModelAnswer(calls=expected, finish="calls", model="m", provider="openai"), [])
 
 
+UNDER_ONE_INDEX: list[tuple[list[tuple[str, str, str]], list[Call]]] = [
+    ([("a", "f", '{"x": '), ("b", "", "1}")], [Call("b", "f", {"x": 1})]),
+    ([("a", "", ""), ("b", "f", "{}")], [Call("b", "f", {})]),
+    ([("a", "f", "{}"), ("b", "f", "{}")], [Call("a", "f", {}), Call("b", "f", {})]),
+    ([("a", "f", "{}"), ("", "g", " {}")], [Call("a", "f", {}), Call("call_1", "g", {})]),
+    ([("", "f", "{}"), ("", "f", "")], [Call("call_0", "f", {})]),
+    (
+        [("", "f", '{"x": '), ("", "f", "1} "), ("", "f", "{}")],
+        [Call("call_0", "f", {"x": 1}), Call("call_1", "f", {})],
+    ),
+    ([("", "f", '{"x": "}'), ("", "f", '{"}')], [Call("call_0", "f", {"x": "}{"})]),
+]
+
+
+@pytest.mark.parametrize(("parts", "calls"), UNDER_ONE_INDEX, ids=range(len(UNDER_ONE_INDEX)))
+def test_parts_under_one_index_are_of_one_call_unless_they_begin_another(
+    parts: list[tuple[str, str, str]], calls: list[Call]
+) -> None:
+    answer, _ = assembled(*(chunk(tool_calls=[part(0, *one)]) for one in parts))
+
+    assert answer.calls == tuple(calls)
+
+
 ARGUMENTS: list[tuple[Any, Call]] = [
     ({"a": [1]}, Call("c", "f", {"a": [1]})),
     (None, Call("c", "f", {})),
@@ -82,7 +105,13 @@ def test_the_arguments_of_a_call_are_an_object_or_are_told_as_they_are(arguments
 
 def test_a_part_without_a_function_belongs_to_the_call_of_its_index() -> None:
     empty = SimpleNamespace(index=1, id="late", function=None)
-    parts = [part(1, None, None, "{"), part(0, "a", "f", "{}"), part(1, None, "g", "}"), empty]
+    parts = [
+        part(1, None, None, "{"),
+        part(None, "a", "f", "{"),
+        part(0, "a", "f", "}"),
+        part(1, None, "g", "}"),
+        empty,
+    ]
 
     answer, _ = assembled(*(chunk(tool_calls=[one]) for one in parts))
 
@@ -92,6 +121,7 @@ def test_a_part_without_a_function_belongs_to_the_call_of_its_index() -> None:
 FINISHES = {
     ("length", "a"): "length", ("content_filter", "a"): "refusal", ("stop", "a"): "stop", (None, "a"): "stop",
     ("stop", " \n"): "empty", ("length", ""): "length", ("stop", "<think>a</think>"): "empty",
+    ("stop", "a\n</think>\n"): "empty",
 }  # fmt: skip
 
 
@@ -102,6 +132,7 @@ def test_an_answer_ends_as_its_server_says_and_as_its_text_is(finish: str | None
 
 ANSWERS: list[tuple[list[dict[str, Any]], tuple[str, Any, str], list[tuple[bool, str]]]] = [
     ([{"refusal": "no"}], ("no", None, "refusal"), [(False, "no")]),
+    ([{"refusal": "no"}, {}], ("no", None, "refusal"), [(False, "no")]),
     ([{"content": "a"}, {"refusal": "no"}], ("ano", None, "refusal"), [(False, "a"), (False, "no")]),
     ([{"reasoning_content": "t", "content": "a"}], ("a", "t", "stop"), [(True, "t"), (False, "a")]),
     ([{"reasoning_content": ["t"], "content": "a"}], ("a", None, "stop"), [(False, "a")]),
