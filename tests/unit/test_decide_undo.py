@@ -28,6 +28,7 @@ from engine.core.commands import (
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.queries.undoing import left_by
 from engine.core.spec import Circuit, Restart, spec_hash
 from engine.core.state import UNDOABLE
 from tests.depth import examples
@@ -369,3 +370,46 @@ def test_a_deadline_that_has_passed_is_not_brought_back() -> None:
     world.now_ms += 700_000
 
     assert "has passed" in refused(world, Undo())
+
+
+def test_a_word_goes_back_to_its_place_after_words_further_on_have_gone() -> None:
+    world = team_world(agent("ada", "sum", "count", "dig", "read"))
+    applied(world, ChangeCapabilities(agent="ada", remove=["Sum"]))
+    first = next(reversed(world.state.undoable))
+    applied(world, ChangeCapabilities(agent="ada", remove=["read"], add=["write"]))
+
+    applied(world, Undo(command_id=first))
+
+    assert world.state.spec_of(member(world, "ada")).specialties == ("sum", "count", "dig", "write")
+
+
+def test_a_setting_that_a_change_leaves_as_it_was_may_change_before_the_undo() -> None:
+    world = team()
+    applied(world, ChangeSupervisor(supervisor="chief", max_parallel=3, max_agents=20))
+    same = SupervisorOptions(grace_s=3, limits=Limits(cost_usd="2"))
+    applied(world, ChangeSupervisor(supervisor="chief", max_parallel=3, max_agents=30, options=same))
+    first = next(reversed(world.state.undoable))
+    later = SupervisorOptions(limits=Limits(attempts=7))
+    applied(world, ChangeSupervisor(supervisor="chief", max_parallel=9, options=later))
+
+    applied(world, Undo(command_id=first))
+
+    chief = world.state.supervisors["s1"]
+    assert (chief.max_parallel, chief.max_agents, chief.options.grace_s) == (9, 20, None)
+    assert chief.options.limits == Limits(attempts=7)
+
+
+@pytest.mark.parametrize("since", [{"max_parallel": 9}, {"max_agents": 90}, {"options": SupervisorOptions(grace_s=9)}])
+def test_an_inverse_of_all_settings_that_an_earlier_version_wrote_looks_at_each(since: dict[str, Any]) -> None:
+    world = team()
+    chief = world.state.supervisors["s1"]
+    inverse = ChangeSupervisor(
+        supervisor="@s1", options=chief.options, max_parallel=chief.max_parallel, max_agents=chief.max_agents,
+        exactly=True,
+    )  # fmt: skip
+    before = left_by(world.state, inverse)
+
+    applied(world, ChangeSupervisor(supervisor="chief", **since))
+    assert left_by(world.state, inverse) != before
+    applied(world, inverse)
+    assert left_by(world.state, inverse) == before
