@@ -4,8 +4,10 @@ The habits stand in a table of `acp_agent.py`; what comes of each stands here.
 """
 
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,3 +102,33 @@ async def test_a_kind_of_tool_that_is_not_known_is_other(engine: Engines, tmp_pa
         await running.ask("an unknown kind of tool")
 
         assert ("Look", {"status": "completed", "kind": "other"}) in await steps(running)
+
+
+FLOODS = [
+    ("MOST_BYTES", "messages without end", "wrote more than 500 bytes"),
+    ("MOST_BYTES", "lines without end", "wrote more than 500 bytes"),
+    ("MOST_UNSENT", "requests whose answers it does not read", "does not read its input: 500 answers wait"),
+]
+
+
+@pytest.mark.parametrize(("limit", "habit", "fault"), FLOODS)
+async def test_each_bound_of_a_session_ends_it_in_one_line(
+    engine: Engines, tmp_path: Path, limit: str, habit: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acp_link, limit, 500)
+    monkeypatch.setattr(acp_link, "MOST_REQUESTS", 2_000)
+
+    async with engine(agent(tmp_path)) as running:
+        assert fault in await running.fails(habit)
+
+
+@pytest.mark.parametrize(
+    "shape", [lambda most: [0] * (most - 1), lambda most: {str(key): 0 for key in range(most - 1)}]
+)
+def test_a_value_is_looked_at_up_to_a_bound_wherever_its_parts_are(shape: Callable[[int], Any]) -> None:
+    most, half = acp_link.MOST_VALUES, acp_link.MOST_VALUES // 2
+
+    assert acp_link._is_small(shape(most))
+    assert not acp_link._is_small(shape(most + 1))
+    assert acp_link._is_small([shape(half), {"inner": shape(half - 2)}])
+    assert not acp_link._is_small([shape(half), {"inner": shape(half - 1)}])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from engine import DynamicSupervisor, Unusable
@@ -70,6 +71,15 @@ async def test_it_works_on_a_branch_of_its_own_and_nothing_is_left_of_nothing(
     assert not list(all_left())
     assert not (tmp_path / "hooked").exists()
     assert "worktree" not in git(repository, "worktree", "list")
+
+
+async def test_an_output_that_has_a_schema_gets_no_note_of_work_that_is_left(engine: Engines, repository: Path) -> None:
+    spec = msgspec.structs.replace(at_work("echo two > new; echo '[1]'"), output={"type": "array"})
+    async with engine(spec, **in_folder(repository)) as running:
+        assert await running.ask() == [1]
+        *_, told = await steps(running)
+
+    assert told[1]["left"] == "1 uncommitted file"
 
 
 @pytest.mark.parametrize(

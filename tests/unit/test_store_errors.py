@@ -1,5 +1,6 @@
 """What SQLite's errors mean, and how every error of the store reads."""
 
+import errno
 import inspect
 import resource
 import sqlite3
@@ -20,7 +21,7 @@ from store.errors import (
     StoreBusy,
     StoreError,
 )
-from store.files import check_single_name
+from store.files import check_single_name, made_in
 
 NASTY = Path("/tmp/a\nb\x1b[2J.db")
 VALUES = {"path": NASTY, "found": "is odd", "filesystem": "nfs", "pid": 7, "since_ms": 8}
@@ -125,3 +126,19 @@ def test_a_write_that_failed_is_a_full_disk_where_no_file_as_long_can_be_made(tm
     assert kinds == [DiskFull, DiskFailed]
     assert type(store_error(error, None)) is DiskFull
     assert sorted(path.name for path in tmp_path.iterdir()) == ["team.db", "team.db-wal"]
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        *((number, DiskFull) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)),
+        (errno.EIO, DiskFailed),
+        *((number, ReadOnlyFolder) for number in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)),
+        *((number, StoreError) for number in (errno.EMFILE, errno.ENAMETOOLONG)),
+    ],
+)
+def test_each_error_of_making_a_file_leads_to_one_decision(number: int, expected: type[StoreError]) -> None:
+    with pytest.raises(StoreError) as fault, made_in(Path("/x/team.db")):
+        raise OSError(number, "it says")
+
+    assert type(fault.value) is expected

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dashboard.views.amounts import moment
 from dashboard.views.digest import digest
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
 from engine.core.commands import SwapAgent
@@ -108,3 +109,20 @@ def test_code_that_goes_on_after_its_agent_was_swapped_is_named() -> None:
 
     assert member(world, "ada").stuck_since.keys() == {key[0]}
     assert_legal(world.state)
+
+
+def test_it_says_since_when_the_first_of_its_slots_is_kept_and_of_how_many_tasks() -> None:
+    world = team_world(agent("ada", max_concurrency=2))
+    for _ in range(2):
+        submitted(world)
+        world.fail(attempt(world, "ada"), stuck=True)
+        world.now_ms += 3_600_000
+    submitted(world)
+    ada = member(world, "ada")
+    since_ms = sorted(ada.stuck_since.values())
+
+    assert since_ms[1] - since_ms[0] >= 3_600_000
+    assert now_of_agent(world.state, ada, digest(world.state), {}, world.now_ms).text == (
+        f"code of t2 (and 1 other) has not ended since {moment(since_ms[0], world.now_ms)} and keeps 2 of 2 slots;"
+        f" {FREES}, 1 waiting"
+    )

@@ -345,11 +345,11 @@ def _known_kind(params: Any, place: str) -> Any:
 
 def _is_small(value: Any) -> bool:
     """Return whether a value has few enough values in it to be looked at; 100,000 of them take some milliseconds."""
-    values, count = [value], 0
+    values, count = [value], 1
     while values and count <= MOST_VALUES:
         inner = values.pop()
         children = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()
-        count += len(children) + 1
+        count += len(children)
         values.extend(islice(children, MOST_VALUES))
     return count <= MOST_VALUES
 
