@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Submit, SupervisorSpec
+from engine.core.commands import Submit, SupervisorSpec, SwapAgent
 from engine.core.events import BudgetExhausted, BudgetReached, BudgetWarned
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.values import Usage
 from tests.legal import assert_legal
-from tests.story import attempt, attempts, done, found, kinds, member, only, submitted
+from tests.story import applied, attempt, attempts, done, found, kinds, member, only, submitted
 from tests.world import World, agent, team_world
 
 GRACE = SupervisorOptions(grace_s=7)
@@ -154,3 +154,49 @@ def test_the_time_of_attempts_at_work_runs_out_with_nobody_who_reports_it() -> N
     assert isinstance(event, BudgetReached)
     assert (event.amount, event.stopping, event.reporter) == ("time_s", [ada[0], bob[0]], None)
     assert not [one for one in world.state.timers.values() if one.subject == run_id]
+
+
+@pytest.mark.parametrize("then", ["stop", "ask"])
+def test_attempts_that_a_budget_of_attempts_let_finish_stop_once_they_spend_another(then: Any) -> None:
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="parallel", options=GRACE, max_parallel=2)
+    run_id = submitted(world, limits=Limits(attempts=2, tokens=1_000, then=then))
+    bob = attempt(world, "bob")
+    done(world, "ada")
+    assert only(world.journal, "budget_exhausted").amount == "attempts"
+
+    event = only(spend(world, bob), "budget_exhausted")
+
+    assert event == BudgetExhausted(
+        subject=run_id, run_id=run_id, task_id=None, agent_id=None, amount="tokens", then=then, ended=[],
+        spent=Decimal(1_200), limit=Decimal(1_000), stopping=[bob[0]], reporter=bob[0], grace_ms=7_000,
+        error="budget of 1,000 tokens is spent (1,200)", at_ms=world.now_ms,
+    )  # fmt: skip
+    assert_legal(world.state)
+
+
+@pytest.mark.parametrize("then", ["stop", "fail", "ask"])
+def test_who_stops_already_is_not_asked_again_and_may_not_return_instead(then: Any) -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(world, limits=Limits(tokens=1_000, then=then))
+    ada, bob = attempt(world, "ada"), attempt(world, "bob")
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", timeout_s=9), mode="migrate"))
+
+    reached = only(spend(world, ada), "budget_reached")
+
+    assert (reached.stopping, reached.reporter) == ([bob[0]], None)
+
+
+@pytest.mark.parametrize("then", ["stop", "fail"])
+def test_an_attempt_that_stopped_for_a_budget_ends_with_the_words_of_it(then: Any) -> None:
+    world = team_world(agent("ada"))
+    submitted(world, limits=Limits(tokens=1_000, then=then))
+    ada = attempt(world, "ada")
+    spend(world, ada)
+
+    events = world.stop(ada, "half")
+
+    words = "budget of 1,000 tokens is spent (1,200)"
+    assert only(events, "budget_exhausted").error == words
+    cancelled = only(events, "attempt_cancelled")
+    assert (cancelled.limit, cancelled.requeued) == (words, False)
+    assert_legal(world.state)
