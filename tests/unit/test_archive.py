@@ -4,15 +4,17 @@ import hashlib
 import json
 import os
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from engine.archive import ExportRefused, export_archive, plan_import, read_archive
+from engine.archive.manifest import check_amount
 from engine.core.commands import Submit
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES
+from engine.core.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict
 from engine.trust import TrustList, grant
 from tests.databases import LONG, busy_world, write_database
 from tests.world import agent, team_world
@@ -125,6 +127,28 @@ def test_more_values_than_an_import_takes_are_not_exported(tmp_path: Path) -> No
     with pytest.raises(ExportRefused, match=f"more than {MOST_FOREIGN_VALUES:,} values; let open runs finish"):
         export_archive(too_many, tmp_path / "team.zip")
     assert not (tmp_path / "team.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("amounts", "text", "is_refused"),
+    [
+        ({"state.json": MOST_VALUES - 2}, "", False),
+        ({"state.json": MOST_VALUES + 1}, "", True),
+        ({"manifest.json": MOST_VALUES // 2 + 1, "state.json": MOST_VALUES // 2}, "", True),
+        ({"events.jsonl": MOST_VALUES + 1}, "", False),
+        ({"state.json": MOST_VALUES - MOST_FOREIGN_VALUES // 2, "texts.jsonl": MOST_FOREIGN_VALUES - 9}, "", True),
+        ({"texts.jsonl": MOST_FOREIGN_VALUES - 1}, "", False),
+        ({"texts.jsonl": MOST_FOREIGN_VALUES + 1}, "", True),
+        ({"texts.jsonl": MOST_FOREIGN_VALUES + 1}, '"', False),
+    ],
+)
+def test_the_parts_of_an_archive_hold_a_bounded_number_of_values(
+    amounts: dict[str, int], text: str, *, is_refused: bool
+) -> None:
+    parts = {"texts.jsonl": b""} | {name: text.encode() + b"," * amount for name, amount in amounts.items()}
+
+    with pytest.raises(NotStrict, match="values") if is_refused else nullcontext():
+        check_amount(parts)
 
 
 def test_why_code_is_away_here_is_not_exported(tmp_path: Path) -> None:

@@ -179,3 +179,21 @@ def test_a_short_key_is_hidden_from_when_it_is_sent_in_an_environment_that_was_r
     note_sent("SENT")
 
     assert one_line(ValueError("no sesame")) == "no [SENT]"
+
+
+def test_of_secrets_that_begin_alike_the_longer_one_is_hidden_whole() -> None:
+    secrets = ["planted-value", "planted-value-and-more"]
+
+    for order in (secrets, secrets[::-1]):
+        assert redacted("no planted-value-and-more", order) == f"no {HIDDEN}"
+
+
+def test_a_long_text_ends_at_the_end_of_a_word() -> None:
+    words = "ab " * ((LONGEST - 20) // 3)
+
+    assert redacted(f"{words}{'y' * 40}") == words.rstrip()
+
+
+@pytest.mark.parametrize("name", [r"[A\1]", r"[\g<0>]", "[A\\"])
+def test_a_name_stands_for_its_secret_as_it_is(name: str) -> None:
+    assert hide("no planted-value-1", [(name, "planted-value-1")]) == f"no {name}"

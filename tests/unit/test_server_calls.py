@@ -26,6 +26,7 @@ from engine.runtimes.toolbox.call_value import MOST_SCHEMA_PARTS, CallValue, ser
         ({"$ref": "#/$defs/none/deeper", "$defs": {}}, {"a": 1}, {"a": 1}),
         ({"$ref": "other#/$defs/a", "$defs": {"a": {"properties": {"a": {"default": 1}}}}}, {}, {}),
         ({"$ref": 3, "allOf": {"properties": {"a": {"default": 1}}}}, {}, {}),
+        ({"allOf": 3, "anyOf": True, "oneOf": None, "properties": {"a": {"default": 1}}}, {}, {"a": 1}),
         (
             {"$ref": "#/a", "properties": {"b": {"default": 2}}, "a": {"properties": {"a": {"default": 1}}}},
             {},
