@@ -89,9 +89,10 @@ def too_long(error: JsonValue, summary: Say | None = None, status: int = 400) ->
     def decide(body: Mapping[str, Any]) -> Say:
         messages = body["messages"]
         if SUMMARY in json.dumps(messages):
-            return summary or text("three places")
+            return text("it has tools") if body.get("tools") else summary or text("three places")
         if "in short" in json.dumps(messages):
-            return text("went on")
+            has_summary = ("three places" if summary is None else "characters left out") in json.dumps(messages)
+            return text("went on" if has_summary else "knows nothing")
         turn = sum(message["role"] == "assistant" for message in messages)
         if turn == 3:
             return Say(status=status, body={"error": error})

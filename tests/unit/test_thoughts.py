@@ -80,6 +80,7 @@ def test_each_tag_holds_a_thought_up_to_its_own_end_however_it_is_streamed(tag: 
             assert divided(pieces) == (f" plan {other} <b ", f"4 {tag}x{end}")
     late = f"{' ' * (LONGEST_BLANK + 1)}{tag}plan{end}4"
     assert divided([late]) == divided(late) == ("", late)
+    assert list(TaggedText().take(late[: LONGEST_BLANK + 1])) == [(False, late[: LONGEST_BLANK + 1])]
     assert unopened_thought(f"see {tag}\n</think>\n4") == ("", f"see {tag}\n</think>\n4")
 
 

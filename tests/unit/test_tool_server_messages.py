@@ -62,15 +62,21 @@ LINES = [
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("size", [1, 3, 1_000])
+@pytest.mark.parametrize("size", [1, 3, 60, 1_000])
 @pytest.mark.parametrize(("lines", "event"), LINES, ids=range(len(LINES)))
 async def test_each_event_is_read_however_its_lines_end(end: str, size: int, lines: list[str], event: str) -> None:
     newline = end[: len(end) // 2]
     sent = newline.join(lines) + end
     same = event.replace("\n", newline) + end if "message" not in event else event + "\n\n"
 
+    short = (
+        f":a{end}data: {{{end}"  # the second is passed on where no request is answered, and is an error where one is
+    )
+    ended = await read(Body(sent * 2 + short, size), 7)
+    assert ended.startswith(f"{same * 2}:a{end}\n\nevent: message\ndata: ")
+    assert ended.count("it is not JSON") == 1
     assert await read(Body(sent * 2, size), 7) == same * 2 + ENDED
-    assert await read(Body(sent * 2, size), None) == sent * 2
+    assert await read(Body(sent * 2 + short, size), None) == sent * 2 + short
 
 
 async def test_a_stream_with_ids_is_resumed_by_the_package() -> None:
@@ -88,6 +94,7 @@ async def test_a_stream_with_ids_is_resumed_by_the_package() -> None:
 
 async def test_an_event_that_cannot_be_read_is_an_error_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.runtimes.toolbox.mcp_answers.LINE_BYTES", 1024 * 1024)
+    assert await read(Body(f"data: {RESULT}", 4), 7) == f"event: message\ndata: {RESULT}\n\n{ENDED}"
     unreadable = await read(Body("data: {\n\ndata: {}\n\n", 4), 7)
 
     assert unreadable.startswith(fault(Fault.UNUSABLE, "it is not JSON: ")[:60])
