@@ -150,6 +150,12 @@ class Agent:
         self.update("usage_update", used=5, size=10, cost={"amount": 0.3, "currency": "USD"})
         self.say("Done.")
 
+    def do_depth(self) -> None:
+        self.say("I measure.")
+        self.update("tool_call", toolCallId="m1", title="Measure", kind="read", status="completed")
+        self.say('{"depth"')
+        self.say(": 4}")
+
     def do_many(self) -> None:
         for number in range(4):
             self.update("tool_call", toolCallId=f"c{number}", title=f"Call {number}")

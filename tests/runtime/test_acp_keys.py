@@ -13,9 +13,11 @@ from engine.core.events import RunFinished
 from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
+from engine.runtimes.programs import acp_session
 from engine.stream.records import Piece
 from tests.runtime.engines import Engine, Engines
 from tests.runtime.test_acp_agents import answer, asked
+from tests.runtime.test_jsonl_agents import steps
 
 pytestmark = [
     pytest.mark.anyio,
@@ -44,6 +46,24 @@ async def test_an_output_that_does_not_fit_is_asked_for_once_more(engine: Engine
         assert await running.ask("measure") == {"depth": 4}
 
     assert "depth: 'deep' is not of type 'integer'. Answer again" in asked(tmp_path)[-1]["prompt"]
+
+
+async def test_its_output_is_all_that_it_says_after_its_last_call(engine: Engines, tmp_path: Path) -> None:
+    async with engine(coder(tmp_path, output=DEPTH)) as running:
+        assert await running.ask("depth") == {"depth": 4}
+
+    assert len([line for line in asked(tmp_path) if "prompt" in line]) == 1
+
+
+async def test_steps_beyond_the_bound_are_not_kept(
+    engine: Engines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acp_session, "MOST_STEPS", 2)
+    async with engine(coder(tmp_path)) as running:
+        await running.ask("many")
+        names = [name for name, _ in await steps(running)]
+
+    assert [name for name in names if name.startswith("Call")] == ["Call 0", "Call 2"]
 
 
 async def test_an_output_that_does_not_fit_twice_fails_the_attempt(engine: Engines, tmp_path: Path) -> None:
