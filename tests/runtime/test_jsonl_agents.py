@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from anyio.lowlevel import checkpoint
 
@@ -128,6 +129,43 @@ async def test_cancelling_tells_it_first_and_what_it_says_then_is_partial(engine
         stopped = await cancelled(running, run_id)
 
     assert stopped["partial"] == "cancel"
+
+
+ENDS = {
+    "say(type='result', output=told)": {"type": "cancel"},
+    "say(type='text', text='no number')": "no number",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_what_one_says_that_is_cancelled_need_not_fit_the_schema_of_its_output(engine: Engines, end: str) -> None:
+    spec = speaker(f"say(type='step', name='begun'); told = hear(); {end}")
+    async with engine(msgspec.structs.replace(spec, output={"type": "number"})) as running:
+        run_id = await running.submit()
+        while not await steps(running):
+            await anyio.lowlevel.checkpoint()
+        stopped = await cancelled(running, run_id)
+
+    assert stopped["partial"] == ENDS[end]
+
+
+@pytest.mark.parametrize(
+    ("code", "output"),
+    [
+        ("say(type='text', text='[1'); say(type='text', text=']\\n')", [1]),
+        ("say(type='text', text='no'); say(type='result', output=[2])", [2]),
+        ("say(type='result', output=3)", None),
+        ("say(type='text', text='[no')", None),
+    ],
+)
+async def test_its_result_or_else_its_text_fits_the_schema_of_its_output(
+    engine: Engines, code: str, output: Any
+) -> None:
+    async with engine(msgspec.structs.replace(speaker(code), output={"type": "array"})) as running:
+        if output is None:
+            assert "its output does not fit the schema of its spec" in await running.fails()
+        else:
+            assert await running.ask() == output
 
 
 async def test_one_that_does_not_exit_after_its_result_is_ended(engine: Engines) -> None:
