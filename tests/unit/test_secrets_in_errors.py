@@ -156,6 +156,10 @@ def test_variables_that_are_called_otherwise_are_not(monkeypatch: pytest.MonkeyP
         ("PORT_KEY", "8080", "port 8080", "port 8080"),
         ("SENT", "none", "none of NONE, nonetheless", "[SENT] of [SENT], nonetheless"),
         ("SENT", "a1b", "a1b", "a1b"),
+        ("SENT", "a1b2", "a1b2", "[SENT]"),
+        ("ORDINARY", "a1b2", "a1b2", "a1b2"),
+        ("PROXY_URL", "http://u:abc12@host", "no abc12 for u:abc12", "no abc12 for u:abc12"),
+        ("PROXY_URL", "http://u:abc12345@host", "no abc12345", "no [PROXY_URL]"),
     ],
 )
 def test_a_short_key_is_hidden_where_it_stands_as_a_word(
