@@ -1,0 +1,59 @@
+"""The JSON of an answer, and the keywords of its schema."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.errors import Unusable
+from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
+from engine.runtimes.json_schema import NAMED
+from engine.runtimes.model.output import Unfit, check_schema, fitting
+
+READ: dict[str, Any] = {
+    " \n[1] ": [1],
+    "```\n[1]\n```": [1],
+    "Here:\n  ```json\n[\n1]\n  ```  \nDone.": [1],
+    '"a ``` b"': "a ``` b",
+    '["\\n```\\n"]': ["\n```\n"],
+    '{"a": "```"}': {"a": "```"},
+}
+UNREAD = ["Here: [1]", "```\n[1]", "```\n[1]\n```\n```", "```[1]```", "", "```\n```"]
+
+
+@pytest.mark.parametrize("text", READ)
+def test_the_whole_answer_or_the_one_fenced_block_is_read(text: str) -> None:
+    assert fitting(text, {}) == READ[text]
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_of_other_answers_nothing_is_read(text: str) -> None:
+    with pytest.raises(Unfit, match=r"^it is not JSON"):
+        fitting(text, {})
+
+
+def test_json_may_have_as_much_as_its_bounds() -> None:
+    for sign in ",[{":
+        assert excess_of_json(sign * JSON_VALUES + " ") is None
+        assert excess_of_json(sign * (JSON_VALUES + 1)) == "values"
+    assert excess_of_json(",[{" * (JSON_VALUES // 3 + 1)) == "values"
+    assert excess_of_json(" " * JSON_CHARACTERS) is None
+    assert excess_of_json("," * (JSON_CHARACTERS + 1)) == "characters"
+    with pytest.raises(Unfit, match=r"characters$"):
+        fitting("```\n" + json.dumps("x" * JSON_CHARACTERS) + "\n```", {})
+
+
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+def test_references_are_looked_for_where_schemas_stand_and_nowhere_else(keyword: str) -> None:
+    reference: Any = {keyword: "#/nowhere"}
+    for name in sorted(NAMED - {"patternProperties", "dependentRequired"}):
+        with pytest.raises(Unusable, match="is not in the schema"):
+            check_schema({name: {"const": reference}})
+    schemas: list[Any] = [{"items": reference}, {"anyOf": [{"not": reference}]}]
+    for schema in schemas:
+        with pytest.raises(Unusable, match="is not in the schema"):
+            check_schema(schema)
+    for name in ("const", "default"):
+        check_schema({name: reference})
+    for name in ("enum", "examples"):
+        check_schema({name: [reference]})
