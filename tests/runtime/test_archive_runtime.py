@@ -8,9 +8,9 @@ import anyio.to_thread
 import pytest
 
 from engine.archive import export_archive, plan_import, read_archive
-from engine.core.commands import ImportState, Resume
+from engine.core.commands import ImportState, Resume, RetryWork
 from engine.core.spec import AgentSpec
-from engine.core.state import State, TaskStatus
+from engine.core.state import SUMMARIES, State, TaskStatus
 from engine.errors import CommandRefusedError
 from engine.trust import TrustList, grant
 from store import Reader
@@ -196,3 +196,22 @@ async def test_what_is_imported_survives_the_crash_of_the_engine_that_took_it_in
         _, output = await after.ended("r1")
 
     assert output == answer
+
+
+async def test_a_run_that_came_to_an_engine_at_work_is_retried_also_after_many_more(tmp_path: Path) -> None:
+    async with running(CREW[2], path=tmp_path / "team.db") as engine:
+        await engine.ask(f"write {crew.LONG}")
+    archive = export_archive(tmp_path / "team.db", tmp_path / "team.zip").path
+
+    async with running(CREW[2], path=tmp_path / "there.db", host=HOST) as there:
+        await taken_in(there, archive)
+        (summary,) = there.state.finished
+        for number in range(SUMMARIES + 1):
+            await there.ask(f"write {number}")
+        assert there.state.summary(summary.id) is None
+
+        again = await there.host.order(RetryWork(target=f"@{summary.id}"))
+
+        run = there.state.runs[str(again.result["run_id"])]
+        assert await there.host.text(run.request) == f"write {crew.LONG}"
+        assert run.supervisor_id == summary.supervisor_id
