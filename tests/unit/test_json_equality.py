@@ -89,3 +89,23 @@ def team(equals: JsonValue) -> LoadTeam:
     ]
     options = SupervisorOptions(settings=branches(equals))
     return load(SupervisorSpec(name="desk", mode="conditional", members=members, options=options))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b": 1.0, "a": [2.0, {"d": 0.5, "c": -0.0}]}, b'{"a":[2,{"c":0,"d":0.5}],"b":1}'),
+        ([True, None, "1.0", 1e20], b'[true,null,"1.0",100000000000000000000]'),
+    ],
+)
+def test_canonical_json_has_keys_in_order_and_whole_numbers_without_a_point(value: Any, text: bytes) -> None:
+    assert canonical_json(value) == text
+
+
+@pytest.mark.parametrize(("value", "other"), UNEQUAL)
+@pytest.mark.parametrize("wrap", [lambda value: value, lambda value: [0, value], lambda value: {"a": {"b": value}}])
+def test_truth_values_and_numbers_differ_wherever_they_stand(wrap: Any, value: Any, other: Any) -> None:
+    assert not json_equal(wrap(value), wrap(other))
+    assert canonical_json(wrap(value)) != canonical_json(wrap(other))
+    assert json_equal((wrap(value),), [wrap(value)])
+    assert json_equal([wrap(value)], (wrap(value),))

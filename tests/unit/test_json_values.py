@@ -106,3 +106,31 @@ def test_a_fault_is_told_with_its_place(value: Any, path: list[int | str]) -> No
     with pytest.raises(NotJson) as raised:
         json_value(wrong)
     assert str(raised.value) == f"{place or 'the value'} is of type set, which JSON cannot hold"
+
+
+def nested(levels: int, wrap: Any) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = wrap(value)
+    return value
+
+
+@pytest.mark.parametrize("wrap", [lambda value: [value], lambda value: {"a": value}])
+def test_the_bounds_of_a_value_are_exact(wrap: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json_value(nested(values.MAX_DEPTH, wrap))
+    assert json_value(wrap(wrap(1)), most_values=2) == wrap(wrap(1))
+    with pytest.raises(NotJson, match="deeper than 100 levels"):
+        json_value(nested(values.MAX_DEPTH + 1, wrap))
+    with pytest.raises(TooManyValues, match="more than 1 values"):
+        json_value(wrap(wrap(1)), most_values=1)
+    monkeypatch.setattr(values, "MAX_CHARACTERS", 10)
+    assert json_value({"12345": "1234é"})
+    with pytest.raises(NotJson, match=r"^1234 is where the texts are longer than"):
+        json_value({"1234567": 1, "1234": 1})
+
+
+def test_a_place_that_is_far_inside_is_cut() -> None:
+    with pytest.raises(NotJson) as raised:
+        json_value({"x" * 500: {"y" * 500: [{1}]}})
+
+    assert str(raised.value) == f"{'x' * 79} is of type set, which JSON cannot hold"
