@@ -365,3 +365,17 @@ def test_a_failure_that_the_strategy_before_put_up_with_fails_nothing_after_a_sw
     world.settle()
 
     assert ended(world).status is RunStatus.DONE
+
+
+def test_a_switch_of_one_run_names_it_by_its_id_in_each_form() -> None:
+    world = team_world(agent("ada", max_concurrency=2), agent("bob"))
+    for _ in range(2):
+        world.order(Submit(request="go"))
+
+    for form, mode in (("r2", "parallel"), ("@r2", "sequential")):
+        (event,) = [
+            one
+            for one in world.order(SwitchStrategy(mode=mode, scope="run", run=form))
+            if one.type == "strategy_switched"
+        ]
+        assert getattr(event, "run_id", None) == "r2"
