@@ -1,14 +1,11 @@
 """`make screenshots`: the pictures of the README, taken from the demo while it is at work.
 
 A real engine in a process of its own reads a part of Python's library, and the real dashboard looks at it; nothing is
-drawn by hand. Each picture is an SVG that fetches nothing, and a PNG where there is a Chromium to make it. The engine
-and its folder are gone when this ends, however it ends.
+drawn by hand. Each picture is an SVG that fetches nothing (`picture.py`). The engine and its folder are gone when this
+ends, however it ends.
 """
 
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -30,13 +27,12 @@ from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from screenshots.film import film
 from screenshots.operating import busy, drawn, go, named, said, settle, until
+from screenshots.picture import FONTS, standing_alone
 from screenshots.tour import tour
 
 HERE = Path(__file__).resolve().parent
 DB = Path("demo.db")
 """Relative, because a picture may show it, and names nobody's folders."""
-HOME_FOLDER = "~/quarterdeck"
-"""What pictures show for the temporary folder."""
 WIDE, SMALL, LARGE, FILMED = (120, 40), (80, 24), (200, 60), (110, 32)
 TOUR = "tour"
 """The one that moves."""
@@ -45,17 +41,8 @@ AT_WORK = 5
 LOADED_WITHIN_S = 60.0
 FILES, FILMED_FILES = 200, 700
 """Of the library that the crew reads."""
-CHROMIUMS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
 FADED_S = 3.5
 """After so long without a change no cell is brighter than its neighbours."""
-DESCENDER = 3.0
-FONTS = '"DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace'
 
 
 def main() -> int:
@@ -74,13 +61,12 @@ def main() -> int:
                 except TimeoutError as error:
                     print(f"screenshots: {error}; the engine's log: {log_tail(Path(folder))}", file=sys.stderr)
                     return 1
-                taken |= {name: standing_alone(svg, folder) for name, svg in drawn.items()}
+                taken |= {name: standing_alone(svg, name, folder) for name, svg in drawn.items()}
     finally:
         os.chdir(home)
     for name, svg in taken.items():
         (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
     print(f"{len(taken)} pictures in {HERE.name}/: {', '.join(taken)}")
-    print(made_png([name for name in taken if name != TOUR]))
     return 0
 
 
@@ -219,58 +205,6 @@ async def at_work(app: QuarterdeckApp, pilot: Pilot[int]) -> None:
             await pilot.press("n", *"audit", "enter")
             await until(pilot, lambda: app.feed.state.runs, "another request")
         await until(pilot, lambda: busy_agents() >= AT_WORK or not app.feed.state.runs, "busy agents")
-
-
-def standing_alone(svg: str, folder: str) -> str:
-    """Return a picture that fetches nothing: fonts of the reader's machine in place of those of the net.
-
-    Raises:
-        ValueError: If it would name a folder of this machine.
-    """
-    svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"\s*<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = svg.replace("font-family: Fira Code, monospace", f"font-family: {FONTS}")
-    svg = re.sub(r'(clip-terminal">\s*<rect [^>]*height=")([\d.]+)', _with_descenders, svg)
-    svg = svg.replace(folder, HOME_FOLDER.ljust(len(folder), "\u00a0"))  # in as many cells
-    foreign = [word for word in ("url(http", "@import", str(Path.home())) if word in svg and word != "/"]
-    if foreign:
-        raise ValueError(f"the picture names {', '.join(foreign)}")
-    return svg.replace("\u00a0", "&#160;")
-
-
-def _with_descenders(found: "re.Match[str]") -> str:
-    """Make room for the lowest part of the last line, which the exporter cuts off."""
-    return f"{found[1]}{float(found[2]) + DESCENDER}"
-
-
-def made_png(names: list[str]) -> str:
-    """Draw each SVG as PNG where a Chromium is found; return a line that says what was done."""
-    chromium = next(filter(None, map(shutil.which, CHROMIUMS)), None)
-    if chromium is None:
-        return "no PNG: there is no Chromium here to draw them"
-    with tempfile.TemporaryDirectory(prefix="quarterdeck-") as profile:
-        for name in names:
-            svg = HERE / f"{name}.svg"
-            width, height = size_of(svg)
-            # Its sandbox does not work for root; it only draws a file of our own.
-            options = [
-                "--headless",
-                "--disable-gpu",
-                "--hide-scrollbars",
-                *(["--no-sandbox"] if os.geteuid() == 0 else []),
-            ]
-            options += [f"--user-data-dir={profile}", f"--window-size={width},{height}"]
-            options += ["--default-background-color=00000000", f"--screenshot={svg.with_suffix('.png')}", svg.as_uri()]
-            subprocess.run([chromium, *options], check=True, capture_output=True, timeout=120)
-    return f"PNG beside them, drawn by {Path(chromium).name}"
-
-
-def size_of(svg: Path) -> tuple[int, int]:
-    """Width and height of a picture, in whole pixels."""
-    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg.read_text(encoding="utf-8"))
-    if found is None:
-        raise ValueError(f"{svg.name} does not say its size")
-    return round(float(found[1])), round(float(found[2]))
 
 
 def log_tail(folder: Path) -> str:

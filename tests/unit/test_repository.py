@@ -27,22 +27,30 @@ MACHINE_PATH = re.compile(
     r"/(?<![\w./~-]/)(?:(?:work|root|opt)(?=/|[\s\"'`),;:]|$)|(?:home|Users)/(?!ann\b)\w)", re.MULTILINE
 )
 """Begins with a letter of its own: looking back from every place of every file took a second."""
+NOT_TEXT = {".woff2", ".zip"}
+"""Fonts of the page, and archives that tests read."""
+EXPORTER_NUMBER = re.compile(r"terminal-\d+")
+"""In an id or class of a picture: a hash of the whole screen, so that each line differs when one cell does."""
 PINNED_WITH_HASH = re.compile(r"==\S+ .*--hash=sha256:[0-9a-f]{64}")
 
 
 @cache
-def tree() -> dict[str, str]:
-    """Text of every file that is committed or about to be, by its path; pictures left out."""
+def contents() -> dict[str, bytes]:
+    """Every file that is committed or about to be, by its path."""
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    found = {}
-    for name in filter(None, listed.stdout.split("\0")):
-        path = ROOT / name
-        if path.is_file() and b"\0" not in (content := path.read_bytes()):
-            found[name] = content.decode("utf-8", errors="replace")
-    return found
+    paths = {name: ROOT / name for name in filter(None, listed.stdout.split("\0"))}
+    return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
+
+
+@cache
+def tree() -> dict[str, str]:
+    """Text of every file, by its path; fonts and archives left out."""
+    return {
+        name: content.decode("utf-8", errors="replace") for name, content in contents().items() if b"\0" not in content
+    }
 
 
 def locked() -> dict[str, str]:
@@ -108,6 +116,21 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
     found = {name: [match.group() for match in MACHINE_PATH.finditer(text)] for name, text in tree().items()}
 
     assert {name: paths for name, paths in found.items() if paths} == {}
+
+
+def test_no_file_is_a_picture_but_an_svg() -> None:
+    binary = {name for name in contents() if name not in tree()}
+    pictures = {name: text for name, text in tree().items() if name.endswith(".svg")}
+
+    assert [name for name in binary if Path(name).suffix not in NOT_TEXT] == []
+    assert [name for name, text in pictures.items() if re.search(r"<image\b|data:", text)] == []
+
+
+def test_no_picture_has_the_number_by_which_the_exporter_tells_screens_apart() -> None:
+    pictures = {name: text for name, text in tree().items() if name.endswith(".svg")}
+
+    assert pictures
+    assert [name for name, text in pictures.items() if EXPORTER_NUMBER.search(text)] == []
 
 
 def test_at_the_root_stands_only_what_is_known_there() -> None:
