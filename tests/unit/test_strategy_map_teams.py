@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Pause, Resume, SupervisorSpec
+from engine.core.commands import Pause, Resume, Steer, SupervisorSpec
 from engine.core.events import ItemReturned
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
@@ -84,6 +84,25 @@ def test_an_item_that_had_asked_for_work_when_it_was_cut_off_goes_on_at_an_agent
 
     assert_legal(world.state)
     assert sorted(works(world)) == ["ada", "cyd"]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_an_item_to_which_somebody_has_said_something_keeps_it_for_an_agent_of_the_team_that_is_free() -> None:
+    world = team_world(agent("ada"), agent("bob"), SupervisorSpec(name="below", members=[agent("cyd")]), mode="map")
+    submitted(world, ["a"])  # type: ignore[arg-type]
+    found(world, items=1)
+    item, _ = attempt(world, "bob")
+    applied(world, Steer(target="bob", text="leave out the appendix"))
+    applied(world, Pause(target="bob"))
+
+    world.crash()
+
+    assert_legal(world.state)
+    assert works(world) == ["cyd"]
+    (steer_id,) = world.state.tasks[item].steers
+    world.record(attempt(world, "cyd"), "steered:1", ["leave out the appendix"], steers=[steer_id])
+    assert world.state.tasks[item].steers == {}
     world.settle()
     assert ended(world).status is RunStatus.DONE
 

@@ -44,8 +44,8 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionCon
     """Start `task` on a free agent of its queue, or let the team of that agent take it as a group."""
     if instead := before_start(state, task, agent, ctx):
         return instead
-    # Delegations and answers belong to the code of an agent: a group made of the task could not use them.
-    is_begun = bool(task.calls or task.asks)
+    # Delegations, answers and messages belong to the code of an agent: a group made of the task could not use them.
+    is_begun = bool(task.calls or task.asks or task.steers)
     team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not is_begun else None
     if team is None:
         return [started(task, agent)]

@@ -252,7 +252,6 @@ def _item_taken(state: State, event: events.ItemTaken) -> None:
     # An agent may have tried the task before: its error or preemption does not apply to the graph made of it.
     task.status, task.error = TaskStatus.WAITING, None
     task.taking = task.yields_to = None
-    task.steers = EMPTY  # messages were for the agent that had begun it
     task.came_from = task.queue
     task.kind, task.queue, task.worker_id, task.supervisor_id = "group", None, team.id, team.id
     state.runs[event.run_id].total -= 1
