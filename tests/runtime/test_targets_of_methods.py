@@ -3,8 +3,10 @@
 Methods and their arguments are found by walking the classes, so that a new one is covered without a line here.
 """
 
+import asyncio
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, get_origin
 
@@ -75,6 +77,24 @@ def value_of(hint: Any, target: str) -> Any:
     return [target] if get_origin(hint) in (Sequence, Iterable) else target
 
 
+@asynccontextmanager
+async def until_a_run_is_waited_for(supervisor: DynamicSupervisor) -> AsyncIterator[anyio.CancelScope]:
+    """Cancel what is called here once it waits for the end of a run, which never comes."""
+
+    async def look(scope: anyio.CancelScope, slots: Mapping[str, Any]) -> None:
+        while not slots:  # noqa: ASYNC110 - nothing tells when a run is waited for
+            await anyio.sleep(0.001)
+        scope.cancel()
+
+    engine: Any = supervisor._engine
+    with anyio.CancelScope() as scope:
+        looking = asyncio.ensure_future(look(scope, engine._host._run_slots))
+        try:
+            yield scope
+        finally:
+            looking.cancel()
+
+
 def outcome(method: str, argument: str, target: str, caller: int = 0) -> Any:
     """Return what a call returns and makes of the agents, or how it is refused, where the top is at work on a run.
 
@@ -89,11 +109,12 @@ def outcome(method: str, argument: str, target: str, caller: int = 0) -> Any:
         async with supervisors[0]:
             await supervisors[0].submit("go")
             try:
-                with anyio.fail_after(0.05) if method == "wait" else anyio.CancelScope():
-                    result = await called(**{**others, argument: value_of(hints[argument], target)})
+                arguments = {**others, argument: value_of(hints[argument], target)}
+                async with until_a_run_is_waited_for(supervisors[0]) as scope:
+                    result = await called(**arguments)
             except EngineError as error:
                 return type(error).__name__, getattr(error, "code", ""), str(error).replace(repr(target), "TARGET")
-            except TimeoutError:
+            if scope.cancelled_caught:
                 return "waits"
             agents = supervisors[0]._engine.state.agents.values()
             became = [(one.id, one.generation, one.spec, one.paused, one.supervisor_id, one.removing) for one in agents]

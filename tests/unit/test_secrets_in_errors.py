@@ -20,6 +20,12 @@ LINES = '{\n  "private_key": "abcdefgh\nijklmnop"\n}'
 PROXY = "http://ann:p%40ssw0rd!@proxy.example:3128"
 
 
+@pytest.fixture(autouse=True)
+def _nothing_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what other tests in this process have sent as keys."""
+    monkeypatch.setattr("engine.models.redaction._sent_variables", set())
+
+
 @pytest.mark.parametrize(
     "secret",
     ["a-short-secret", "x1" * 5_000, '{\n  "private_key": "abcdefgh"\n}'],
@@ -165,7 +171,6 @@ def test_variables_that_are_called_otherwise_are_not(monkeypatch: pytest.MonkeyP
 def test_a_short_key_is_hidden_where_it_stands_as_a_word(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str, shown: str
 ) -> None:
-    monkeypatch.setattr("engine.models.redaction._sent_variables", set())
     monkeypatch.setenv(name, value)
     if name == "SENT":
         note_sent(name)
@@ -176,7 +181,6 @@ def test_a_short_key_is_hidden_where_it_stands_as_a_word(
 def test_a_short_key_is_hidden_from_when_it_is_sent_in_an_environment_that_was_read_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("engine.models.redaction._sent_variables", set())
     monkeypatch.setenv("SENT", "sesame")
     assert one_line(ValueError("no sesame")) == "no sesame"
 
