@@ -6,6 +6,7 @@ that was, each of them fails.
 """
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -61,11 +62,19 @@ class Link:
     Args:
         spawn: Starts the tasks that read its output.
         variables: Names of environment variables that it gets in addition to the plain ones.
+        now_s: The clock by which its silence is measured, in seconds.
     """
 
-    def __init__(self, spawn: Callable[..., object], variables: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        spawn: Callable[..., object],
+        variables: Iterable[str] = (),
+        *,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._spawn = spawn
         self._variables = tuple(variables)
+        self._now_s = now_s
         self._process: ProviderProcess | None = None
         self._starting = anyio.Lock()
         self._pending: dict[int, _Request] = {}
@@ -144,7 +153,7 @@ class Link:
     async def _read(self, process: ProviderProcess) -> None:
         """Dispatch the messages of the child until it is gone."""
         async with anyio.create_task_group() as group:
-            awake = Awake()
+            awake = Awake(self._now_s)
             group.start_soon(awake.run)
             group.start_soon(process.watch, awake, lambda: bool(self._of(process)))
             async for line in process.lines():

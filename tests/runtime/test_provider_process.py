@@ -1,9 +1,11 @@
 """A provider process that stands still or ends because of one request: that one fails, others are sent again."""
 
+import math
 import os
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -22,9 +24,7 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells whether a process is stopped"),
 ]
-SILENT_S = 3.0
-
-
+SILENT_S = 0.5
 ENDLESS, SILENT = Say("x " * 10_000_000, piece=2), Say("fine", stall_after=1)
 
 
@@ -43,14 +43,39 @@ def server(served: ModelServer) -> ModelServer:
     return served
 
 
+class Clock:
+    """A clock that stands still but where a test lets it run: a process that a busy machine starves is not silent."""
+
+    def __init__(self) -> None:
+        self._s, self._since_s = 0.0, math.inf
+
+    def __call__(self) -> float:
+        return self._s + max(0.0, time.monotonic() - self._since_s)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let time pass."""
+        self._since_s = time.monotonic()
+        try:
+            yield
+        finally:
+            self._s, self._since_s = self(), math.inf
+
+
 @pytest.fixture(scope="module")
-async def link() -> AsyncIterator[Link]:
+def clock() -> Clock:
+    """The clock by which silence is measured."""
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+async def link(clock: Clock) -> AsyncIterator[Link]:
     """One link, whose process is looked at often: starting one costs seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounds, "SILENT_S", SILENT_S)
         patch.setattr("engine.models.provider_process.LOOK_S", 0.1)
         async with anyio.create_task_group() as group:
-            link = Link(group.start_soon)
+            link = Link(group.start_soon, now_s=clock)
             yield link
             await link.close()
             group.cancel_scope.cancel()
@@ -87,9 +112,15 @@ async def stopped(link: Link, server: ModelServer) -> ProviderProcess:
     return process
 
 
+async def ended_for_silence(process: ProviderProcess, clock: Clock) -> None:
+    """Let time pass until a process that is stopped has been ended."""
+    with clock.running(), anyio.fail_after(PATIENCE_S):
+        await process.wait()
+
+
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed by the system", "ended for its silence"])
 async def test_the_request_that_a_process_worked_at_fails_and_the_others_are_answered(
-    link: Link, server: ModelServer, is_killed: bool
+    link: Link, server: ModelServer, clock: Clock, is_killed: bool
 ) -> None:
     answers: list[ModelAnswer] = []
     errors: list[CallFailed] = []
@@ -109,6 +140,8 @@ async def test_the_request_that_a_process_worked_at_fails_and_the_others_are_ans
         process = await stopped(link, server)
         if is_killed:
             os.kill(process.pid, signal.SIGKILL)
+        else:
+            await ended_for_silence(process, clock)
 
     how = "was killed by SIGKILL" if is_killed else f"stood still for {SILENT_S:g} s, and was ended"
     assert [answer.text for answer in answers] == ["fine"]
@@ -117,7 +150,7 @@ async def test_the_request_that_a_process_worked_at_fails_and_the_others_are_ans
 
 
 async def test_a_cancelled_request_that_a_process_still_works_at_ends_with_the_process(
-    link: Link, server: ModelServer
+    link: Link, server: ModelServer, clock: Clock
 ) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(ask, link, server, "endless")
@@ -126,8 +159,7 @@ async def test_a_cancelled_request_that_a_process_still_works_at_ends_with_the_p
         await anyio.to_thread.run_sync(stop_at, process, max(link._pending))
         group.cancel_scope.cancel()
 
-    with anyio.fail_after(PATIENCE_S):
-        await process.wait()
+    await ended_for_silence(process, clock)
     server.by(lambda body: Say("fine"))
     assert (await ask(link, server, "hello")).text == "fine"
 
