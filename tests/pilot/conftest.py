@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.pilot.engines import engine
+from tests.pilot.engines import engine, messages_stay
 from tests.pilot.rest import let_pilots_wait_for_the_loop
 from tests.pilot.styles import share_parsed_styles
 
-__all__ = ["engine"]
+__all__ = ["engine", "messages_stay"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,7 +38,13 @@ async def count(text):
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def messages_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a message stand as long as a test waits for anything: on the clock of a busy machine it was soon over."""
+    monkeypatch.setattr("dashboard.app.SAID_MS", round(PATIENCE_S * 1000))
+
+
+@pytest.fixture
+def engine(messages_stay: None, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Start an engine on `tmp_path / "team.db"` and wait until it has loaded its team."""
     (tmp_path / "crew.py").write_text(CREW, encoding="utf-8")
     (tmp_path / "team.yaml").write_text(TEAM, encoding="utf-8")

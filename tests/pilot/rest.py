@@ -26,13 +26,16 @@ async def at_rest(pilot: Pilot[int]) -> None:
             await app.workers.wait_for_complete()
             if app.playback.busy:
                 await anyio.sleep(0.005)  # nothing tells when its thread has read the moment
+            for screen in [*app._visible()]:
+                screen.do_what_waits()  # on a busy machine the frame that it waits for came too late to answer a key
             await pilot.pause()
 
 
 def _moves(app: QuarterdeckApp) -> bool:
-    """Tell whether the screen on top is still opening, or has yet to be laid out or called back."""
+    """Tell whether the screen on top is still opening, or has yet to be laid out or called back, or holds work back."""
     screen = app.screen
-    return app._opening is not None or screen._layout_required or bool(screen._callbacks)
+    waits = any(one._waits for one in app._visible())
+    return app._opening is not None or screen._layout_required or bool(screen._callbacks) or waits
 
 
 def let_pilots_wait_for_the_loop(patch: pytest.MonkeyPatch) -> None:

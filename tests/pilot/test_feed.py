@@ -261,7 +261,7 @@ def test_a_file_that_is_deleted_is_said_and_its_last_state_stays(tmp_path: Path,
 
 
 @pytest.fixture
-def app(tmp_path: Path, work: World) -> QuarterdeckApp:
+def app(messages_stay: None, tmp_path: Path, work: World) -> QuarterdeckApp:
     return QuarterdeckApp(written(tmp_path / "team.db", work))
 
 

@@ -14,6 +14,7 @@ from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.widgets.fields import Radio
 from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo
 from store import StoreError
+from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
@@ -170,7 +171,7 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
         await pilot.press("colon", *"swap reader counter --with reader-fast", "enter")
         await until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.has_begun)
         await pilot.press("enter")
-        await until(pilot, lambda: told(app).endswith("· u undo"))  # a message is soon gone, what it tells of stays
+        await until(pilot, lambda: told(app).endswith("· u undo"))
         await until(pilot, partial(are_at, 2))
 
         for number in (3, 4):
@@ -250,12 +251,16 @@ async def test_u_goes_back_change_by_change_also_once_the_undo_before_was_told(
         await until(pilot, lambda: paused() == {"reader"})
 
 
-async def test_a_new_change_drops_what_u_could_have_repeated(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+async def test_a_new_change_drops_what_u_could_have_repeated(
+    engine: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.app.HEARD_MS", round(PATIENCE_S * 1000))  # no end of the run takes a message away
     app = QuarterdeckApp(tmp_path / "team.db")
 
     async with app.run_test(size=(120, 36)) as pilot:
 
         async def write(line: str) -> None:
+            app.message = None  # what was said last may be said of this, too
             await pilot.press("colon", *line, "enter")
 
         async def comes_to(said: str, *names: str) -> None:
@@ -263,6 +268,7 @@ async def test_a_new_change_drops_what_u_could_have_repeated(engine: subprocess.
             await until(pilot, lambda: {one.name for one in app.feed.state.agents.values() if one.paused} == {*names})
 
         async def u(said: str, *names: str) -> None:
+            app.message = None
             await pilot.press("u")
             await comes_to(said, *names)
 

@@ -206,6 +206,7 @@ async def test_starting_an_engine_second_names_the_one_that_leads(
             assert told(app).startswith(f"✓ engine {leader.pid} is at work")
 
 
+@pytest.mark.usefixtures("messages_stay")
 async def test_no_engine_is_started_for_code_that_only_the_program_has_that_made_the_team(tmp_path: Path) -> None:
     async def answer(text: str) -> str:
         return text
