@@ -287,6 +287,10 @@ class Host:
         await self._loop.written()
         await self._writer.flush()
 
+    async def state_written(self) -> bool:
+        """Wait until the present state may take effect; False if the engine stops first."""
+        return await self._loop.written()
+
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:
         """Return a subscription to the events from now on, each with its seq.
 

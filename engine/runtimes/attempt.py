@@ -87,6 +87,19 @@ class Attempt(Showing):
         finally:
             slot.close()
 
+    async def _state_written(self) -> None:
+        """Wait until the state that was just read is on disk; otherwise a stopped engine would have acted on nothing.
+
+        Raises:
+            AttemptInterrupted: If the engine stops first.
+        """
+        slot: Pending[None] = self._waiting_slot()
+        try:
+            if not await self._services.state_written():
+                raise AttemptInterrupted
+        finally:
+            slot.close()
+
     def now_ms(self) -> int:
         """Return the engine's time."""
         return self._services.clock.now_ms()

@@ -23,7 +23,7 @@ from engine.core.decide.asking import (
 from engine.core.effects import StartAttempt
 from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
-from engine.core.state import ParkedFor
+from engine.core.state import Grant, ParkedFor
 from engine.core.strategies.guard import in_words
 from engine.core.validation.bounds import LONGEST_S
 from engine.core.values import StoredValue, as_text, preview
@@ -145,6 +145,7 @@ class PeopleLine(SlotHolder):
         async with self.parked(why, until_ms):
             try:
                 said = await slot.wait()
+                await self._state_written()  # `person_answered` may have read the answer ahead of the disk
             except AttemptInterrupted:
                 raise
             except BaseException:
@@ -162,11 +163,24 @@ class PeopleLine(SlotHolder):
         task = self.state.tasks.get(self.effect.task_id)
         return task is not None and (key in task.asks or key in task.steps)
 
-    def granted(self, tool: str) -> bool | None:
-        """Return the standing permission for `tool` of this generation of the agent; None if there is none."""
-        effect = self.effect
-        found = granted(self.state, effect.agent_id, effect.generation, tool)
-        return None if found is None else found.allows
+    async def granted(self, tool: str) -> bool | None:
+        """Return the standing permission for `tool` of this generation of the agent; None if there is none.
+
+        It is on disk: a permission that is lost with the engine was never given.
+
+        Raises:
+            AttemptInterrupted: If the engine stops first.
+        """
+        found = self._grant(tool)
+        while found is not None:
+            await self._state_written()
+            read, found = found, self._grant(tool)  # it may have been revoked meanwhile, and another one given
+            if found is not None and found.id == read.id:
+                return found.allows
+        return None
+
+    def _grant(self, tool: str) -> Grant | None:
+        return granted(self.state, self.effect.agent_id, self.effect.generation, tool)
 
     async def approve(
         self,
@@ -198,7 +212,7 @@ class PeopleLine(SlotHolder):
         name = self.effect.agent
         if rule != "always" and is_exact and not await asks_for(rule, arguments):
             return
-        said = self.granted(tool)
+        said = await self.granted(tool)
         if said is None:
             try:
                 shown, has_secret = shown_whole(arguments)

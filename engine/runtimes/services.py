@@ -52,6 +52,9 @@ class Services(Protocol):
     def may_act(self) -> bool:
         """Return whether the engine still holds its lease; a deposed engine starts nothing more."""
 
+    async def state_written(self) -> bool:
+        """Wait until the present state may take effect; False if the engine stops first."""
+
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
 

@@ -238,7 +238,9 @@ async def _send_if_allowed(scene: Scene) -> None:
         with scene.world.asks(scene.work):
             await scene.work.approve(tool, ["it"], "always", due_s=scene.draw.choice([None, 900.0]))
     except ToolRejected:
-        scene.world.is_rejected(scene.work, tool)
+        scene.world.is_decided(scene.work, tool, allows=False)
+    else:
+        scene.world.is_decided(scene.work, tool, allows=True)
 
 
 def _spend(scene: Scene) -> None:

@@ -215,13 +215,17 @@ class World:
             says = "Who is at work hears every message once, in order, also after a crash"
             self.breaks("no_message_is_lost_or_heard_twice", says, f"{job.id} heard {heard}, of {wanted}")
 
-    def is_rejected(self, work: Work, tool: str) -> None:
-        """Check that a tool is rejected only if a person rejected it, or the question's deadline did."""
+    def is_decided(self, work: Work, tool: str, *, allows: bool) -> None:
+        """Check that a tool is allowed or rejected only if a person, or the question's deadline, has said so."""
         job, effect = self.books.work.jobs.get(work.effect.task_id), work.effect
-        said = [] if job is None else [one for one in job.steps.values() if str(one).startswith("reject_")]
+        if job is None:
+            return
+        answer, decision = ("allow_", "allowed") if allows else ("reject_", "rejected")
+        is_answered = any(str(step).startswith(answer) for step in job.steps.values())
         grants = self.books.team.grants.values()
-        if job is not None and not said and (effect.agent_id, effect.generation, tool, False) not in grants:
-            self.breaks("an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: rejected")
+        if not is_answered and (effect.agent_id, effect.generation, tool, allows) not in grants:
+            says = "An attempt is told what a person said"
+            self.breaks("an_answer_is_what_was_said", says, f"{job.id}: {tool} is {decision}")
 
     def is_ahead(self, what: str) -> None:
         """Record that effects were performed before their events were written."""

@@ -1,13 +1,19 @@
 """Calls of tools that a person has to allow: once, for good, or not; what is for good ends with the generation."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from engine import AgentSpec
 from engine.clock import VirtualClock
 from engine.core.commands import Answer, RevokeGrant, SwapAgent
 from engine.errors import CommandRefusedError, ToolRejected
+from store import Row
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 
 pytestmark = pytest.mark.anyio
@@ -121,3 +127,104 @@ async def test_several_are_answered_at_once_or_none(engine: Engines) -> None:
 
         assert outcome.summary == "answered e1, e2, e3 and 2 more: allow_once"
         assert [(await running.ended(run_id))[1] for run_id in runs] == ["sent"] * 5
+
+
+class Gate:
+    """Holds back what an engine writes."""
+
+    def __init__(self, running: Engine) -> None:
+        self._append = running.store.journal.append
+        self._passes = anyio.Semaphore(0)
+        self.written = self.waiting = 0
+        running.store.journal.append = self._written  # type: ignore[method-assign]  # it appends all the same
+
+    async def _written(self, first_seq: int, rows: Sequence[Row]) -> None:
+        self.waiting += 1
+        await self._passes.acquire()
+        self.waiting -= 1
+        await self._append(first_seq, rows)
+        self.written += 1
+
+    def let_pass(self, writes: int = 1_000) -> None:
+        for _ in range(writes):
+            self._passes.release()
+
+
+async def comes(holds: Callable[[], bool]) -> None:
+    """Return once something holds in memory, whether it is written or not."""
+    with anyio.fail_after(PATIENCE_S):
+        while not holds():
+            await checkpoint()
+
+
+async def sends_when_told(task: Any, ctx: Any) -> str:
+    if task.text == "later":
+        HELD["begun"] = True
+        await HELD["go"].wait()
+    output = await sends(task, ctx)
+    HELD["sent"].append(output)
+    return output
+
+
+async def sends_beside_a_step(task: Any, ctx: Any) -> str:
+    async def step() -> None:
+        HELD["begun"] = True
+        await HELD["over"].wait()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ctx.step, "beside", step)  # so it needs no slot to go on with an answer
+        await HELD["go"].wait()
+        HELD["sent"] += [await sends(task, ctx)]
+        HELD["over"].set()
+    return str(HELD["sent"][0])
+
+
+async def begun_later(running: Engine) -> str:
+    """Submit a request whose agent asks for nothing until it is told, and return the run once it has begun."""
+    run_id = await running.submit("later")
+    await comes(lambda: HELD["begun"])
+    return run_id
+
+
+@pytest.mark.parametrize(("said", "output"), [("allow_always", "sent"), ("reject_always", "a person rejected")])
+async def test_an_answer_for_good_counts_for_other_calls_once_it_is_on_disk(
+    engine: Engines, tmp_path: Path, said: str, output: str
+) -> None:
+    HELD.update(go=anyio.Event(), begun=False, sent=[])
+    sender = AgentSpec(name="sender", run=sends_when_told, max_concurrency=2)
+    async with engine(sender, path=tmp_path / "team.db") as running, anyio.create_task_group() as group:
+        await running.submit()
+        asked = await question(running)
+        later = await begun_later(running)
+        gate = Gate(running)
+        group.start_soon(running.host.order, Answer(escalation=asked, answer=said))
+        await comes(lambda: bool(running.state.grants and gate.waiting))
+
+        HELD["go"].set()
+        await anyio.wait_all_tasks_blocked()
+        assert (HELD["sent"], gate.written) == ([], 0)
+
+        gate.let_pass()
+        assert str((await running.ended(later))[1]).startswith(output)
+
+
+async def test_an_answer_that_overtakes_its_question_counts_once_it_is_on_disk(engine: Engines, tmp_path: Path) -> None:
+    HELD.update(go=anyio.Event(), over=anyio.Event(), begun=False, sent=[])
+    async with (
+        engine(AgentSpec(name="sender", run=sends_beside_a_step), path=tmp_path / "team.db") as running,
+        anyio.create_task_group() as group,
+    ):
+        later = await begun_later(running)
+        gate = Gate(running)
+        HELD["go"].set()
+        await comes(lambda: bool(running.state.escalations and gate.waiting))
+        group.start_soon(running.host.order, Answer(escalation="e1", answer="allow_once"))
+        await comes(lambda: not running.state.escalations)
+
+        gate.let_pass(1)
+        await comes(lambda: gate.written == gate.waiting == 1)  # the question is on disk, its answer is not
+        await anyio.wait_all_tasks_blocked()
+        assert HELD["sent"] == []
+
+        gate.let_pass()
+        assert (await running.ended(later))[1] == "sent"

@@ -143,10 +143,10 @@ class AcpAsking:
         """Return what a person answers, or has said of all calls of the tool; empty where the attempt is stopped."""
         work, tool = self._work, str(detail["tool"])
         key = work.key(PERMISSION, [question, list(options), detail])
-        granted = None if tool in RUNS_PROGRAMS else work.granted(tool)
-        if granted is not None:
-            return ALLOW_ONCE if granted else REJECT_ONCE
         try:
+            granted = None if tool in RUNS_PROGRAMS else await work.granted(tool)
+            if granted is not None:
+                return ALLOW_ONCE if granted else REJECT_ONCE
             return await work.ask_person(key, question, options, kind="permission", detail=detail)
         except AttemptInterrupted:
             return ""
