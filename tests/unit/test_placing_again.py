@@ -149,6 +149,19 @@ def test_work_that_teams_share_says_why_none_of_them_begins_it_and_goes_to_the_n
     assert_legal(world.state)
 
 
+def test_work_that_teams_share_goes_to_an_agent_of_a_team_that_is_added_beside_them() -> None:
+    teams = [SupervisorSpec(name=name, members=[agent(f"{name}-ada", "sum")]) for name in ("left", "right")]
+    world = team_world(agent("lead"), *teams, participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", [*"abcd"])
+    deep = SupervisorSpec(name="deep", members=[agent("cyd", "sum")])
+
+    applied(world, AddSupervisor(parent="chief", team=SupervisorSpec(name="new", members=[deep, agent("bob", "sum")])))
+
+    assert works(world) == ["lead", "left-ada", "right-ada", "bob"]
+    assert_legal(world.state)
+
+
 def test_work_that_teams_share_goes_to_others_when_the_teams_are_moved_where_they_are_no_more_equally_near() -> None:
     teams = [SupervisorSpec(name=name, members=[agent("ada", "sum")]) for name in ("left", "right")]
     hall = SupervisorSpec(name="hall", members=[agent("lead", max_concurrency=9), *teams], participants=["lead"])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from engine.core.code import named_in
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
-from engine.core.decide.merging import Merge, Terms, added
+from engine.core.decide.merging import Merge, Terms, added, serving
 from engine.core.decide.moving import may_be_so_deep, with_warning
 from engine.core.decide.settings import check_named, check_options
 from engine.core.decide.team import name_is_free
@@ -170,6 +170,8 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -
     elif any(root.name == command.team.name for root in state.roots):
         raise DuplicateName(command.team.name, "this database")
     made = added(command.team, parent.id if parent else None, ctx, Mint(state), declared=command.declared)
+    if parent is not None:
+        made = serving(state, made, ctx)
     top = next(event.supervisor_id for event in made if isinstance(event, SupervisorAdded))
     return with_warning(
         Decided(events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}),

@@ -12,7 +12,7 @@ from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, Switch
 from engine.core.decide.leaving import remove_member, sent_away
 from engine.core.decide.matching import Described, Matching, Path
 from engine.core.decide.moving import moved
-from engine.core.decide.scratch import Noted, differences
+from engine.core.decide.scratch import Noted, Scratch, differences
 from engine.core.decide.settings import may_stay_so_deep, settings_changed
 from engine.core.decide.strategy import switched_to
 from engine.core.decide.swapping import swap_agent
@@ -396,3 +396,16 @@ def added(
                 )
             )
     return events
+
+
+def serving(state: State, made: Sequence[Event], ctx: DecisionContext) -> list[Event]:
+    """Return the events of `added` with the queues that the new agents serve: shared ones of supervisors above them."""
+    if not any(key.startswith("able:") for key in state.queues):
+        return [*made]
+    scratch = Scratch(state, ctx)
+    for event in made:
+        if isinstance(event, AgentAdded):
+            near = able_queues_for(scratch.state, event.supervisor_id, event.spec, event.name)
+            event = changed(event, queues=near)
+        scratch.take([event])
+    return scratch.events
