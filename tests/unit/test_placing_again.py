@@ -162,6 +162,20 @@ def test_work_that_teams_share_goes_to_an_agent_of_a_team_that_is_added_beside_t
     assert_legal(world.state)
 
 
+def test_work_that_teams_share_goes_to_an_agent_of_a_team_that_is_moved_beside_them() -> None:
+    teams = [SupervisorSpec(name=name, members=[agent(f"{name}-ada", "sum")]) for name in ("left", "right")]
+    hall = SupervisorSpec(name="hall", members=[agent("lead"), *teams], participants=["lead"])
+    third = SupervisorSpec(name="third", members=[agent("bob", "sum")])
+    world = team_world(hall, SupervisorSpec(name="far", members=[third]))
+    submitted(world, supervisor="hall")
+    world.ask(attempt(world, "lead"), "sum", [*"abcd"])
+
+    applied(world, Move(target="third", parent="hall"))
+
+    assert works(world) == ["lead", "left-ada", "right-ada", "bob"]
+    assert_legal(world.state)
+
+
 def test_work_that_teams_share_goes_to_others_when_the_teams_are_moved_where_they_are_no_more_equally_near() -> None:
     teams = [SupervisorSpec(name=name, members=[agent("ada", "sum")]) for name in ("left", "right")]
     hall = SupervisorSpec(name="hall", members=[agent("lead", max_concurrency=9), *teams], participants=["lead"])

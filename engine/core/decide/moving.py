@@ -1,15 +1,16 @@
 """Moves an agent, or a supervisor with everything under it, to another supervisor while it works."""
 
 from engine.core.commands import Move
+from engine.core.decide.scratch import Scratch
 from engine.core.decide.team import must, name_is_free
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, MemberMoved, MembersOrdered, QueueMade, TaskRequeued
 from engine.core.outcomes import Decided
 from engine.core.queries.placement import able_agents, able_queues_for
-from engine.core.queries.queues import able_queue, is_of_few
+from engine.core.queries.queues import able_queue, capability_of, is_of_few, is_shared
 from engine.core.queries.targets import find_member, find_supervisor
-from engine.core.queries.tree import DEEPEST, above_of, below_of, depth_of, height_of, warning_of
+from engine.core.queries.tree import DEEPEST, above_of, agents_in, below_of, depth_of, height_of, warning_of
 from engine.core.state import Agent, State, Supervisor
 
 
@@ -41,7 +42,12 @@ def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: Dec
     """
     if isinstance(member, Agent):
         return _agent_moved(state, member, parent)
-    return _supervisor_moved(state, member, parent)
+    events = _supervisor_moved(state, member, parent)
+    if not any(map(is_shared, state.queues)):
+        return events
+    scratch = Scratch(state, ctx)
+    scratch.take(events)
+    return [*events, *_served_there(scratch.state, scratch.state.supervisors[member.id])]
 
 
 def with_warning(decided: Decided, warning: str | None) -> Decided:
@@ -118,6 +124,18 @@ def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor) 
     may_be_so_deep(state, parent, height_of(state, supervisor))
     moved = MemberMoved(member_id=supervisor.id, parent_id=parent.id, previous_id=supervisor.parent_id)
     return [moved]
+
+
+def _served_there(state: State, moved: Supervisor) -> list[Event]:
+    """Let the agents of a team that has moved serve the queues that teams share where it is now."""
+    joining: dict[str, list[str]] = {}
+    for team in below_of(state, moved):
+        for agent in agents_in(state, team):
+            for key in able_queues_for(state, team.id, state.spec_of(agent), agent.name):
+                if key not in agent.queues and agent.removing is None:
+                    joining.setdefault(key, []).append(agent.id)
+    owners = {key: state.supervisors[state.queues[key].supervisor_id] for key in joining}
+    return [_made(key, owners[key], capability_of(key), agent_ids) for key, agent_ids in joining.items()]
 
 
 def may_be_so_deep(state: State, parent: Supervisor, height: int) -> None:
