@@ -58,7 +58,7 @@ chaos: $(STAMP) ## Kill, stop, wake and starve engines, and soak one (QUARTERDEC
 simulate: $(STAMP) ## Let drawn teams live through trouble: SEEDS=500 histories, or the one of SEED=1234
 	@.venv/bin/quarterdeck simulate $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),500))
 
-screenshots: $(STAMP) ## Take the pictures and the tour of the README from the running demo
+screenshots: $(STAMP) ## Take the pictures and the tour of the documents from the running demo
 	.venv/bin/python -P screenshots/make.py
 
 lock: .venv/bin/pip-compile ## Resolve pyproject.toml anew into requirements.lock

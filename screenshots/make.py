@@ -1,4 +1,4 @@
-"""`make screenshots`: the pictures of the README, taken from the demo while it is at work.
+"""`make screenshots`: the pictures of the documents, taken from the demo while it is at work.
 
 A real engine in a process of its own reads a part of Python's library, and the real dashboard looks at it; nothing is
 drawn by hand. Each picture is an SVG that fetches nothing (`picture.py`). The engine and its folder are gone when this

@@ -27,3 +27,4 @@ def test_the_wheel_holds_every_package_and_the_command(tmp_path: Path) -> None:
     assert ours | page | {f"{package}/py.typed" for package in PACKAGES} <= held
     assert {name.partition("/")[0] for name in held} - set(PACKAGES) == {"quarterdeck-0.1.0.dist-info"}
     assert "quarterdeck = dashboard.__main__:main" in commands
+    assert f"pipx install dist/{wheel.name}\n" in (ROOT / "README.md").read_text(encoding="utf-8")
