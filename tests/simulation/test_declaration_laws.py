@@ -82,8 +82,14 @@ def edited(draw: Random, team: SupervisorSpec) -> SupervisorSpec:
     )
 
 
+def top_of(state: State) -> str:
+    """Return the id of what a file of the team describes: a root of its name, else the root that was moved."""
+    name = state.supervisors["s1"].name
+    return next((root.id for root in state.roots if root.name == name), "s1")
+
+
 def tree(state: State) -> SupervisorSpec:
-    team = described(state, "s1")
+    team = described(state, top_of(state))
     assert isinstance(team, SupervisorSpec)
     return team
 
@@ -112,6 +118,7 @@ def plan(world: World, command: LoadTeam) -> list[Any]:
 
 
 @given(seeds)
+@example(497)  # the root is moved, and an operator adds another one of its name
 @settings(max_examples=examples(20))
 def test_a_team_is_as_it_is_declared_whatever_operators_did(seed: int) -> None:
     draw = Random(seed)
@@ -126,6 +133,7 @@ def test_a_team_is_as_it_is_declared_whatever_operators_did(seed: int) -> None:
 
 @given(seeds)
 @example(3728920)  # a declared member is removed, and another one is given what it was
+@example(497)
 @settings(max_examples=examples(20))
 def test_what_operators_did_stays_where_the_team_as_it_is_wins(seed: int) -> None:
     draw = Random(seed)

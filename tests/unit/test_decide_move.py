@@ -270,6 +270,23 @@ def test_the_team_of_a_file_stays_where_it_was_moved_when_its_file_is_loaded_aga
     assert_legal(world.state)
 
 
+def test_a_file_describes_another_root_that_has_its_name_since_the_team_of_the_file_was_moved() -> None:
+    world = team_world(agent("ada"))
+    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="above"), declared=False))
+    applied(world, Move(target="/chief", parent="/above"))
+    applied(
+        world, AddSupervisor(parent=None, team=SupervisorSpec(name="chief", members=[agent("cyd")]), declared=False)
+    )
+
+    world.order(load(SupervisorSpec(name="chief", members=[agent("ada"), agent("bob")])))
+
+    before, now = (one for one in world.state.supervisors.values() if one.name == "chief")
+    names = [[world.state.agents[agent_id].name for agent_id in one.members] for one in (before, now)]
+    assert (before.parent_id, now.parent_id) == (supervisor(world, "above").id, None)
+    assert names == [["ada"], ["ada", "bob", "cyd"]]
+    assert_legal(world.state)
+
+
 @pytest.mark.parametrize(("wins", "below"), [("declared", ["bob"]), ("current", [])])
 def test_a_new_member_of_a_file_gets_no_name_that_was_moved_there(wins: Winner, below: list[str]) -> None:
     world = team_world(SupervisorSpec(name="north", members=[agent("bob")]))
