@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from dashboard.interrupts import Stop
 from engine.core.codec import encode_command
 from engine.core.commands import Command
 from engine.core.events import CommandApplied, CommandRefused
@@ -133,7 +134,7 @@ class Client:
         return _outcome_in(found, command_id)
 
     def _tailed(self, after_seq: int, command_id: str, timeout_s: float) -> CommandReply | None:
-        stop = threading.Event()
+        stop = Stop()
         deadline = threading.Timer(timeout_s, stop.set)
         deadline.daemon = True
         deadline.start()

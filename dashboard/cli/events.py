@@ -5,8 +5,8 @@ ends it quietly.
 """
 
 import json
-import threading
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import click
@@ -18,6 +18,7 @@ from dashboard.cli.group import nearest
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, say, write_json, write_lines
 from dashboard.cli.times import now_in, seq_of
 from dashboard.event_search import Asked
+from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.views.amounts import moment
 from dashboard.views.filters import Filter
 from dashboard.views.names import Names
@@ -79,6 +80,7 @@ class _Wanted:
 @click.option("--run", "run_id", metavar="RUN", help="Only of one run.")
 @filtering
 @click.pass_context
+@no_interrupt_lost()
 def events(
     ctx: click.Context, *, follow: bool, since: str | None, limit: int | None, kinds: tuple[str, ...],
     agent: str | None, run_id: str | None, wanted: Filter,
@@ -102,12 +104,13 @@ def events(
         if is_empty and not follow and not as_json:
             say("no event meets these conditions" if last_seq else "no events yet")
         if follow:
-            for batch in Tail(path, state.seq if folds else last_seq).batches(threading.Event()):
-                for record in batch:
-                    if record.seq > last_seq and asked.passing(reader, [record]):
-                        write(record)
-                    if folds:
-                        fold(state, events_of([record]))
+            with closing(Tail(path, state.seq if folds else last_seq).batches(Stop())) as batches:
+                for batch in batches:
+                    for record in batch:
+                        if record.seq > last_seq and asked.passing(reader, [record]):
+                            write(record)
+                        if folds:
+                            fold(state, events_of([record]))
     return DONE
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from dashboard.cli.output import Settings, quoted
+from dashboard.interrupts import no_interrupt_lost
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {
@@ -89,7 +90,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command = getattr(import_module(module), attribute)
+        with no_interrupt_lost():
+            command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         taken = {name for parameter in command.params for name in parameter.opts}
         command.params += [option for option in shared_options() if not taken.intersection(option.opts)]

@@ -17,7 +17,7 @@ from typing import Any
 from dashboard.clean import clean
 from dashboard.cli.items import usage_item
 from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, quoted, say
-from dashboard.interrupts import one_interrupt
+from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
 from dashboard.views.call_lines import plain_lines
@@ -76,7 +76,7 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
         )
 
 
-@one_interrupt()
+@no_interrupt_lost()
 def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     """Block until a run has ended; `progress` is called on every change and now and then in between."""
     state = folded(db)
@@ -108,7 +108,7 @@ def _ended(db: Path, run_id: str, state: State) -> RunEnd:
 @contextmanager
 def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threading.Event]:
     """Yield an event that is set once no engine holds the database; call `tick` meanwhile, from a thread."""
-    stop, done = threading.Event(), threading.Event()
+    stop, done = Stop(), threading.Event()
 
     def look() -> None:
         missed = 0

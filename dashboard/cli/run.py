@@ -26,7 +26,7 @@ from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
 from dashboard.cli.times import Length, Within
 from dashboard.client import CommandReply
-from dashboard.interrupts import one_interrupt
+from dashboard.interrupts import no_interrupt_lost
 from dashboard.process import bound_engine, is_alive
 from dashboard.views.names import readable
 from engine.core.commands import Submit
@@ -65,6 +65,7 @@ _follow_option = click.option(
 @click.option("--detach", is_flag=True, help="Do not wait; print the run's id.")
 @click.option("--queue", is_flag=True, help="Without an engine: queue it for the next one.")
 @click.pass_context
+@no_interrupt_lost()
 def run(
     ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, priority: int | None,
     deadline: float | None, category: str | None, conversation: str | None, continues: bool, after: tuple[str, ...],
@@ -116,6 +117,7 @@ def run(
 @_output_option
 @_follow_option
 @click.pass_context
+@no_interrupt_lost()
 def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) -> int:
     """Wait until RUN has ended, and print its output."""
     db, run_id = database_of(ctx, changes=False), id_in(run_id)
@@ -141,7 +143,7 @@ def finish(
     """
     progress = progress or Progress(db, run_id, every_s=0.2, quiet=follows is not None)
     try:
-        with follows or nullcontext():
+        with no_interrupt_lost(), follows or nullcontext():
             ended = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
@@ -207,7 +209,7 @@ def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
     """
     command_id, client = "", client_on(db)
     try:
-        with one_interrupt(), client:
+        with no_interrupt_lost(), client:
             command_id = client.send(command)
             outcome = client.wait(command_id, ANSWER_WITHIN_S)
     except KeyboardInterrupt:

@@ -19,14 +19,16 @@ supervisor: {name: crew}
 agents: [{name: waiter, script: [{delay_s: 3000, output: late}]}]
 """
 PRESSED = '''
-"""Ctrl-C at the n-th entry of a function: the line is FUNCTION N WORDS..."""
+"""Ctrl-C at the n-th entry of a function: the line is FUNCTION N WORDS..., or CALLER/FUNCTION N WORDS..."""
 import runpy, signal, sys
 
-function, left = sys.argv[1], int(sys.argv[2])
+(caller, _, function), left = sys.argv[1].rpartition("/"), int(sys.argv[2])
 
 def look(frame, what, arg):
     global left
-    if what == "call" and frame.f_code.co_qualname == function:
+    if what != "call" or frame.f_code.co_qualname != function:
+        return
+    if not caller or frame.f_back.f_code.co_qualname == caller:
         left -= 1
         if left == 0:
             sys.settrace(None)
@@ -73,6 +75,19 @@ def test_ctrl_c_within_a_lock_is_no_defect_and_leaves_nobody_waiting_for_that_lo
 @pytest.mark.parametrize("nth", [1, 2, 3, 4, 5])
 def test_ctrl_c_while_a_reader_is_closed_is_not_lost(engine: Detached, nth: int) -> None:
     assert pressed(engine.db, "Reader.__exit__", nth, "run", "hello").returncode == 130
+
+
+# msgspec drops what is raised while it looks up a type by its hash.
+@pytest.mark.parametrize("function", ["_LiteralGenericAlias.__hash__", "_UnionGenericAlias.__hash__"])
+@pytest.mark.parametrize(
+    "words", [("run", "hello"), ("wait", "r1"), ("events", "--follow")], ids=lambda words: words[0]
+)
+def test_ctrl_c_that_a_library_drops_while_it_makes_a_decoder_is_not_lost(
+    engine: Detached, function: str, words: tuple[str, ...]
+) -> None:
+    ended = pressed(engine.db, f"_make_reader/{function}", 1, *words)
+
+    assert ended.returncode == 130, ended.stderr
 
 
 @pytest.mark.parametrize(
