@@ -13,6 +13,8 @@ from dashboard.views.inbox import place_of
 from dashboard.views.keyed import keyed
 from dashboard.views.past import REFUSED
 
+_NOT_LOOKED = "the engine is still being looked for; press the key again in a moment"
+
 
 def _next_in_need(at: Acting, _said: Spoken) -> None:
     """Go to the next thing that waits for a person: questions first, in the inbox."""
@@ -33,6 +35,8 @@ def _engine(at: Acting, _said: Spoken) -> None:
         at.warn(keyed(REFUSED))
     elif situation.trouble is not None:
         at.deck.say(situation.trouble, "error")
+    elif not situation.looked:
+        at.warn(_NOT_LOOKED)
     elif info is not None and info.alive and not info.hung:
         at.ask(dialogs.engine.LeadingDialog())
     elif (line := program_line(at.state)) is not None:
@@ -42,8 +46,11 @@ def _engine(at: Acting, _said: Spoken) -> None:
 
 
 def _hand_over(at: Acting, said: Spoken) -> None:
-    info = at.deck.view.situation.engine
-    if info is None or not info.alive or info.hung:
+    situation = at.deck.view.situation
+    info = situation.engine
+    if not situation.looked:
+        at.warn(_NOT_LOOKED)
+    elif info is None or not info.alive or info.hung:
         at.warn(keyed("no engine answers that could hand over; <engine:E> starts one"))
     else:
         at.ask(dialogs.engine.LeadingDialog(said.option("grace"), hands_over=True))

@@ -7,6 +7,7 @@ from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Dialog
 from dashboard.dialogs.edit import NewAgentDialog
+from dashboard.dialogs.engine import LeadingDialog
 from dashboard.dialogs.members import MoveDialog, ReassignDialog
 from dashboard.widgets.bar import Bar
 from engine.core.commands import Cancel, Command, RemoveMember
@@ -64,6 +65,20 @@ async def test_a_dialog_says_that_no_engine_is_there_also_where_it_hides_the_hea
 
         await hand.press("escape", "x")
         assert "no engine" not in hand.dialog.query_one("#title", Bar).text
+
+
+async def test_no_engine_is_offered_before_it_is_known_whether_one_is_at_work(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        engine, hand.app.feed.engine, hand.app.feed.looked = hand.app.feed.engine, None, False
+        hand.app.flush()
+        await hand.press("E")
+        assert not hand.app.screen.is_modal
+        assert hand.said == "the engine is still being looked for; press the key again in a moment"
+
+        hand.app.feed.engine, hand.app.feed.looked = engine, True
+        hand.app.flush()
+        await hand.press("E")
+        assert isinstance(hand.dialog, LeadingDialog)
 
 
 async def test_an_import_without_a_path_says_where_archives_are_found(tmp_path: Path) -> None:

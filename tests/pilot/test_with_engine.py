@@ -169,7 +169,9 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
     app = QuarterdeckApp(tmp_path / "team.db")
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("7", *":run be slow", "enter")
-        await until(pilot, lambda: status_of(app, "reader") == "busy")
+        await until(
+            pilot, lambda: status_of(app, "reader") == "busy" and f"● engine {engine.pid}" in line(app, "header")
+        )
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, LeadingDialog))
         assert f"engine {engine.pid} on" in app.screen.query_one(Told).text
