@@ -17,6 +17,7 @@ from store.process import boot_id
 
 FLUSH_S = 0.1
 BEAT_S = 1.0
+LONGEST_PAUSE_S = 1.0
 
 _BEAT = """
 INSERT INTO heartbeat (one, token, boot_id, beat_ms, loop_ms, at_ms) VALUES (1, ?, ?, ?, ?, ?)
@@ -32,6 +33,15 @@ ON CONFLICT (one) DO UPDATE SET token = excluded.token, seq = excluded.seq, dura
 """
 _PUT = "INSERT OR REPLACE INTO texts (key, text) VALUES (?, ?)"
 _DROP = "DELETE FROM texts WHERE key = ?"
+
+
+def pause_s(written_s: float) -> float:
+    """Seconds to wait after a write that took `written_s` seconds.
+
+    With much text it writes less often, so that a tenth of the time goes into writing. A write that took long because
+    the machine is busy must not make readers wait ten times as long.
+    """
+    return min(max(FLUSH_S, 9 * written_s), LONGEST_PAUSE_S)
 
 
 class LiveOutput:
@@ -134,8 +144,7 @@ class LiveOutput:
                 if connection is not None:
                     connection.close()
                 return
-            # With much text, write less often, so that at most a tenth of the time goes into writing.
-            self._stop.wait(max(FLUSH_S, 9 * (time.monotonic() - began)))
+            self._stop.wait(pause_s(time.monotonic() - began))
             self._news.wait(max(0.0, due - time.monotonic()))
 
     def _has_lost(self) -> bool:

@@ -24,8 +24,8 @@ from store import Reader, StoreError
 
 LOOK_S = 0.05
 PAGE = 500
-PATIENT_LOOKS = 20
-"""Polls for which an event waits for the text that precedes it."""
+PATIENT_LOOKS = 40
+"""Polls for which an event waits for the text that precedes it: longer than the writer of the live file pauses."""
 LAST_S = 3.0
 """How long to wait for the end of a run after another reader has seen it."""
 

@@ -19,8 +19,10 @@ from store import Reader
 
 LOOK_S = 0.05
 """Interval between reads of the live file."""
-PATIENCE_S = 1.0
-"""How long an event waits for the live file to catch up before it is delivered without it."""
+PATIENCE_S = 2.0
+"""How long an event waits for the live file to catch up before it is delivered without it: longer than the thread that
+writes it pauses.
+"""
 MOST_EVENTS = 500
 
 

@@ -37,10 +37,11 @@ class Merger:
         Args:
             events: New events of the journal.
             texts: The present tapes, read after these events.
-            patient: Keep events waiting for tapes that are older.
+            patient: Keep events waiting for tapes that are older, or not there yet: an engine that begins writes its
+                first ones a moment after its events.
         """
         self._events.extend(events)
-        told_seq = int(texts[TAPE]) if TAPE in texts and patient else None
+        told_seq = int(texts.get(TAPE, "0")) if patient else None
         for key, text in texts.items():
             if key != TAPE:
                 task_id = key.removeprefix(TAPE)
