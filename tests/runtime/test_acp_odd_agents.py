@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from engine.core.spec import AgentSpec
-from engine.runtimes.programs import acp, acp_link
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import steps
 
@@ -22,6 +21,8 @@ pytestmark = [
 ]
 
 PROGRAM = Path(__file__).with_name("acp_agent.py")
+LINK = "engine.runtimes.programs.acp_link"
+"""By its name: workers that run none of these tests need not load the protocol."""
 
 HARMLESS = {
     "an update of an unknown sort": "done",
@@ -75,8 +76,8 @@ async def test_a_habit_that_does_no_harm_costs_nothing(
 async def test_a_habit_that_ends_an_attempt_is_one_line(
     engine: Engines, tmp_path: Path, habit: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(acp, "LONGEST_LINE_BYTES", 100_000)
-    monkeypatch.setattr(acp_link, "MOST_MESSAGES", 2_000)
+    monkeypatch.setattr("engine.runtimes.programs.acp.LONGEST_LINE_BYTES", 100_000)
+    monkeypatch.setattr(f"{LINK}.MOST_MESSAGES", 2_000)
 
     async with engine(agent(tmp_path)) as running:
         assert HARMFUL[habit] in await running.fails(habit)
@@ -115,8 +116,8 @@ FLOODS = [
 async def test_each_bound_of_a_session_ends_it_in_one_line(
     engine: Engines, tmp_path: Path, limit: str, habit: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_link, limit, 500)
-    monkeypatch.setattr(acp_link, "MOST_REQUESTS", 2_000)
+    monkeypatch.setattr(f"{LINK}.{limit}", 500)
+    monkeypatch.setattr(f"{LINK}.MOST_REQUESTS", 2_000)
 
     async with engine(agent(tmp_path)) as running:
         assert fault in await running.fails(habit)
@@ -126,6 +127,8 @@ async def test_each_bound_of_a_session_ends_it_in_one_line(
     "shape", [lambda most: [0] * (most - 1), lambda most: {str(key): 0 for key in range(most - 1)}]
 )
 def test_a_value_is_looked_at_up_to_a_bound_wherever_its_parts_are(shape: Callable[[int], Any]) -> None:
+    from engine.runtimes.programs import acp_link
+
     most, half = acp_link.MOST_VALUES, acp_link.MOST_VALUES // 2
 
     assert acp_link._is_small(shape(most))

@@ -49,8 +49,9 @@ def fault(code: Fault, reason: str) -> str:
     return f"\n\nevent: message\ndata: {_json(failed(7, code, reason))}\n\n"
 
 
-ENDED = fault(Fault.LOST, "the server ended its answer before the result")
-BROKEN = fault(Fault.LOST, "the server ended before its answer was complete")
+# Not the events themselves: the package they are made with would be loaded by each worker that collects.
+ENDED = (Fault.LOST, "the server ended its answer before the result")
+BROKEN = (Fault.LOST, "the server ended before its answer was complete")
 LINES = [
     (["event: ping", "data: no json"], "event: ping\ndata: no json"),
     ([": comment"], ": comment"),
@@ -75,7 +76,7 @@ async def test_each_event_is_read_however_its_lines_end(end: str, size: int, lin
     ended = await read(Body(sent * 2 + short, size), 7)
     assert ended.startswith(f"{same * 2}:a{end}\n\nevent: message\ndata: ")
     assert ended.count("it is not JSON") == 1
-    assert await read(Body(sent * 2, size), 7) == same * 2 + ENDED
+    assert await read(Body(sent * 2, size), 7) == same * 2 + fault(*ENDED)
     assert await read(Body(sent * 2 + short, size), None) == sent * 2 + short
 
 
@@ -89,12 +90,12 @@ async def test_a_stream_with_ids_is_resumed_by_the_package() -> None:
     for request_id, body in ((7, sent), (None, "data: x\n\n")):
         with pytest.raises(httpx2.ReadError):
             await read(Body(body, 5, lost), request_id)
-    assert await read(Body("data:\n\n", 5, lost), 7) == "data:\n\n" + BROKEN
+    assert await read(Body("data:\n\n", 5, lost), 7) == "data:\n\n" + fault(*BROKEN)
 
 
 async def test_an_event_that_cannot_be_read_is_an_error_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.runtimes.toolbox.mcp_answers.LINE_BYTES", 1024 * 1024)
-    assert await read(Body(f"data: {RESULT}", 4), 7) == f"event: message\ndata: {RESULT}\n\n{ENDED}"
+    assert await read(Body(f"data: {RESULT}", 4), 7) == f"event: message\ndata: {RESULT}\n\n{fault(*ENDED)}"
     unreadable = await read(Body("data: {\n\ndata: {}\n\n", 4), 7)
 
     assert unreadable.startswith(fault(Fault.UNUSABLE, "it is not JSON: ")[:60])
