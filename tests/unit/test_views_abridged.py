@@ -17,10 +17,10 @@ from tests.story import attempt, submitted
 from tests.world import World, agent, team_world
 
 LARGE = [
-    "x" * 5_000_000,
-    ["y" * 1_000] * 2_000,
-    {f"name {at}": {"texts": ["z" * 50] * 20} for at in range(2_000)},
-    list(range(200_000)),
+    "x" * 500_000,
+    ["y" * 1_000] * 300,
+    {f"name {at}": {"texts": ["z" * 50] * 20} for at in range(200)},
+    list(range(30_000)),
     {"k" * 300_000: 1},
 ]
 
