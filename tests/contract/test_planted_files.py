@@ -1,6 +1,7 @@
 """Every file whose name is known beforehand: what others planted in its place is refused, and never written."""
 
 import os
+import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -85,11 +86,18 @@ def plant_socket(path: Path, private: Path) -> None:
 PLANTS = [plant_link, plant_dangling_link, plant_second_name, plant_pipe, plant_folder, plant_socket]
 
 
+@pytest.fixture(scope="module")
+def files_of_a_team(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what an engine leaves, which each test gets a copy of."""
+    folder = tmp_path_factory.mktemp("team")
+    engine_starts(folder / "team.db")
+    return folder
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(files_of_a_team: Path, tmp_path: Path) -> Path:
     """A folder with a database, and beside it a private file."""
-    (tmp_path / "open").mkdir()
-    engine_starts(tmp_path / "open" / "team.db")
+    shutil.copytree(files_of_a_team, tmp_path / "open")
     (tmp_path / "private").write_bytes(CONTENT)
     return tmp_path
 
