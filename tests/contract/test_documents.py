@@ -117,7 +117,8 @@ UNUSED = "engine/runtimes/spec_keys.py"
 
 def files_that_name(word: str) -> set[str]:
     """Return the files of the product, without the simulation, in which a word stands."""
-    found = {path for path, text in zip(modules(), sources(), strict=True) if re.search(rf"\b{word}\b", text)}
+    pairs = zip(modules(), sources(), strict=True)
+    found = {path for path, text in pairs if word in text and re.search(rf"\b{word}\b", text)}
     return {str(path.relative_to(ROOT)) for path in found if "simulation" not in path.parts}
 
 
