@@ -96,8 +96,8 @@ def run(
     if queue and not alive:
         with client_on(db) as client:
             command_id = client.send(command)
-        told = f"queued for team {team_in(db)}; it begins with: quarterdeck engine --db {quoted(db)}"
-        emit(ctx, outcome_body(db, CommandReply(command_id=command_id, status="pending")), told)
+        body = outcome_body(db, CommandReply(command_id=command_id, status="pending"))
+        emit(ctx, body, f"queued for team {body['team']}; it begins with: quarterdeck engine --db {quoted(db)}")
         return DONE
     if alive:
         return _submitted(ctx, db, command, output, detach=detach, bound=False, follow=follow)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dashboard.cli.database import database_of, team_fields, team_in
+from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.cli.times import Within
 from dashboard.client import Client, CommandReply
@@ -105,13 +105,14 @@ def order(ctx: click.Context, sending: Sending, command: Command) -> int:
             hint = f"{start}; or leave the command for the next one: --queue"
             fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
         outcome = client.perform(command, sending.timeout_s if alive else 0)
-    team = team_in(sending.path)
+    body = outcome_body(sending.path, outcome)
+    team = body["team"]
     told = None
     if outcome.status == "applied":
         told = [f"✓ {outcome.summary or 'done'}, applied at seq {outcome.seq:,} (team {team})"]
     elif not alive:
         told = [f"queued as {outcome.command_id}; the next engine carries it out (team {team})"]
-    emit(ctx, outcome_body(sending.path, outcome), told)
+    emit(ctx, body, told)
     if outcome.status == "pending" and (sending.queue or not alive):
         return DONE
     silent = f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued"
