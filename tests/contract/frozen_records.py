@@ -20,12 +20,12 @@ from engine.core.events import EVENTS
 from engine.core.recall import Recalled
 from engine.core.records import Json, JsonValue, fields
 from engine.core.state import State
-from engine.models.records import ModelAnswer
+from engine.models.records import Message, ModelAnswer, ToolSchema
 from engine.runtimes.programs.lines import Heard
 from engine.stream.records import Piece, StreamEvent
 
-HIDDEN: tuple[type, ...] = (ModelAnswer, Recalled)
-"""Records that events hold as plain JSON, such as the outputs of steps."""
+HIDDEN: tuple[type, ...] = (Message, ModelAnswer, Recalled, ToolSchema)
+"""Records that events hold as plain JSON, such as outputs of steps, or by a hash, such as what a model was told."""
 _PLAIN = {str: "text", int: "integer", float: "number", bool: "flag", Decimal: "decimal", bytes: "bytes"}
 """A decimal is a text in JSON."""
 
@@ -53,11 +53,12 @@ def command_lines() -> Iterator[str]:
 
 def record_lines() -> Iterator[str]:
     """What events, commands and the state are made of, and the words that stand in them."""
+    hashed = reached(State)
     for record in reached(State, *EVENTS, *COMMANDS):
         if issubclass(record, enum.Enum):
             yield from (f"{record.__name__}: {spelled_value(word)}" for word in record)
         elif record not in EVENTS and record not in COMMANDS:
-            yield from lines_of(record)
+            yield from lines_of(record, in_order=record in hashed)
 
 
 def value_lines() -> Iterator[str]:
@@ -98,10 +99,16 @@ def _classes_in(hints: Iterable[Any]) -> Iterator[type]:
             yield from _classes_in(get_args(hint))
 
 
-def lines_of(record: type) -> Iterator[str]:
-    """A record and each of its fields, such as `attempt_done.output: json`."""
+def lines_of(record: type, *, in_order: bool = False) -> Iterator[str]:
+    """A record and each of its fields, such as `attempt_done.output: json`.
+
+    Args:
+        in_order: Whether their order matters, as of what is hashed: specs, and the state of an archive.
+    """
     name, tag = name_of(record), _tag_of(record)
     yield name if tag in (None, name) else f'{name}.type: "{tag}"'
+    if in_order:
+        yield f"{name} in order: {' '.join(field.name for field in fields_of(record))}".rstrip()
     for field in fields_of(record):
         default = "" if field.default is NODEFAULT else f" = {spelled_value(field.default)}"
         yield f"{name}.{field.name}: {spelled(field.type)}{default}"

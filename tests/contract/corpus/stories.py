@@ -1,0 +1,100 @@
+"""Journals of what drawn histories do not come to, told by hand: a few events each, all in one team after the other."""
+
+from engine.archive.cutting import Part, Rest, pieces
+from engine.archive.reading import Contents, complete_state, read_state
+from engine.core.auto_tuning import ENOUGH
+from engine.core.commands import Answer, Pause, RevokeGrant, Submit, SupervisorSpec
+from engine.core.events import Event, SignalDropped
+from engine.core.options import Optimize, SupervisorOptions
+from engine.core.records import JsonValue
+from engine.core.signals import ArchiveChecked, AskGivenUp, EngineBegan, EngineWoke, PartRead, PersonAsked, StateReady
+from engine.core.transfer.document import references_in
+from tests.exports import exported
+from tests.story import attempt, found, submitted
+from tests.world import World, agent, team_world
+
+
+def stories() -> dict[str, list[Event]]:
+    """Every story, by its name."""
+    return {"tuned": tuned(), "asked": asked(), "returned": returned(), "imported": imported()}
+
+
+def tuned() -> list[Event]:
+    """Slow runs, after which the supervisor switches by itself; and a computer that slept."""
+    options = SupervisorOptions(optimize=Optimize(switch_to_parallel_when_slow=True))
+    world = team_world(agent("ada", "parse"), agent("bob", "write"), options=options)
+    for _ in range(ENOUGH):
+        world.order(Submit(request="count"))
+        while world.started or world.joins:
+            world.now_ms += 100
+            world.settle()
+    world.say(EngineWoke(slept_ms=3_600_000))
+    return world.journal
+
+
+def asked() -> list[Event]:
+    """A tool that a person allows for good and forbids again, a question that nobody waits for, and a lost signal."""
+    world = team_world(agent("ada"))
+    submitted(world)
+    (task_id, number) = key = attempt(world, "ada")
+    call: dict[str, JsonValue] = {"tool": "send", "arguments": {"to": "bob"}, "agent_id": "a1", "generation": 1}
+    options = ["allow_once", "allow_always", "reject_once", "reject_always"]
+    ask = PersonAsked(
+        task_id=task_id, attempt=number, generation=1, key="approval:1", kind="approval", question="Send it?",
+        options=options, detail=call,
+    )  # fmt: skip
+    world.say(ask)
+    world.order(Answer(escalation=next(iter(world.state.escalations)), answer="allow_always"))
+    world.order(RevokeGrant(grant=next(iter(world.state.grants))))
+    world.say(
+        PersonAsked(
+            task_id=task_id, attempt=number, generation=1, key="ask:1", kind="ask", question="Go on?", options=["yes"]
+        )
+    )
+    world.say(AskGivenUp(task_id=task_id, attempt=number, generation=1, key="ask:1"))
+    world.journal.append(SignalDropped(at_ms=world.now_ms, signal="StepFinished", error="KeyError: 't9'", task_id="t9"))
+    world.succeed(key)
+    world.settle()
+    return world.journal
+
+
+def returned() -> list[Event]:
+    """Items of a map that a team has taken and gives back when it is paused."""
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("ada", "counting"), agent("cook", "counting")])
+    world = team_world(agent("lead"), agent("bob"), kitchen, mode="map")
+    submitted(world, "counting", supervisor="kitchen")
+    world.order(Submit(request=["counting a", "counting b"]))
+    found(world, items=2)
+    world.order(Pause(target="kitchen"))
+    return world.journal
+
+
+def imported() -> list[Event]:
+    """A team in the middle of its work that comes in from an archive, part by part."""
+    team = team_world(agent("ada", "parse"), agent("bob", "write"))
+    submitted(team, "the first")
+    team.settle()
+    submitted(team, "the second")
+    archive = read_state(complete_state(*exported(team)))
+    world = World()
+    world.say(EngineBegan(pid=2, token=3, version="test"))
+    granted = dict.fromkeys(references_in(archive.state), "")
+    for piece in pieces(archive, at_work=False):
+        if isinstance(piece, Contents):
+            world.say(
+                ArchiveChecked(
+                    order_id="import", sender="test", role="operator", path="team.zip", sha256="0", granted=granted,
+                    counts=piece.counts, last=piece.last, references=piece.references,
+                )
+            )  # fmt: skip
+        elif isinstance(piece, Rest):
+            world.say(
+                StateReady(
+                    order_id="import", sender="test", role="operator", path="team.zip", sha256="0", granted=granted,
+                    paused=True, state=piece.state, texts=[],
+                )
+            )  # fmt: skip
+        else:
+            assert isinstance(piece, Part)
+            world.say(PartRead(order_id="import", sender="test", role="operator", state=piece.state, texts=piece.texts))
+    return world.journal
