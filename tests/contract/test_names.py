@@ -1,0 +1,67 @@
+"""Names say what a value is, not how the author came by it: a bound on each package's share of words that do not."""
+
+import ast
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.contract.names import assigned_in
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = frozenset({
+    "above", "asked", "besides", "drawn", "ended", "found", "given", "gone", "heard", "held", "here", "how", "kept",
+    "known", "looked", "made", "meant", "most", "one", "said", "seen", "shown", "spoken", "taken", "then", "there",
+    "told", "wanted", "what", "who", "written",
+})  # fmt: skip
+MAX_SHARES = {"dashboard": 11.5, "engine": 10.4, "quarterdeck": 25.0, "store": 6.7}
+"""Percent of all assigned names of a package that may be one of `WORDS`; frozen names count neither here nor there."""
+OF_A_NEW_PACKAGE = 0.5
+
+
+def packages() -> list[str]:
+    """The packages of the product."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return list(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
+
+
+@pytest.mark.parametrize("package", packages())
+def test_names_say_what_a_value_is(package: str) -> None:
+    names = [
+        each.name
+        for path in (ROOT / package).rglob("*.py")
+        for each in assigned_in(ast.parse(path.read_text(encoding="utf-8")))
+        if not each.is_frozen
+    ]
+    words = Counter(name for name in names if name in WORDS)
+    share = 100 * words.total() / len(names)
+
+    assert share <= MAX_SHARES.get(package, OF_A_NEW_PACKAGE), words.most_common(10)
+
+
+def test_names_that_files_and_programs_rely_on_are_left_out() -> None:
+    source = """
+@fact
+class RunCancelled:
+    said: str
+
+class Limits:
+    then: str
+    kept = 1
+
+class Requests:
+    def answer(self, question, *, also=(), told=()):
+        who = question
+
+@shared_fields
+class Ending:
+    ended: int
+"""
+
+    left = {(each.name, each.is_frozen) for each in assigned_in(ast.parse(source))}
+
+    assert left == {
+        ("said", False), ("then", True), ("kept", False), ("question", True), ("also", True), ("told", False),
+        ("who", False), ("ended", True),
+    }  # fmt: skip
