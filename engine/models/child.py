@@ -145,7 +145,7 @@ class Server:
     def _spent(self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure) -> Usage:
         """Return the usage of a failed request: as the provider reports it, else an estimate if it had begun."""
         if assembly.usage is not None:
-            return self._litellm.usage(ask.request, assembly.usage, current)[0]
+            return self._litellm.usage(ask.request, assembly.usage, current)
         at_work = assembly.characters > 0 or failure.error_type in ("cut", "timeout")
         return self._litellm.estimate(ask.request, assembly.characters) if at_work else NO_USAGE
 

@@ -167,11 +167,11 @@ class Litellm:
 
     def answer(self, request: ModelRequest, assembly: Assembly, current: Exchange) -> ModelAnswer:
         """Return the whole answer, with what it cost."""
-        usage, price_known = self.usage(request, assembly.usage, current)
-        return structs.replace(assembly.answer(self.provider(request)), usage=usage, price_known=price_known)
+        usage = self.usage(request, assembly.usage, current)
+        return structs.replace(assembly.answer(self.provider(request)), usage=usage)
 
-    def usage(self, request: ModelRequest, counted: Any, current: Exchange) -> tuple[Usage, bool]:
-        """Return what litellm has counted and what that costs, and whether the cost is known.
+    def usage(self, request: ModelRequest, counted: Any, current: Exchange) -> Usage:
+        """Return what litellm has counted and what that costs.
 
         The cost that the provider states counts before that of a price; one of 0 only where no price is known, because
         a proxy without a price states that too.
@@ -181,7 +181,7 @@ class Litellm:
         """
         stated = _cost(getattr(counted, "cost", None), current.cost)
         if counted is None:
-            return changed(NO_USAGE, cost_usd=stated), stated is not None
+            return changed(NO_USAGE, cost_usd=stated)
         given, answered = _count(counted.prompt_tokens), _count(counted.completion_tokens)
         details = getattr(counted, "prompt_tokens_details", None)
         cached = min(_count(getattr(details, "cached_tokens", None)), given)
@@ -189,7 +189,7 @@ class Litellm:
         usage = usage_at(price, tokens_in=given, tokens_out=answered, tokens_cached=cached or None)
         if stated is not None and (stated or price is None):
             usage = changed(usage, cost_usd=stated, unpriced=False)
-        return usage, price is not None or stated is not None
+        return usage
 
     def estimate(self, request: ModelRequest, characters_out: int) -> Usage:
         """Return about what a request has cost whose answer was cut off."""

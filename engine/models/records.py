@@ -74,8 +74,6 @@ class ModelAnswer(Struct, frozen=True, omit_defaults=True):
     """The model as the provider names it."""
     provider: str = ""
     usage: Usage = field(default_factory=Usage)
-    price_known: bool = True
-    """False if the price is unknown, so that `usage.cost_usd` does not include it."""
 
 
 class Chunk(Struct, frozen=True):
