@@ -164,7 +164,7 @@ def _json_in(text: str) -> str:
     """
     text = text.strip()
     if _FENCE in text and not text.startswith(("{", "[", '"')):
-        lines = text.splitlines()
+        lines = text.split("\n")  # a text of the JSON may hold other characters that end lines
         fences = [place for place, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
         if len(fences) == 2:
             text = "\n".join(lines[fences[0] + 1 : fences[1]]).strip()
