@@ -55,7 +55,9 @@ def diffs_of(asked: Escalation) -> Iterator[tuple[str, list[str]]]:
     diffs = asked.detail.get("diffs")
     for each in diffs if isinstance(diffs, list) else ():
         if isinstance(each, dict):
-            yield str(each.get("path", "")), str(each.get("diff", "")).splitlines()
+            diff = str(each.get("diff", ""))
+            # Other characters that end lines stand in a line of the file: what follows must not look like one of ours.
+            yield str(each.get("path", "")), diff.split("\n") if diff else []
 
 
 def _in_json(value: JsonValue) -> str:

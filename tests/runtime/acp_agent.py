@@ -206,6 +206,14 @@ class Agent:
         call = {"toolCallId": "c9", "title": line, "kind": kind or None, "rawInput": {"command": line}}
         self.say(json.dumps(self.ask("session/request_permission", toolCall=call, options=options)["outcome"]))
 
+    def do_ask_otherwise(self) -> None:
+        """Ask leave for what was announced as a change, with a kind that the protocol does not know."""
+        call = {"toolCallId": "c9", "title": "Move the reef", "rawInput": {}}
+        options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "allow_always")]
+        self.update("tool_call", **call, kind="edit")
+        outcome = self.ask("session/request_permission", toolCall={**call, "kind": "teleport"}, options=options)
+        self.say(json.dumps(outcome["outcome"]))
+
     def do_edit(self, lines: int = 3_000) -> None:
         """Ask leave for a change of a file that is long, and has the environment's token at its end."""
         text = "".join(f"line {number} of the reef\n" for number in range(lines)) + os.environ["ACP_TOKEN"]

@@ -103,7 +103,7 @@ async def test_what_it_asks_leave_for_is_in_the_inbox_with_its_options(
     assert question["arguments"] == {"command": "rm -r reef"}
 
 
-@pytest.mark.parametrize("kind", [*TOOL_KINDS, ""])
+@pytest.mark.parametrize("kind", [*TOOL_KINDS, "", "teleport"])
 async def test_leave_for_all_calls_of_a_kind_is_not_offered_where_that_may_run_anything(
     engine: Engines, coder: Coder, kind: str
 ) -> None:
@@ -112,9 +112,20 @@ async def test_leave_for_all_calls_of_a_kind_is_not_offered_where_that_may_run_a
         question = await answer(running, "reject_once")
         await running.ended(run_id)
 
-    may_run_anything = kind in ("execute", "other", "switch_mode", "")
+    may_run_anything = kind in ("execute", "other", "switch_mode", "", "teleport")
     assert question["options"] == ["allow_once", *["allow_always"] * (not may_run_anything), "reject_once"]
-    assert question["tool"] == (kind or "other")
+    assert question["tool"] == (kind if kind in TOOL_KINDS else "other")
+
+
+async def test_a_call_announced_as_a_change_is_no_change_where_leave_is_asked_for_something_unknown(
+    engine: Engines, coder: Coder
+) -> None:
+    async with engine(coder()) as running:
+        run_id = await running.submit("ask_otherwise")
+        question = await answer(running, "allow_once")
+        await running.ended(run_id)
+
+    assert (question["tool"], question["options"]) == ("other", ["allow_once"])
 
 
 async def test_a_change_that_it_asks_leave_for_is_shown_whole_and_with_a_secret_allowed_once(
@@ -129,7 +140,7 @@ async def test_a_change_that_it_asks_leave_for_is_shown_whole_and_with_a_secret_
 
     (change,) = question["diffs"]
     lines = [f"+line {number} of the reef" for number in range(3_000)]
-    assert change["diff"].splitlines()[3:] == [*lines, "+[ACP_TOKEN]"]
+    assert change["diff"].splitlines()[3:] == [*lines, "+[ACP_TOKEN]", "\\ No newline at end of file"]
     assert question["options"] == ["allow_once", "reject_once"]
     assert too_long.startswith("Write reef.txt was not called: a person has to allow that, and its files have more")
 

@@ -47,6 +47,14 @@ def test_a_diff_is_lines_and_a_text_of_several_is_too_and_neither_looks_like_ano
     ]
 
 
+@pytest.mark.parametrize("end", ["\r", "\f", "\v", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_no_character_in_a_line_of_a_file_begins_another_line_of_its_diff(end: str) -> None:
+    question = asked(diffs=[{"path": "x", "diff": f"+a{end}-b\n c"}, {"path": "y", "diff": ""}])
+
+    assert [*diffs_of(question)] == [("x", [f"+a{end}-b", " c"]), ("y", [])]
+    assert plain_lines(question)[:3] == ["  diff  x", f"        +a{end}-b", "         c"]
+
+
 def test_a_question_about_no_call_shows_none() -> None:
     assert not call_cells(asked())
     assert not plain_lines(asked())

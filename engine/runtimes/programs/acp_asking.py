@@ -232,5 +232,11 @@ def diff(path: str, old: str, new: str) -> JsonValue:
 
 def whole_diff(path: str, old: str, new: str) -> dict[str, JsonValue]:
     """Return a diff as git shows it."""
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
+    lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{path}", f"b/{path}", lineterm="")
     return {"path": clean(path), "diff": clean("\n".join(lines))}
+
+
+def _lines(text: str) -> list[str]:
+    """Return lines as git divides them, so that no change of how they end is left out of a diff."""
+    *lines, last = text.split("\n")
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

@@ -2,6 +2,8 @@
 
 import os
 import stat
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 
 from engine.errors import EngineError
@@ -55,7 +57,7 @@ def text_of(folder: Path, name: str, line: int | None, limit: int | None) -> str
     if line is None and limit is None:
         return text
     first = max(0, (line or 1) - 1)
-    return "".join(text.splitlines(keepends=True)[first : None if limit is None else first + limit])
+    return "".join(islice(StringIO(text, newline=""), first, None if limit is None else first + limit))
 
 
 def write(folder: Path, name: str, content: str) -> None:
