@@ -1,5 +1,6 @@
 """Files that were damaged or changed: whoever opens them gets a result or one of our errors, no other exception."""
 
+import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.cli import main
+from dashboard.cli.output import WRONG_USAGE
 from engine.core.codec import encode_state
 from engine.core.errors import CoreError
 from engine.core.fold import fold
@@ -205,6 +207,19 @@ def test_rows_that_opening_relies_on_are_checked_first(way: Callable[[Path], obj
     with copied() as path:
         _change(path, sql=sql, value=None)
         assert outcome(way, path) == f"{path} is damaged ({fault}): restore it from a copy"
+
+
+@pytest.mark.parametrize("body", [b"{", b"", b"\x80"])
+def test_an_event_whose_body_is_no_json_is_named_by_the_list_of_events(
+    body: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with copied() as path:
+        _change(path, sql="UPDATE journal SET body = :value WHERE seq = 3", value=body)
+        assert main(["--json", "events", "--limit", "1000", "--db", str(path)]) == WRONG_USAGE
+    told = capsys.readouterr()
+
+    assert [json.loads(line)["seq"] for line in told.out.splitlines()] == [1, 2]
+    assert "cannot be folded at seq 3: " in told.err
 
 
 def test_a_snapshot_of_another_event_is_passed_over() -> None:

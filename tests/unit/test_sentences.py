@@ -1,6 +1,8 @@
 """How events read: one sentence each."""
 
+from decimal import Decimal
 from string import Formatter
+from typing import Any
 
 import pytest
 from msgspec import Raw
@@ -19,6 +21,8 @@ from engine.core.state import RunStatus
 from engine.core.values import Usage
 from tests.story import only
 from tests.world import agent, load, team_world
+
+TASK: dict[str, Any] = {"subject": "t1", "run_id": "r1", "task_id": "t1"}
 
 
 @pytest.mark.parametrize(
@@ -97,6 +101,44 @@ def test_a_part_of_an_archive_is_told_by_what_is_in_it(state: str, texts: list[J
     event = on.PartImported(state=Raw(state.encode()), texts=texts)
 
     assert sentence(event, Names()).text == f"part of an archive was imported: {said}"
+
+
+@pytest.mark.parametrize(("then", "when"), [("stop", " at its next step"), ("ask", " at its next step"), ("fail", "")])
+def test_a_reached_budget_says_when_what_is_at_work_stops(then: Any, when: str) -> None:
+    event = on.BudgetReached(
+        **TASK, agent_id=None, amount="tokens", spent=Decimal(1_200), limit=Decimal(1_000), then=then,
+        stopping=["t1"], reporter=None, grace_ms=0,
+    )  # fmt: skip
+
+    assert sentence(event, Names()).text == f"t1 has spent 1,200 of 1,000 tokens; what is at work stops{when}"
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (on.GraceEnded(run_id="r1", task_id="t1", stopping=[]), " has stopped after its deadline"),
+        (
+            on.GraceEnded(run_id="r1", task_id="t1", stopping=["t1"]),
+            ": 1 attempt ended where it was",
+        ),
+        (
+            on.GraceEnded(run_id="r1", task_id="t1", stopping=["t1", "t2"]),
+            ": 2 attempts ended where they were",
+        ),
+        (
+            on.BudgetExtended(**TASK, agent_id=None, amount=None, granted=0, limit=None),
+            " continues: its budget was changed",
+        ),
+        (
+            on.BudgetExtended(**TASK, agent_id=None, amount="tokens", granted=1, limit=Decimal(2_000)),
+            ": it may spend 2,000 tokens in all",
+        ),
+        (on.BudgetTimed(**TASK, due_ms=None), " spends no time now"),
+        (on.BudgetTimed(**TASK, due_ms=5_000, at_ms=2_000), " has spent its time in 3.0 s, as it works now"),
+    ],
+)
+def test_what_becomes_of_limits_is_told_by_what_has_come_of_them(event: Any, said: str) -> None:
+    assert sentence(event, Names()).text.endswith(said)
 
 
 def test_the_start_of_an_engine_has_its_process_in_the_column_of_who() -> None:
