@@ -130,17 +130,25 @@ class Page:
             raise AssertionError(f"no {text!r} on\n{self.screen}\n{self.told[-5:]} {self.complaints}") from None
 
     async def value(self, expression: str) -> Any:
-        """Value of an expression of JavaScript."""
-        answer = await self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        """Value of an expression of JavaScript that changes nothing, of this page or one that it loads meanwhile."""
+        with anyio.fail_after(PATIENCE_S):
+            while True:
+                with suppress(Navigated):
+                    return await self._evaluated(expression)
+
+    async def do(self, statement: str) -> None:
+        """Have JavaScript do something once, which may lead to another page."""
+        with suppress(Navigated):
+            await self._evaluated(statement)
+
+    async def _evaluated(self, script: str) -> Any:
+        answer = await self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         return answer["result"].get("value")
 
     async def comes_to(self, expression: str) -> None:
         """Return once an expression is true, of this page or one that it loads meanwhile."""
         with anyio.fail_after(PATIENCE_S):
-            while True:
-                with suppress(Navigated):
-                    if await self.value(expression):
-                        return
+            while not await self.value(expression):  # noqa: ASYNC110 - nothing tells
                 await anyio.sleep(0.02)
 
     async def goes_to(self, address: str) -> None:

@@ -97,7 +97,7 @@ async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: P
         for page, place in ((first, "tasks"), (second, "agents?scout-c")):
             page.told.clear()
             # Not after the notice: a page whose connection broke off comes back by itself, too soon for a busy machine.
-            await page.value("location.reload()")
+            await page.do("location.reload()")
             await page.until(lambda page=page, place=place: ["place", place] in page.told)  # type: ignore[misc]
 
 
@@ -139,7 +139,7 @@ async def test_a_network_that_is_gone_is_told_and_the_same_place_is_come_back_to
         await page.until(lambda: ["place", "tasks"] in page.told)
 
         at.process.send_signal(signal.SIGSTOP)  # nothing is answered, and nothing closed
-        await page.value("(() => { for (let n = 0; n < 6; n++) for (const tick of [...ticks]) tick(); })()")
+        await page.do("(() => { for (let n = 0; n < 6; n++) for (const tick of [...ticks]) tick(); })()")
         await page.comes_to(f"{NOTICE} && document.getElementById('says').textContent == 'Coming back'")
         page.told.clear()
         at.process.send_signal(signal.SIGCONT)
@@ -157,14 +157,14 @@ async def test_a_page_whose_server_is_away_waits_for_it_whoever_answers_meanwhil
             await page.resize(1200, 720)
             await page.goes_to(at.base if pages else at.link)
             await page.comes_to(OPEN)
-            await page.value(f"location.hash = '#{place}'")
+            await page.do(f"location.hash = '#{place}'")
             # It loads itself anew for that: a server that ends meanwhile would answer this in its place.
             await page.until(partial(contains, page.told, ["place", place]))
             await page.comes_to(OPEN)
             pages.append(page)
     for page in pages:
         await page.comes_to(f"{says} == 'Coming back'")
-        await page.value("document.getElementById('again').click()")
+        await page.do("document.getElementById('again').click()")
 
     async with proxy_without_server(int(at.base.rpartition(":")[2])) as asked:
         with anyio.fail_after(PATIENCE_S):
@@ -179,7 +179,7 @@ async def test_a_page_whose_server_is_away_waits_for_it_whoever_answers_meanwhil
         await pages[0].goes_to(at.link)
         await pages[0].until(lambda: ["place", "tasks"] in pages[0].told)
         await pages[0].comes_to(OPEN)
-        await pages[1].value("window.dispatchEvent(new Event('focus'))")
+        await pages[1].do("window.dispatchEvent(new Event('focus'))")
         await pages[1].until(lambda: ["place", "runs"] in pages[1].told)
 
 
@@ -212,11 +212,21 @@ async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: P
 
         at.token = used
         await opened(page, at)
-        await page.value("location.hash = '#agents?100%'")  # a % that begins no code
+        await page.do("location.hash = '#agents?100%'")  # a % that begins no code
         await page.comes_to(f"{OPEN} && location.hash == '#agents?100%25'")
-        await page.value("location.hash = '#tasks/t2?lib/glob.py'")
+        await page.do("location.hash = '#tasks/t2?lib/glob.py'")
         await page.until(lambda: ["place", "tasks/t2?lib/glob.py"] in page.told or "lib/glob.py" in page.screen)
         assert "%" not in await page.value("location.hash")
+
+
+async def test_a_place_that_is_typed_is_opened_although_the_screen_tells_its_own_meanwhile(
+    db: Path, browser: Browser
+) -> None:
+    async with inside(db) as at:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.do("location.hash = '#tasks'; arrived('network')")
+        await page.until(lambda: ["place", "tasks"] in page.told)
 
 
 @pytest.mark.parametrize("letter", ["x" * 10, "語"])  # ten x are as long in an address, nearly
@@ -226,7 +236,7 @@ async def test_of_a_place_that_is_too_long_for_an_address_the_screen_is_shown(
     async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
-        await page.value(f"location.hash = '#tasks?' + '{letter}'.repeat(990)")
+        await page.do(f"location.hash = '#tasks?' + '{letter}'.repeat(990)")
         await page.comes_to(f"{OPEN} && location.hash == '#tasks'")
 
 
@@ -235,7 +245,7 @@ async def test_a_link_on_a_page_of_somebody_else_opens_the_dashboard(db: Path, b
         page = await browser.page(size=(133, 40))
         await page.goes_to(f"{elsewhere.base}/healthz")
         await page.comes_to("document.body.innerText.startsWith('ok')")
-        await page.value(f"location.href = '{at.base}/#token={at.token}'")
+        await page.do(f"location.href = '{at.base}/#token={at.token}'")
         await page.comes_to(OPEN)
         await page.goes_to(f"{at.base}/?delay=1&ping=http://127.0.0.1:9#tasks")  # words of textual.js
         await page.comes_to(f"{OPEN} && location.href == '{at.base}/#tasks'")
@@ -263,7 +273,7 @@ async def test_an_archive_that_is_too_large_is_not_sent_and_sending_can_be_left(
         at.process.send_signal(signal.SIGSTOP)
         await chosen(page, small)
         await page.comes_to(f"{says} == 'Sending small.zip'")
-        await page.value("document.getElementById('leave').click()")
+        await page.do("document.getElementById('leave').click()")
         await page.comes_to(SHOWN)
         at.process.send_signal(signal.SIGCONT)
 
@@ -275,7 +285,7 @@ async def test_an_archive_dropped_on_a_closed_page_leaves_the_way_to_open_it(db:
         await page.press("q")
         again = "!document.getElementById('again').hidden"
         await page.comes_to(again)
-        await page.value(
+        await page.do(
             "(() => { const dataTransfer = new DataTransfer(); dataTransfer.items.add(new File(['PK'], 'a.zip'));"
             " window.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true })); })()"
         )
@@ -315,10 +325,11 @@ async def test_back_in_the_browser_goes_to_the_screen_before(db: Path, browser: 
                     await page.until(lambda: any(said[1].startswith("tasks/") for said in page.told))
         await page.press("7")
         await page.until(lambda: ["place", "runs"] in page.told)
+        await page.comes_to("location.hash.startsWith('#runs')")  # its socket has been told before it has
         steps = await page.value("history.length")
         page.told.clear()
 
-        await page.value("history.back()")
+        await page.do("history.back()")
 
         await page.comes_to(f"{OPEN} && location.hash.startsWith('#tasks/')")
         await page.until(lambda: any(said[1].startswith("tasks/") for said in page.told))
@@ -335,7 +346,7 @@ async def test_a_pane_keeps_its_size_in_the_browser(db: Path, browser: Browser) 
         kept = await page.value("localStorage.habits")
         page.told.clear()
 
-        await page.value("location.reload()")
+        await page.do("location.reload()")
 
         await page.until(lambda: ["habits", kept] in page.told)
 

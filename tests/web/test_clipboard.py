@@ -54,7 +54,7 @@ async def selected(page: Page, text: str, *, key: int = 8) -> None:
 async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: Browser, at_key: str) -> None:
     async with inside(db) as at:
         page = await on_tasks(browser, at)
-        await page.value("navigator.clipboard.writeText('glob.py')")
+        await page.do("navigator.clipboard.writeText('glob.py')")
 
         await page.press("/")
         await page.press("v", control=True, at=at_key)
@@ -72,14 +72,14 @@ async def test_a_copy_that_the_browser_forbids_is_told(db: Path, browser: Browse
         await page.call("Browser.grantPermissions", permissions=permissions, browserContextId=browser.context)
         await page.press("Y")
         await page.comes_to("document.getElementById('says').textContent == 'Not copied'")
-        await page.value("document.getElementById('leave').click()")
+        await page.do("document.getElementById('leave').click()")
         await page.comes_to(SHOWN)
 
 
 async def test_the_code_that_ends_a_paste_makes_no_keys_of_what_is_pasted(db: Path, browser: Browser) -> None:
     async with inside(db) as at:
         page = await on_tasks(browser, at)
-        await page.value(r"navigator.clipboard.writeText('glob\x1b[201~\x9b201~.py')")
+        await page.do(r"navigator.clipboard.writeText('glob\x1b[201~\x9b201~.py')")
 
         await page.press("/")
         await page.press("v", control=True)
@@ -95,7 +95,7 @@ async def test_a_paste_loses_its_control_characters_alone_where_no_page_may_fill
         page = await on_tasks(browser, at)
         # As in Firefox, where the data that a page puts into a clipboard event cannot be read.
         empty = "class extends ClipboardEvent { get clipboardData() { return new DataTransfer(); } }"
-        await page.value(f"window.ClipboardEvent = {empty}; navigator.clipboard.writeText('glob\\x07.py')")
+        await page.do(f"window.ClipboardEvent = {empty}; navigator.clipboard.writeText('glob\\x07.py')")
 
         await page.press("/")
         await page.press("v", control=True)
@@ -110,14 +110,14 @@ async def test_a_paste_that_is_longer_than_a_frame_is_told_and_leaves_the_tab_as
         page = await browser.page(size=(133, 40))
         await opened(page, at)
         (tab,) = at.pids()
-        await page.value(
+        await page.do(
             "(() => { const carried = new DataTransfer(); carried.setData('text/plain', 'é'.repeat(1 << 20));"
             " document.querySelector('.xterm-helper-textarea').dispatchEvent("
             "new ClipboardEvent('paste', {clipboardData: carried, bubbles: true, cancelable: true})); })()"
         )
 
         await page.comes_to("document.getElementById('says').textContent == 'Too long to paste'")
-        await page.value("document.getElementById('leave').click()")
+        await page.do("document.getElementById('leave').click()")
         await page.comes_to(SHOWN)
         await page.press("5")
         await page.sees("lib/glob.py")

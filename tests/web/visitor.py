@@ -77,8 +77,13 @@ async def served(db: Path, *options: str, variables: Mapping[str, str] | None = 
 class Inside(Served):
     """A server in the process of the test, whose patience is set."""
 
-    def __init__(self, server: WebServer, base: str) -> None:
+    def __init__(self, server: WebServer, connections: web.Server, base: str) -> None:
         self.server, self.base, self.token = server, base, server.logins.new_token()
+        self._connections = connections
+
+    def closes_silent_after(self, silent_s: float) -> None:
+        """Close each connection that is made from now on once it has sent no whole request for so long."""
+        self._connections._kwargs["keepalive_timeout"] = silent_s
 
     async def next_link(self) -> str:
         """Return a link at once."""
@@ -112,7 +117,8 @@ async def inside(db: Path, **terms: Any) -> AsyncIterator[Inside]:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         port = runner.addresses[0][1]
         server.on_port(port)
-        yield Inside(server, f"http://127.0.0.1:{port}")
+        assert runner.server is not None
+        yield Inside(server, runner.server, f"http://127.0.0.1:{port}")
     finally:
         with anyio.CancelScope(shield=True):
             await runner.cleanup()

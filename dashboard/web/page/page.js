@@ -18,6 +18,7 @@ let drawn = false;
 let signedOut = false;
 let turns = 0; // of coming back: a later one replaces those before
 let sending = new AbortController();
+let isLeft = false; // for another place of this page: what the screen tells is about the one before
 let used = false; // until a key or a click, places are stations on the way to the one that was asked for
 
 function notice(says, hint, ...buttons) {
@@ -58,6 +59,7 @@ function kept(said) {
 const screenOf = (place) => place.split(/[\/?@]/, 1)[0];
 
 function arrived(said) {
+  if (isLeft) return;
   const step = used && screenOf(said) !== screenOf(place);
   place = said;
   sessionStorage.setItem("place", said);
@@ -304,5 +306,9 @@ for (const kind of ["keydown", "pointerdown"]) window.addEventListener(kind, () 
 // Another window of this browser may have signed in meanwhile.
 window.addEventListener("focus", () => { if (signedOut) comeBack(100); });
 // A step back, a link, or a place that is typed into the address of an open page.
-window.addEventListener("hashchange", () => location.reload());
+window.addEventListener("hashchange", (event) => {
+  isLeft = true;
+  history.replaceState(null, "", event.newURL); // the screen may have told its own place since then
+  location.reload();
+});
 if (document.readyState === "complete") begin(); else window.addEventListener("load", begin);
