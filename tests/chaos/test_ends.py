@@ -40,12 +40,13 @@ def test_a_deposed_engine_writes_nothing_more_and_the_one_that_took_over_does_no
 ) -> None:
     with Voyage(tmp_path, piece_s=0.2) as deposed, Voyage(tmp_path) as voyage:
         deposed.launch()
+        deposed.send(Pause(target="drill-2"))  # so that the run cannot end before the other has taken over
         deposed.submit()
         with deposed.watched() as watch:
             watch.until(60)
         # Somebody tidies up: without the lock file nothing keeps a second engine away but the token.
         (tmp_path / "team.db-lock").unlink()
-        voyage.start()
+        voyage.launch(empty=True)
         voyage.finish()
 
         assert deposed.ended() != 0

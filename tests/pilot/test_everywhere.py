@@ -15,12 +15,11 @@ import pytest
 
 from dashboard.app import QuarterdeckApp
 from store import Reader
+from tests.patience import PATIENCE_S
 from tests.pilot.journey import OF_EVERY_PLACE, SIZE, Journey
 from tests.pilot.scene import written
 from tests.pilot.trouble import trouble
 
-HELD_S = 60.0
-"""A transaction that reads for so long is not one of the short reads of the threads."""
 BLANK = 10
 """Characters that even an empty screen shows below its tabs."""
 
@@ -86,7 +85,7 @@ async def test_every_place_works_on_a_team_at_work(engine: subprocess.Popen[byte
 
 def test_every_place_works_at_a_moment_of_the_past_and_holds_no_transaction_open(tmp_path: Path) -> None:
     db = written(tmp_path / "team.db", trouble())
-    with closing(sqlite3.connect(db, timeout=HELD_S, isolation_level=None)) as writer:
+    with closing(sqlite3.connect(db, timeout=PATIENCE_S, isolation_level=None)) as writer:
         anyio.run(lambda: walked(QuarterdeckApp(db), seq=60, keys="d", looks=partial(assert_nobody_reads, writer)))
 
     with Reader(db) as reader:

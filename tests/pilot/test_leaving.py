@@ -30,7 +30,6 @@ from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 
 pytestmark = pytest.mark.anyio
 SIZE = (100, 30)
-READ_WITHIN_S = 30.0
 
 
 class SlowPage(TaskScreen):
@@ -42,7 +41,7 @@ class SlowPage(TaskScreen):
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         self.begun.set()
-        assert self.go_on.wait(READ_WITHIN_S)
+        assert self.go_on.wait(PATIENCE_S)
         return super().read(reader, view)
 
 
