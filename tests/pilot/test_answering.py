@@ -29,7 +29,7 @@ async def test_what_a_key_changes_does_not_wait_for_the_timer_that_paints(tmp_pa
         await pilot.press("0")
         await at_rest(pilot)
         app.screen._update_timer.stop()
-        app._pace._painted_s = -KEY_S
+        app._pace = Pace(lambda: 100.0)  # however slow the machine is
         line = app.screen.query_one(Table).line
 
         painted: list[int] = []
@@ -99,9 +99,9 @@ async def test_the_cursor_is_on_the_screen_before_the_pane_that_tells_of_its_row
     app = shown(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("0")
-        await pilot.pause()
+        await at_rest(pilot)
         table, below = app.screen.query_one(Table), app.screen.query_one("#below", Lines)
-        before, app._pace = below.text, Pace(lambda: 100.0)  # however slow the machine is
+        before, app._pace = below.text, Pace(lambda: 100.0)
 
         painted: list[tuple[int, str]] = []
         app.post_display_hook = lambda: painted.append((table.line, below.text))  # type: ignore[method-assign]
@@ -117,7 +117,7 @@ async def test_a_letter_of_a_filter_its_rows_and_their_number_come_in_one_frame(
     app = shown(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("0", "slash")
-        await pilot.pause()
+        await at_rest(pilot)
         screen = app.screen
         table, tabs, prompt = screen.query_one(Table), screen.query_one("#tabs", Bar), screen.query_one(Prompt)
         every, app._pace = len(table.rows.keys), Pace(lambda: 100.0)
@@ -146,7 +146,7 @@ async def test_what_a_key_puts_off_is_done_where_the_key_has_no_frame(tmp_path: 
     app, done, now_s = shown(tmp_path), list[int](), [100.0]
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("0")
-        await pilot.pause()
+        await at_rest(pilot)
         screen = app.screen
         assert isinstance(screen, Frame)
 
@@ -166,7 +166,7 @@ async def test_what_stands_around_a_screen_is_brought_up_to_date_though_a_key_co
     app = shown(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("0")
-        await pilot.pause()
+        await at_rest(pilot)
         screen = app.screen
         assert isinstance(screen, Frame)
         inside, around = screen.look_inside, list[ViewState]()
