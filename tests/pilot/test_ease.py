@@ -38,7 +38,7 @@ async def test_the_palette_finds_what_can_be_done_and_who_there_is_by_words(tmp_
         await hand.pilot.press(*"agent planner")
         line = hand.app.screen.query_one(Input)
         await until(hand.pilot, lambda: line.value == "agent planner")
-        await hand.pilot.pause(0.3)
+        await hand.press()  # the search is over
         await hand.pilot.press("enter")
         await until(hand.pilot, lambda: isinstance(hand.app.screen, AgentScreen))
 
