@@ -199,7 +199,7 @@ def test_stop_ends_all_ctrl_c_one_and_nobody_leads_twice(crew: Crew) -> None:
 
 def test_a_leader_that_was_suspended_wakes_up_deposed_and_says_so(crew: Crew) -> None:
     leader = crew.engine("--team", "team.yaml", "--trust")
-    standby = crew.engine("--standby", "--takeover-after", "3")
+    standby = crew.engine("--standby", "--takeover-after", "10")
     for number in range(RUNS):
         crew.send(Submit(request=f"go {number}", supervisor="walkers"))
     crew.until(stepped, 10)
@@ -219,7 +219,7 @@ def test_a_leader_that_was_suspended_wakes_up_deposed_and_says_so(crew: Crew) ->
 
 def test_a_leader_that_wakes_up_deposed_begins_nothing_more(crew: Crew) -> None:
     leader = crew.engine("--team", "team.yaml", "--trust")
-    standby = crew.engine("--standby", "--takeover-after", "3")
+    standby = crew.engine("--standby", "--takeover-after", "10")
     crew.send(Submit(request="go", supervisor="markers"))
     crew.until(lambda event: event.type == "attempt_done", 200)
     leader.send_signal(signal.SIGSTOP)
@@ -237,7 +237,7 @@ def test_a_leader_whose_loop_is_blocked_is_deposed_and_its_process_ends(crew: Cr
     leader = crew.engine("--team", "team.yaml", "--trust")
     crew.send(Submit(request="go", supervisor="blockers"))
     crew.until(lambda event: event.type == "attempt_started")
-    standby = crew.engine("--standby", "--takeover-after", "3")
+    standby = crew.engine("--standby", "--takeover-after", "10")
     said = crew.said(standby, "took over")
     status, last = crew.ended(leader)
     (crew.folder / "go on").touch()
