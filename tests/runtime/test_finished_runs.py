@@ -99,9 +99,10 @@ async def test_a_run_that_was_imported_as_ended_is_found_also_after_many_more(
     assert run("wait", "r9999")[0] == 2
 
 
+@pytest.mark.parametrize("form", ["{}", "@{}"])
 @pytest.mark.parametrize("through", ["program", "inbox"])
 async def test_a_run_may_come_after_one_that_ended_long_ago_as_after_one_of_the_moment(
-    through: str, tmp_path: Path
+    through: str, form: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "team.db"
     async with team_on(path) as team:
@@ -109,11 +110,11 @@ async def test_a_run_may_come_after_one_that_ended_long_ago_as_after_one_of_the_
         await outcomes(team, SUMMARIES + 1)
         caller = team if through == "program" else DynamicSupervisor.attach(path)
 
-        last = await caller.submit("the last", after=[done])
+        last = await caller.submit("the last", after=[form.format(done)])
 
         assert str(await team.wait(last)) == f"the last answered{LONG}"
         with pytest.raises(CommandRefusedError, match=f"{failed} failed, and what waits for it would never begin"):
-            await caller.submit("never", after=[failed])
+            await caller.submit("never", after=[form.format(failed)])
         with pytest.raises(CommandRefusedError, match="no open run or task 'r9999'"):
             await caller.submit("never", after=["r9999"])
 

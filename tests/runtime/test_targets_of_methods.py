@@ -169,3 +169,10 @@ def test_a_name_that_may_mean_two_agents_is_refused_alike_by_every_method() -> N
         ("CommandRefusedError", "ambiguous_name", "TARGET is not unique; say one of sub/dan (@a4), low/dan (@a6)")
     }
     assert all(results[*one, "nobody"][0] != "ok" for one in ARGUMENTS)
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_a_text_without_a_name_means_nothing_and_never_the_whole_team(text: str) -> None:
+    for one in ARGUMENTS:
+        if one[0] != "wait":  # of which only time tells whether it waits
+            assert outcome(*one, text)[1:] == outcome(*one, "nobody")[1:], one
