@@ -88,13 +88,14 @@ def random_turn(draw: Random, world: World, kinds: Mapping[str, float] = KINDS) 
 
 def _usage(draw: Random) -> Usage:
     """Draw what an attempt has spent, as far as it is known."""
-    tokens_in = draw.choice([None, 0, 7])
+    tokens_in, tokens_out = draw.choice([None, 0, 7]), draw.choice([None, 2])
     return Usage(
         tokens_in=tokens_in,
         tokens_cached=tokens_in and tokens_in - 4,
-        tokens_out=draw.choice([None, 2]),
+        tokens_out=tokens_out,
         cost_usd=draw.choice([None, Decimal("0.3")]),
         time_ms=draw.choice([0, 900]),
+        unpriced=bool(tokens_in or tokens_out) and draw.random() < 0.2,
     )
 
 

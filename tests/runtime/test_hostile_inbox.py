@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from engine.core.code import named_in
 from engine.core.codec import decode_command, encode_command
-from engine.core.commands import AddAgent, Command, LoadTeam, Ping, Submit, SupervisorSpec
+from engine.core.commands import AddAgent, Command, LoadTeam, Pause, Ping, Submit, SupervisorSpec
 from engine.core.errors import BadValue
 from engine.core.spec import AgentSpec
 from store import CommandRow, CommandTooLarge, InboxClient
@@ -187,3 +187,21 @@ def test_a_command_larger_than_an_inbox_takes_is_refused_where_it_is_sent() -> N
 def test_what_an_engine_would_not_read_is_refused_where_it_is_sent(request_: Any) -> None:
     with pytest.raises(BadValue, match=r"^submit cannot be written as JSON: "):
         encode_command(Submit(request=request_))
+
+
+async def test_a_pause_by_a_person_is_read_before_all_that_others_have_queued(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with running(AgentSpec(name="ada", run=echo), path=path):
+        pass
+    queued: list[tuple[str, Command]] = [("a", Submit(request="go")), ("a", Ping()), ("b", Pause(target="ada"))]
+    with InboxClient(path) as client:
+        for sender, one in queued:
+            client.put(CommandRow(one.type, one.type, encode_command(one), sender, "operator", 1))
+
+    async with running(path=path) as engine:
+
+        async def applied() -> list[str]:
+            said = [json.loads(one.body)["command"] for one in await engine.journal("command_applied")]
+            return said[1:] if len(said) == 4 else []
+
+        assert await soon(applied) == ["pause", "submit", "ping"]

@@ -384,6 +384,19 @@ def test_the_time_of_a_run_is_over_while_its_attempts_work() -> None:
     assert ended(world).status is RunStatus.FAILED
 
 
+@pytest.mark.parametrize(
+    ("limit_s", "took_ms", "said"), [(0.125, 130, "0.125 s of work is spent (0.13)"), (1_000, 1e6, "1,000 s of work")]
+)
+def test_a_spent_time_is_told_whole_and_without_noughts_behind_it(limit_s: float, took_ms: int, said: str) -> None:
+    world = team_world(agent("ada"), agent("bob"))
+    submitted(world, limits=Limits(time_s=limit_s))
+
+    world.now_ms += int(took_ms)
+    out = only(world.succeed(attempt(world, "ada"), usage=Usage(time_ms=int(took_ms))), "budget_exhausted")
+
+    assert out.error.startswith(f"budget of {said}")
+
+
 def test_time_that_nothing_works_is_not_counted() -> None:
     world = team_world(agent("ada", on_failure=[Retry(1, 10.0, 10.0)]))
     run_id = submitted(world, limits=Limits(time_s=5))

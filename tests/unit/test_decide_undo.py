@@ -89,6 +89,7 @@ CHANGES: list[tuple[Command, list[Command]]] = [
     (ChangeSupervisor(supervisor="books", options=SupervisorOptions(limits=Limits(attempts=7), grace_s=3)), []),
     (ChangeCapabilities(agent="ada", add=["read", "SUM"], remove=["count"]), []),
     (ChangeCapabilities(agent="ada", remove=["count"]), [ChangeCapabilities(agent="ada", add=["read"])]),
+    (ChangeCapabilities(agent="ada", remove=["READ"]), [ChangeCapabilities(agent="ada", add=["Read"])]),
 ]
 
 

@@ -79,6 +79,16 @@ def test_each_code_of_sqlite_leads_to_one_decision(code: int, expected: type[Sto
     assert type(store_error(error, Path("/x/team.db"))) is expected
 
 
+@pytest.mark.parametrize("name", [name for name in dir(sqlite3) if name.startswith("SQLITE_IOERR")])
+def test_each_error_of_a_disk_is_said_to_be_one(name: str, tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("it says")
+    error.sqlite_errorcode = getattr(sqlite3, name)
+    path = tmp_path / "team.db"
+    path.touch()
+
+    assert "the disk reports an I/O error" in str(store_error(error, path))
+
+
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_FSTAT, sqlite3.SQLITE_CANTOPEN])
 def test_a_file_that_is_gone_is_said_to_be_however_sqlite_finds_out(code: int, tmp_path: Path) -> None:
     error = sqlite3.OperationalError("it says")
