@@ -66,10 +66,12 @@ class Crew:
     def said(self, process: "subprocess.Popen[str]", *any_of: str) -> str:
         """Return the next line that an engine says with one of these words in it."""
         assert process.stderr is not None
+        others: list[str] = []
         for line in process.stderr:
             if any(words in line for words in any_of):
                 return line
-        raise AssertionError(f"it ended without a word of {any_of}")
+            others.append(line)
+        raise AssertionError(f"it ended with {process.wait(PATIENCE_S)} without a word of {any_of}: {others}")
 
     def ended(self, process: "subprocess.Popen[str]") -> tuple[int, str]:
         """Return the exit status of a process and what it said last; engines log before that."""
