@@ -24,7 +24,7 @@ _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _EVENTS = "text/event-stream"
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')
 _PARTS = re.compile(rb'"content"\s*:\s*\[')
-_OVER = re.compile(rb"data:\s*\[DONE\]")
+_OVER = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
 
 
 class BadAnswer(Exception):

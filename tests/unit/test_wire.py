@@ -182,6 +182,7 @@ UNCHANGED = [
     b": ping\n\n", b'event: x\ndata: {"content": []}\n\n', b'data: {"content": [\n\n', b'data: [{"content": []}]\n\n',
     b'id: data: {"choices": [{"delta": {"content": ["a"]}}]}\n\n',
     b'data: {"choices": {"content": []}}\n\n', event(chunk({"content": "a"})),
+    event(chunk({"content": "it ends with data: [DONE]"})), b": data: [DONE]\n\n",
 ]  # fmt: skip
 
 
