@@ -27,6 +27,10 @@ from engine.runtimes.toolbox.call_value import MOST_SCHEMA_PARTS, CallValue, ser
         ({"$ref": "other#/$defs/a", "$defs": {"a": {"properties": {"a": {"default": 1}}}}}, {}, {}),
         ({"$ref": 3, "allOf": {"properties": {"a": {"default": 1}}}}, {}, {}),
         ({"allOf": 3, "anyOf": True, "oneOf": None, "properties": {"a": {"default": 1}}}, {}, {"a": 1}),
+        *(
+            ({union: [{"properties": {name: {"default": 1}}} for name in "ab"]}, {}, {"a": 1, "b": 1})
+            for union in ("allOf", "anyOf", "oneOf")
+        ),
         (
             {"$ref": "#/a", "properties": {"b": {"default": 2}}, "a": {"properties": {"a": {"default": 1}}}},
             {},
