@@ -18,7 +18,7 @@ from engine.core.commands import (
     SwitchStrategy,
     UnregisterSpec,
 )
-from engine.core.effects import DropRuntimes, StopLoop
+from engine.core.effects import CheckAgent, DropRuntimes, StopLoop
 from engine.core.events import CommandApplied
 from engine.core.options import SupervisorOptions
 from engine.core.records import changed
@@ -147,6 +147,19 @@ def test_agents_whose_code_has_changed_get_a_new_generation_and_no_others() -> N
     assert [member(world, name).generation for name in ("ada", "bob", "cyd", "eve")] == [1, 2, 2, 1]
     assert DropRuntimes(specs=[member(world, "bob").spec, member(world, "cyd").spec]) in world.effects
     assert loaded(world, *team) == {"agents_added": 0, "agents_swapped": 0}
+
+
+def test_agents_whose_code_somebody_has_trusted_anew_are_looked_at_again_and_no_others() -> None:
+    world = World()
+    world.code = {"crew:ada": "1", "crew:bob": "1"}
+    loaded(world, agent("ada"), agent("bob"))
+    world.code["crew:ada"] = "2"
+
+    applied(world, AddAgent(spec=changed(agent("eve"), run="crew:ada")))
+
+    looked_at = [one.agent_id for one in world.effects if isinstance(one, CheckAgent)]
+    assert member(world, "ada").id in looked_at
+    assert member(world, "bob").id not in looked_at
 
 
 def test_an_agent_that_is_not_in_the_file_follows_its_code_as_well() -> None:
