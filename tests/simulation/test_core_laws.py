@@ -32,6 +32,7 @@ from engine.core.shared import EMPTY
 from engine.core.state import State, SwapMode, Task
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
 from tests.depth import examples
+from tests.lawful import assert_lawful
 from tests.legal import assert_legal
 from tests.world import World
 
@@ -53,6 +54,12 @@ def test_folding_from_any_snapshot_equals_folding_from_the_start(world: World, d
     fold(resumed, world.journal[cut:])
 
     assert encode_state(resumed) == encode_state(folded(world.journal))
+
+
+@some
+@given(worlds())
+def test_what_chance_does_to_the_core_alone_breaks_no_law_of_the_simulation(world: World) -> None:
+    assert_lawful(world.journal)
 
 
 @some

@@ -13,6 +13,7 @@ from engine.core.options import SupervisorOptions
 from engine.core.state import RunStatus
 from engine.core.values import Usage
 from engine.metrics import agent_view
+from tests.lawful import assert_lawful
 from tests.legal import assert_legal
 from tests.story import applied, attempt, done, ended, found, kinds, member, only, refused, submitted, works
 from tests.world import agent, team_world
@@ -70,6 +71,7 @@ def test_a_run_of_which_only_a_join_is_left_is_done_whatever_was_spent(then: Any
     assert ended(world).status is RunStatus.DONE
     assert not {"budget_exhausted", "escalated"} & set(kinds(world.journal))
     assert_legal(world.state)
+    assert_lawful(world.journal)
 
 
 def test_a_person_is_asked_once_an_attempt_has_stopped_before_it_was_done() -> None:
@@ -83,6 +85,7 @@ def test_a_person_is_asked_once_an_attempt_has_stopped_before_it_was_done() -> N
 
     (question,) = world.state.escalations
     assert_legal(world.state)
+    assert_lawful(world.journal)
     applied(world, Answer(escalation=question, answer="continue"))
     assert works(world) == ["ada"]
 
@@ -108,12 +111,14 @@ def test_work_that_an_answer_at_work_may_make_needless_is_not_counted_as_left(ot
     submitted(world, limits=Limits(tokens=1_000, then=then))
 
     world.record(attempt(world, "ada"), "last", usage=spent(1_000))
+    assert_lawful(world.journal)
     world.succeed(attempt(world, "ada"), "enough")
     world.settle()
 
     assert ended(world).status is RunStatus.DONE
     assert not {"budget_exhausted", "escalated"} & set(kinds(world.journal))
     assert_legal(world.state)
+    assert_lawful(world.journal)
 
 
 @pytest.mark.parametrize("then", ["stop", "fail", "ask"])
@@ -128,6 +133,7 @@ def test_a_spent_budget_ends_work_that_is_still_needed_once_the_answer_at_work_d
     assert only(world.journal, "budget_exhausted").then == then
     assert not works(world)
     assert_legal(world.state)
+    assert_lawful(world.journal)
 
 
 def test_work_behind_what_a_check_may_rule_out_is_not_counted_as_left() -> None:
@@ -188,6 +194,7 @@ def test_an_agent_that_asks_is_asked_about_only_when_there_is_work_for_it() -> N
     (question,) = world.state.escalations.values()
     assert question.kind == "budget"
     assert_legal(world.state)
+    assert_lawful(world.journal)
 
 
 @pytest.mark.parametrize("then", ["stop", "ask"])
@@ -219,6 +226,7 @@ def test_the_time_without_an_engine_spends_no_budget_of_what_was_asked_to_stop(t
     assert len(world.state.escalations) == (then == "ask")
     assert not works(world)
     assert_legal(world.state)
+    assert_lawful(world.journal)
 
 
 def test_work_that_was_asked_to_stop_goes_on_after_a_crash_where_its_budget_was_raised() -> None:
