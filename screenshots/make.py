@@ -15,12 +15,12 @@ from pathlib import Path
 import anyio
 from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.cli.demo import crew_file
 from dashboard.cli.trust import allow
-from dashboard.client import Client
 from dashboard.demo.stdlib import stdlib_folder
-from dashboard.process import Detached, end, let_go, start_engine, wait_until_up
+from dashboard.engines.client import Client
+from dashboard.engines.process import Detached, end, let_go, start_engine, wait_until_up
 from engine import sender
 from engine.core.commands import Submit
 from engine.teamfile import read_team

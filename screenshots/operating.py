@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from engine.core.state import Agent
 
 PATIENCE_S = 600.0

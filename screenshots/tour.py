@@ -2,7 +2,7 @@
 
 from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from screenshots.film import Frame
 from screenshots.operating import busy, drawn, go, named, said, settle, until
 

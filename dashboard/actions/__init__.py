@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from textual.binding import Binding
 
-from dashboard import places
 from dashboard.actions.action import FLAGS, OPTIONS, Action, Spoken
 from dashboard.actions.agents import AGENTS
 from dashboard.actions.looking import LOOKING
@@ -18,9 +17,10 @@ from dashboard.actions.room import ROOM
 from dashboard.actions.specs import SPECS
 from dashboard.actions.team import OF_REQUEST, TEAM
 from dashboard.actions.work import WORK
-from dashboard.views.help import COLUMNS, HERE, MOVES, NEEDS_YOU, SETTINGS, STATES
-from dashboard.views.keyed import write_keys
-from dashboard.views.rows import Cell
+from dashboard.deck import places
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.words.help import COLUMNS, HERE, MOVES, NEEDS_YOU, SETTINGS, STATES
+from dashboard.views.words.keyed import write_keys
 from engine.core.state import State
 
 ACTIONS: tuple[Action, ...] = (*AGENTS, *SPECS, *WORK, *TEAM, *MOMENTS, *LOOKING, *ROOM)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from textual.screen import Screen
 
-from dashboard.deck import Deck, Looking, OfOneSize, deck_of
-from dashboard.views.absent import untouchable
-from dashboard.views.amounts import counted
-from dashboard.views.targets import Find, Target, agent_behind, named, supervisor_behind
+from dashboard.deck.deck import Deck, Looking, OfOneSize, deck_of
+from dashboard.views.changes.targets import Find, Target, agent_behind, named, supervisor_behind
+from dashboard.views.words.absent import untouchable
+from dashboard.views.words.amounts import counted
 from engine.core.errors import Refused
 from engine.core.queries.targets import find_agent, find_any, find_supervisor, words
 from engine.core.state import State, SwapMode

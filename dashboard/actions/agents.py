@@ -6,9 +6,9 @@ from typing import get_args
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, one_of, supervisors
 from dashboard.actions.marked import in_bulk
-from dashboard.views.bulk import pausing
-from dashboard.views.parsers import Mistyped, settings_of
-from dashboard.views.targets import Target, is_in_trouble
+from dashboard.views.changes.bulk import pausing
+from dashboard.views.changes.targets import Target, is_in_trouble
+from dashboard.views.words.parsers import Mistyped, settings_of
 from engine.core.commands import Command, Pause, Resume
 from engine.core.queries.strategies import known_strategies
 from engine.core.queries.targets import word_for

@@ -3,8 +3,8 @@
 from functools import partial
 
 from dashboard.actions.action import Acting, Action, Spoken
-from dashboard.views.amounts import counted
-from dashboard.views.keyed import keyed
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.keyed import keyed
 
 MOST_COPIED = 1_000_000
 """Characters that are given to a terminal at once."""

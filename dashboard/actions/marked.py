@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting
-from dashboard.views.bulk import Bulk, changing, targets
-from dashboard.views.parsers import Line
+from dashboard.views.changes.bulk import Bulk, changing, targets
+from dashboard.views.words.parsers import Line
 from engine.core.commands import Command
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken
-from dashboard.time_travel import MINUTE_MS
-from dashboard.views.keyed import keyed
-from dashboard.views.parsers import Mistyped, Seq, moment_of
+from dashboard.deck.time_travel import MINUTE_MS
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.parsers import Mistyped, Seq, moment_of
 
 
 def _at(at: Acting, said: Spoken) -> None:
@@ -45,7 +45,7 @@ def _diff(at: Acting, said: Spoken) -> None:
     if not given and past is None:
         at.warn("diff A B: two seqs, times, databases or archives; in the past = compares this moment with the newest")
         return
-    from dashboard.comparing import key_of  # only who compares needs it
+    from dashboard.reading.comparing import key_of  # only who compares needs it
 
     seq, newest = str(at.state.seq), str(past.live_seq if past is not None else at.state.seq)
     one, other = {0: (seq, newest), 1: (given[0] if given else "", seq)}.get(len(given), tuple(given[:2]))

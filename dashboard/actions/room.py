@@ -4,14 +4,14 @@ from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, one_of
-from dashboard.places import keys, places
-from dashboard.theme import NAMES
-from dashboard.typed_paths import path_typed
-from dashboard.views.digest import needs_person
+from dashboard.deck.places import keys, places
+from dashboard.user.theme import NAMES
+from dashboard.user.typed_paths import path_typed
 from dashboard.views.header import program_line, shell
 from dashboard.views.inbox import place_of
-from dashboard.views.keyed import keyed
+from dashboard.views.measures.digest import needs_person
 from dashboard.views.past import REFUSED
+from dashboard.views.words.keyed import keyed
 
 _NOT_LOOKED = "the engine is still being looked for; press the key again in a moment"
 

@@ -2,7 +2,7 @@
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, supervisors
-from dashboard.views.keyed import keyed
+from dashboard.views.words.keyed import keyed
 from engine.core.queries.targets import find_agent
 
 

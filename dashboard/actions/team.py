@@ -6,14 +6,14 @@ from functools import partial
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
 from dashboard.actions.marked import in_bulk
-from dashboard.typed_paths import path_typed
-from dashboard.views.amounts import counted, duration
-from dashboard.views.bulk import cancelling
-from dashboard.views.keyed import keyed
-from dashboard.views.limits import limit_lines
-from dashboard.views.parsers import Line, Mistyped, due_in_s, length_s, limits_of, settings_of, words_of
-from dashboard.views.rows import Cell, labelled
-from dashboard.views.targets import Target, receiver
+from dashboard.user.typed_paths import path_typed
+from dashboard.views.changes.bulk import cancelling
+from dashboard.views.changes.targets import Target, receiver
+from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.measures.limits import limit_lines
+from dashboard.views.words.amounts import counted, duration
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.parsers import Line, Mistyped, due_in_s, length_s, limits_of, settings_of, words_of
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
@@ -281,7 +281,7 @@ def _submit(request: str, said: Spoken, now_ms: int) -> commands.Submit:
 
 def _add(on: Acting, said: Spoken) -> None:
     """Add the agents of a file; if that brings code, ask first, because adding it trusts it."""
-    from dashboard.specfile import read_spec_file  # reads YAML: only who brings a file needs it
+    from dashboard.user.specfile import read_spec_file  # reads YAML: only who brings a file needs it
     from engine.teamfile import TeamFileError
 
     if (name := said.word()) is None:

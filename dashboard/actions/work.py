@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
 from dashboard.actions.marked import ask_of_all, in_bulk
-from dashboard.views.absent import is_issued
-from dashboard.views.amounts import moment, remaining
-from dashboard.views.bulk import retrying
+from dashboard.views.changes.bulk import retrying
+from dashboard.views.changes.targets import Target
+from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.inbox import question_of
-from dashboard.views.parsers import Line, Mistyped, due_in_s
-from dashboard.views.rows import Cell, labelled
-from dashboard.views.targets import Target
+from dashboard.views.words.absent import is_issued
+from dashboard.views.words.amounts import moment, remaining
+from dashboard.views.words.parsers import Line, Mistyped, due_in_s
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.errors import Refused
 from engine.core.options import DEFAULT_PRIORITY
@@ -25,7 +25,7 @@ from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 if TYPE_CHECKING:
-    from dashboard.client import CommandReply
+    from dashboard.engines.client import CommandReply
 
 
 def _retry(at: Acting, said: Spoken) -> None:

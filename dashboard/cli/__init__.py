@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from dashboard.cli.group import LazyGroup, UnknownCommand, shared_options
-from dashboard.cli.output import (
+from dashboard.cli.printing.output import (
     DONE,
     INTERRUPTED,
     NO_ENGINE,
@@ -190,7 +190,7 @@ def _of_packages(error: BaseException) -> Failure | None:
         ("engine.trust", "TrustError", REFUSED),
         ("engine.errors", "CommandRefusedError", REFUSED),
         ("engine.errors", "EngineError", WORK_FAILED),
-        ("dashboard.process", "EngineDidNotStart", NO_ENGINE),
+        ("dashboard.engines.process", "EngineDidNotStart", NO_ENGINE),
     ):
         if _is(error, module, base):
             code = getattr(error, "code", None) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(error).__name__).lower()

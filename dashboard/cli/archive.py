@@ -12,12 +12,12 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, team_fields, team_in
-from dashboard.cli.output import DONE, WRONG_USAGE, Failure, emit, fail, quoted, say
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, Failure, emit, fail, quoted, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
-from dashboard.process import bound_engine, is_alive
-from dashboard.views.amounts import size
-from dashboard.views.outcomes import brought
+from dashboard.engines.process import bound_engine, is_alive
+from dashboard.views.changes.outcomes import brought
+from dashboard.views.words.amounts import size
 from engine.archive import ImportPlan, ImportRefused, export_archive, plan_import
 from engine.core.code import UNASKED
 from engine.core.commands import ImportState

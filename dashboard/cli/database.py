@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, quoted, say
-from dashboard.databases import Found, databases, ours_in, own_folders
-from dashboard.process import is_alive
-from dashboard.typed_paths import path_typed
-from dashboard.views.amounts import counted
+from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, quoted, say
+from dashboard.engines.process import is_alive
+from dashboard.reading.databases import Found, databases, ours_in, own_folders
+from dashboard.user.typed_paths import path_typed
+from dashboard.views.words.amounts import counted
 from engine import folders
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied

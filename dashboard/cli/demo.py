@@ -12,13 +12,13 @@ import click
 
 import dashboard.demo
 from dashboard.cli.database import check_database, given_database, made_data_folder, path_digest
-from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, quoted, say
-from dashboard.cli.progress import Progress
+from dashboard.cli.engines.up import Launched, is_loaded, launch
+from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, quoted, say
+from dashboard.cli.printing.progress import Progress
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
 from dashboard.cli.trust import allow, assign
-from dashboard.cli.up import Launched, is_loaded, launch
-from dashboard.process import is_alive
+from dashboard.engines.process import is_alive
 from engine.core.commands import Submit
 from engine.folding import folded
 from engine.teamfile import parse_team

@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager, ExitStack
 import click
 
 from dashboard.cli.database import database_of
-from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
-from dashboard.cli.times import seq_of
-from dashboard.typed_paths import exists, path_typed
-from dashboard.views.amounts import counted, duration
-from dashboard.views.amounts import moment as said_moment
-from dashboard.views.differences import MANY, difference_lines
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
+from dashboard.cli.printing.times import seq_of
+from dashboard.user.typed_paths import exists, path_typed
+from dashboard.views.changes.differences import MANY, difference_lines
+from dashboard.views.words.amounts import counted, duration
+from dashboard.views.words.amounts import moment as said_moment
 from engine.core.queries.differences import Difference
 from engine.core.records import names
 from engine.errors import ImportRefused

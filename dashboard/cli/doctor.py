@@ -14,11 +14,11 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import data_folder, given_database
-from dashboard.cli.output import DONE, WRONG_USAGE, emit, quoted
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, quoted
 from dashboard.cli.trust import trust_list
-from dashboard.databases import Found, databases_at_hand, inspected
-from dashboard.views.amounts import counted, duration
+from dashboard.reading.databases import Found, databases_at_hand, inspected
 from dashboard.views.header import waiting_said
+from dashboard.views.words.amounts import counted, duration
 from engine.core.codec import decode_briefly
 from engine.core.errors import CoreError
 from engine.errors import Unusable

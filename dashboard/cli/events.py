@@ -13,16 +13,16 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of
-from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.group import nearest
-from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, say, write_json, write_lines
-from dashboard.cli.times import now_in, seq_of
-from dashboard.event_search import Asked
+from dashboard.cli.printing.filtering import checked, filtering
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, fail, say, write_json, write_lines
+from dashboard.cli.printing.times import now_in, seq_of
 from dashboard.interrupts import Stop, no_interrupt_lost
-from dashboard.views.amounts import moment
-from dashboard.views.filters import Filter
-from dashboard.views.names import Names
-from dashboard.views.sentences import sentence
+from dashboard.reading.event_search import Asked
+from dashboard.views.words.amounts import moment
+from dashboard.views.words.filters import Filter
+from dashboard.views.words.names import Names
+from dashboard.views.words.sentences import sentence
 from engine.core.errors import AmbiguousName, CorruptJournal, UnknownAgent
 from engine.core.events import KINDS, AgentAdded
 from engine.core.fold import fold

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import team_file_here
-from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.core.values import counted
 from engine.models.providers import key_missing, keys_found

@@ -10,16 +10,16 @@ from typing import Any
 
 import click
 
-from dashboard.cli.output import Settings, quoted
+from dashboard.cli.printing.output import Settings, quoted
 from dashboard.interrupts import no_interrupt_lost
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {
         "demo": ("dashboard.cli.demo:demo", "Watch a team read a folder of source code and report on it."),
         "init": ("dashboard.cli.files:init", "Write a team file and agents to start from."),
-        "up": ("dashboard.cli.up:up", "Start a team, or attach to it where it runs."),
+        "up": ("dashboard.cli.engines.up:up", "Start a team, or attach to it where it runs."),
         "run": ("dashboard.cli.run:run", "Give a team a request and print its output."),
-        "stop": ("dashboard.cli.stop:stop", "End the engine cleanly."),
+        "stop": ("dashboard.cli.engines.stop:stop", "End the engine cleanly."),
     },
     "Look": {
         "ps": ("dashboard.cli.lists:ps", "Show the engine and its supervisors."),
@@ -66,7 +66,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "check": ("dashboard.cli.files:check", "Check a team file and list its faults."),
         "simulate": ("dashboard.cli.simulate:simulate", "Simulate hours of a team's work and failures in seconds."),
         "trust": ("dashboard.cli.trust:trust", "Allow a team file to run its code; list or revoke that."),
-        "engine": ("dashboard.cli.engine:engine", "Run an engine in the foreground."),
+        "engine": ("dashboard.cli.engines.engine:engine", "Run an engine in the foreground."),
         "doctor": ("dashboard.cli.doctor:doctor", "Check this machine and the databases for problems."),
     },
 }

@@ -14,18 +14,18 @@ from typing import TypeAlias
 import click
 
 from dashboard.cli.database import database_of, team_fields
-from dashboard.cli.filtering import checked, filtering
-from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, task_item
-from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
-from dashboard.cli.times import now_in
-from dashboard.process import doubt_of
-from dashboard.views.amounts import counted, duration, median, moment, money, percent, short_money
-from dashboard.views.digest import Digest, digest
-from dashboard.views.filters import Filter
-from dashboard.views.glyphs import of_run, of_task
+from dashboard.cli.printing.filtering import checked, filtering
+from dashboard.cli.printing.items import Item, agent_item, run_item, supervisor_item, task_item
+from dashboard.cli.printing.output import WRONG_USAGE, Table, emit, fail
+from dashboard.cli.printing.times import now_in
+from dashboard.engines.process import doubt_of
+from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from dashboard.views.header import waiting_said
-from dashboard.views.subjects import OfRun, OfSupervisor, OfTask, agents_passing
-from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
+from dashboard.views.measures.digest import Digest, digest
+from dashboard.views.words.amounts import counted, duration, median, moment, money, percent, short_money
+from dashboard.views.words.filters import Filter
+from dashboard.views.words.glyphs import of_run, of_task
+from dashboard.views.words.subjects import OfRun, OfSupervisor, OfTask, agents_passing
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, id_in, name_of

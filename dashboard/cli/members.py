@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dashboard.cli.output import REFUSED, WRONG_USAGE, fail
+from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, fail
+from dashboard.cli.printing.times import Length
 from dashboard.cli.sending import Sending, change, plain
-from dashboard.cli.times import Length
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
@@ -22,7 +22,7 @@ from engine.core.validation.bounds import NAME
 from engine.folding import folded
 
 if TYPE_CHECKING:
-    from dashboard.specfile import SpecFile
+    from dashboard.user.specfile import SpecFile
 
 MODES = ("drain", "migrate", "abort")
 _mode = click.option(
@@ -229,7 +229,9 @@ resume = plain("resume", commands.Resume, "target", about="Resume the paused age
 
 
 def _read(file: Path) -> "SpecFile":
-    from dashboard.specfile import read_spec_file  # as `_ensure_granted`: longer than all that the other commands do
+    from dashboard.user.specfile import (
+        read_spec_file,  # as `_ensure_granted`: longer than all that the other commands do
+    )
 
     return read_spec_file(file)
 

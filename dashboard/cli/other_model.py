@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, say
-from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, Table, emit, fail, say
+from dashboard.cli.printing.progress import Progress, RunEnd, await_run, end_of
 from dashboard.cli.sending import perform
 from dashboard.cli.steps import parts_of, step_item
-from dashboard.process import bound_engine
-from dashboard.views.amounts import counted
-from dashboard.views.names import readable
+from dashboard.engines.process import bound_engine
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.names import readable
 from engine.comparing import Pair, side_by_side
 from engine.core.commands import Resume, SwapAgent
 from engine.core.errors import Refused

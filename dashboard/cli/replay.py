@@ -11,9 +11,9 @@ import click
 
 from dashboard.cli.database import database_of
 from dashboard.cli.other_model import gone_on_with, in_line
-from dashboard.cli.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
+from dashboard.cli.printing.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
 from dashboard.cli.trust import trust_list
-from dashboard.replayed import replay_words
+from dashboard.reading.replayed import replay_words
 from engine.core.queries.targets import id_in
 from engine.errors import OpenRun, UnknownRun, Unusable
 from engine.replaying import Replay

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
-from dashboard.cli.following import followed
-from dashboard.cli.output import (
+from dashboard.cli.printing.following import followed
+from dashboard.cli.printing.output import (
     DONE,
     INTERRUPTED,
     NO_ENGINE,
@@ -22,13 +22,13 @@ from dashboard.cli.output import (
     say,
     write_output,
 )
-from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
+from dashboard.cli.printing.progress import Progress, RunEnd, await_run, end_of
+from dashboard.cli.printing.times import Length, Within
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
-from dashboard.cli.times import Length, Within
-from dashboard.client import CommandReply
+from dashboard.engines.client import CommandReply
+from dashboard.engines.process import bound_engine, is_alive
 from dashboard.interrupts import no_interrupt_lost
-from dashboard.process import bound_engine, is_alive
-from dashboard.views.names import readable
+from dashboard.views.words.names import readable
 from engine.core.commands import Submit
 from engine.core.limits import Limits
 from engine.core.queries.targets import find_supervisor, id_in

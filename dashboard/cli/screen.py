@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import VARIABLE, database_of
-from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
-from dashboard.process import is_alive
+from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
+from dashboard.engines.process import is_alive
 from engine.garbage import collect_rarely, keep_memory_small
 from store import Reader
 
@@ -65,8 +65,8 @@ def open_dashboard(
         fail("no_terminal", why, f"look with: quarterdeck ps --db {quoted(db)}")
     # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    from dashboard.running import run_dashboard  # Textual, 0.3 s
-    from dashboard.views.place import NoPlace
+    from dashboard.app.running import run_dashboard  # Textual, 0.3 s
+    from dashboard.views.words.place import NoPlace
 
     collect_rarely(is_told=True)
     sys.setswitchinterval(SWITCH_S)

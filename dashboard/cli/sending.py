@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import click
 
 from dashboard.cli.database import database_of, team_fields
-from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
-from dashboard.cli.times import Within
-from dashboard.client import Client, CommandReply
+from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
+from dashboard.cli.printing.times import Within
+from dashboard.engines.client import Client, CommandReply
 from engine.core.commands import Command
 from engine.folding import folded
 from engine.sender import sender_of

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.cli.output import DONE, WORK_FAILED, emit, say
-from dashboard.cli.times import Within
-from dashboard.views.amounts import counted, duration
+from dashboard.cli.printing.output import DONE, WORK_FAILED, emit, say
+from dashboard.cli.printing.times import Within
+from dashboard.views.words.amounts import counted, duration
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -208,8 +208,8 @@ def _broken_lines(past: "Past", replay: str | None) -> list[str]:
 
 def _story(past: "Past") -> list[str]:
     """Return what happened, from outside and inside, one line each."""
-    from dashboard.views.names import Names
-    from dashboard.views.sentences import sentence
+    from dashboard.views.words.names import Names
+    from dashboard.views.words.sentences import sentence
     from engine.simulation.world import START_MS
 
     names, lines, outside = Names(), [], list(past.lines)

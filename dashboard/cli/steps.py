@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_fields
-from dashboard.cli.items import Item
-from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
-from dashboard.cli.times import seq_of
-from dashboard.views.amounts import counted, duration, money
+from dashboard.cli.printing.items import Item
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
+from dashboard.cli.printing.times import seq_of
 from dashboard.views.past import fork_moment
+from dashboard.views.words.amounts import counted, duration, money
 from engine.core.errors import Refused
 from engine.core.queries.targets import id_in
 from engine.core.records import JsonValue

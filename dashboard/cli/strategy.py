@@ -6,10 +6,10 @@ from typing import Literal
 import click
 
 from dashboard.cli.database import team_fields
-from dashboard.cli.items import Item
-from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
+from dashboard.cli.printing.items import Item
+from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.sending import Sending, order, sending_options
-from dashboard.views.amounts import counted
+from dashboard.views.words.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.queries.preview import switched

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import data_folder
-from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, quoted, say
+from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, quoted, say
 from dashboard.cli.sending import Sending
-from dashboard.views.amounts import counted
+from dashboard.views.words.amounts import counted
 from engine.core.code import UNASKED, is_imported
 from engine.core.state import State
 from engine.core.transfer.document import references_in
@@ -22,7 +22,7 @@ from engine.trust import FILE, TrustList, UntrustedFile, code_folder, grant, nee
 from store.wall_clock import wall_ms
 
 if TYPE_CHECKING:
-    from dashboard.specfile import SpecFile
+    from dashboard.user.specfile import SpecFile
     from engine.teamfile import TeamFile
     from engine.teamfile.code import TeamCode
 

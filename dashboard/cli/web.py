@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import database_of, team_in
-from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
-from dashboard.cli.times import seconds
+from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, say
+from dashboard.cli.printing.times import seconds
 from engine.garbage import collect_rarely
 from store import Reader
 

@@ -9,16 +9,16 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
-from dashboard.cli.filtering import checked, filtering
-from dashboard.cli.output import DONE, Table, emit, is_interactive, say
+from dashboard.cli.printing.filtering import checked, filtering
+from dashboard.cli.printing.output import DONE, Table, emit, is_interactive, say
+from dashboard.cli.printing.times import now_in, seconds
 from dashboard.cli.sending import Sending, change, order, plain, sending_options
 from dashboard.cli.steps import json_given
-from dashboard.cli.times import now_in, seconds
-from dashboard.views.amounts import moment
-from dashboard.views.call_lines import diffs_of, plain_lines
-from dashboard.views.digest import needs_person
-from dashboard.views.filters import Filter
+from dashboard.views.drawing.call_lines import diffs_of, plain_lines
 from dashboard.views.inbox import need, otherwise
+from dashboard.views.measures.digest import needs_person
+from dashboard.views.words.amounts import moment
+from dashboard.views.words.filters import Filter
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.queries.targets import id_in, name_of

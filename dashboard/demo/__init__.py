@@ -3,5 +3,5 @@
 Rule: workers take and return JSON values, and a file that cannot be read is a recorded failure. Workers (`scan`,
 `parse`, `hazards`, `fingerprints`, `imports`, `documentation`) import the standard library alone, because each of them
 is loaded in fresh processes. The team file is `crew.yaml`; the dashboard's suggestions to viewers are in
-`dashboard/views/tips.py` and `dashboard/guide.py`.
+`dashboard/views/words/tips.py` and `dashboard/app/guide.py`.
 """

@@ -13,12 +13,12 @@ from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
 from dashboard.clean import clean
-from dashboard.deck import is_on_top
+from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views import inbox
-from dashboard.views.amounts import counted
+from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell, Choice, labelled
+from dashboard.views.words.amounts import counted
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextBox
 from engine.core.commands import Answer

@@ -6,12 +6,12 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
-from dashboard.views.amounts import counted
-from dashboard.views.bulk import Bulk, Part, changing, counts, lines, parts, reached, untouched
+from dashboard.views.changes.bulk import Bulk, Part, changing, counts, lines, parts, reached, untouched
+from dashboard.views.changes.targets import Target
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState
-from dashboard.views.parsers import Line, Mistyped
-from dashboard.views.rows import Cell
-from dashboard.views.targets import Target
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.parsers import Line, Mistyped
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
 from engine.core.records import changed

@@ -20,11 +20,11 @@ from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
 
 from dashboard.clean import clean
-from dashboard.deck import ClosesOnce, Deck, Looking, deck_of, is_on_top
+from dashboard.deck.deck import ClosesOnce, Deck, Looking, deck_of, is_on_top
+from dashboard.views.changes.outcomes import Rehearsal, rehearsed
+from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.header import ViewState
-from dashboard.views.outcomes import Rehearsal, rehearsed
-from dashboard.views.parsers import Mistyped
-from dashboard.views.rows import Cell, labelled
+from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import OneOf, Paged
 from dashboard.widgets.pane import Pane
@@ -35,7 +35,7 @@ from engine.core.records import changed
 from engine.core.state import State
 
 if TYPE_CHECKING:
-    from dashboard.client import CommandReply
+    from dashboard.engines.client import CommandReply
 
 CSS = Path(__file__).with_name("dialogs.tcss")
 Answer = Command | None

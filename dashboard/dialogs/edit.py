@@ -2,13 +2,13 @@
 
 from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
-from dashboard.spec_text import Draft, lost_in_text, text_of_agent, text_of_new
+from dashboard.user.spec_text import Draft, lost_in_text, text_of_agent, text_of_new
+from dashboard.views.changes.swaps import attempt_lines, its_work, mode_lines
+from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.facts.spec_fields import changes
 from dashboard.views.header import ViewState
-from dashboard.views.keyed import keyed
-from dashboard.views.parsers import Mistyped
-from dashboard.views.rows import Cell, Choice, labelled
-from dashboard.views.spec_fields import changes
-from dashboard.views.swaps import attempt_lines, its_work, mode_lines
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from engine.core.commands import AddAgent, SwapAgent
 from engine.core.queries.targets import at, word_for

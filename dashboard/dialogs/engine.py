@@ -7,13 +7,13 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input
 
-from dashboard.deck import is_on_top
+from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
-from dashboard.process import EngineDidNotStart, engine_at_work, leave, start_engine, wait_until_up
-from dashboard.views.amounts import counted
+from dashboard.engines.process import EngineDidNotStart, engine_at_work, leave, start_engine, wait_until_up
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState, can_hand_over, leading_lines, paused_runs, restart_lines
-from dashboard.views.parsers import Mistyped, length_s
-from dashboard.views.rows import Cell
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.parsers import Mistyped, length_s
 from dashboard.widgets.fields import Field
 from engine.core.commands import HandOver
 from store import StoreError

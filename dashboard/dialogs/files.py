@@ -13,12 +13,12 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.deck import is_on_top
+from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, Told
-from dashboard.typed_paths import path_typed
-from dashboard.views.amounts import counted, file_stamp
-from dashboard.views.outcomes import plan_lines
-from dashboard.views.rows import Cell
+from dashboard.user.typed_paths import path_typed
+from dashboard.views.changes.outcomes import plan_lines
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.words.amounts import counted, file_stamp
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import ImportState
 

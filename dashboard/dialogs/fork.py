@@ -10,12 +10,12 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.deck import is_on_top
+from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Dialog, Told
-from dashboard.typed_paths import exists, path_typed
+from dashboard.user.typed_paths import exists, path_typed
+from dashboard.views.drawing.rows import labelled
 from dashboard.views.header import ViewState
 from dashboard.views.past import fork_lines, fork_path, fork_shell
-from dashboard.views.rows import labelled
 from dashboard.widgets.typing import TextLine
 
 

@@ -7,8 +7,8 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from dashboard.deck import ClosesOnce, Looking
-from dashboard.views.jumping import labels
+from dashboard.deck.deck import ClosesOnce, Looking
+from dashboard.views.drawing.jumping import labels
 from dashboard.widgets.spots import Spot
 
 

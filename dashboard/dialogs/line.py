@@ -6,9 +6,9 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.views.changes.targets import target_of
 from dashboard.views.header import ViewState
-from dashboard.views.parsers import Line, Mistyped
-from dashboard.views.targets import target_of
+from dashboard.views.words.parsers import Line, Mistyped
 from dashboard.widgets.typing import TextLine
 
 

@@ -6,14 +6,14 @@ from typing import Literal, cast
 from textual.widget import Widget
 
 from dashboard.dialogs.dialog import ChoiceDialog
-from dashboard.views.amounts import counted
-from dashboard.views.command_line import in_shell
+from dashboard.views.changes.members import parents, takers, what_moves
+from dashboard.views.changes.swaps import its_work
+from dashboard.views.changes.targets import looked_up, target_of
+from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.facts.work import why
 from dashboard.views.header import ViewState
-from dashboard.views.members import parents, takers, what_moves
-from dashboard.views.rows import Cell, Choice, labelled
-from dashboard.views.swaps import its_work
-from dashboard.views.targets import looked_up, target_of
-from dashboard.views.work import why
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.command_line import in_shell
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Move, Reassign, RemoveMember
 from engine.core.queries.targets import at, find_agent, find_supervisor

@@ -6,14 +6,14 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Dialog, Told
-from dashboard.views import members
-from dashboard.views.command_line import in_shell
+from dashboard.engines.client import CommandReply
+from dashboard.views.changes import members
+from dashboard.views.changes.outcomes import rehearsed
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState
-from dashboard.views.outcomes import rehearsed
-from dashboard.views.parsers import Mistyped, due_in_s, limits_of
-from dashboard.views.rows import Cell
+from dashboard.views.words.command_line import in_shell
+from dashboard.views.words.parsers import Mistyped, due_in_s, limits_of
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Submit, SwitchStrategy

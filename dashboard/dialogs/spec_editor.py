@@ -14,21 +14,21 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
-from dashboard.client import CommandReply
-from dashboard.deck import is_on_top
+from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, Told
-from dashboard.external_editor import EditorFailed, edited, editor_of
-from dashboard.spec_text import (
+from dashboard.engines.client import CommandReply
+from dashboard.user.external_editor import EditorFailed, edited, editor_of
+from dashboard.user.spec_text import (
     NEW,
     Draft,
     fault_lines,
     read_draft,
     servers_known,
 )
+from dashboard.views.changes.outcomes import rehearsed
+from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.header import ViewState
-from dashboard.views.outcomes import rehearsed
-from dashboard.views.parsers import Mistyped
-from dashboard.views.rows import Cell, labelled
+from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.spec import AgentSpec

@@ -9,11 +9,11 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
-from dashboard.views import switching
-from dashboard.views.command_line import in_shell
+from dashboard.views.changes import switching
+from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.header import ViewState
-from dashboard.views.parsers import Mistyped, settings_line, settings_of, words_of
-from dashboard.views.rows import Cell, labelled
+from dashboard.views.words.command_line import in_shell
+from dashboard.views.words.parsers import Mistyped, settings_line, settings_of, words_of
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
-from dashboard.typed_paths import path_typed
-from dashboard.views.amounts import counted
-from dashboard.views.header import ViewState
-from dashboard.views.outcomes import rehearsed
-from dashboard.views.parsers import Mistyped
-from dashboard.views.rows import Cell, Choice, labelled
-from dashboard.views.spec_fields import changes
-from dashboard.views.swaps import (
+from dashboard.user.typed_paths import path_typed
+from dashboard.views.changes.outcomes import rehearsed
+from dashboard.views.changes.swaps import (
     attempt_lines,
     candidate_line,
     its_work,
@@ -24,6 +19,11 @@ from dashboard.views.swaps import (
     sharing,
     so_far,
 )
+from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.facts.spec_fields import changes
+from dashboard.views.header import ViewState
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.queries.targets import at, word_for, words
@@ -31,7 +31,7 @@ from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
 
 if TYPE_CHECKING:
-    from dashboard.specfile import SpecFile
+    from dashboard.user.specfile import SpecFile
 
 _FILE, _MORE = "file:", "more:"
 
@@ -130,7 +130,7 @@ class SwapDialog(SpecDialog):
             self.problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
 
     def _read_file(self, path: Path) -> None:
-        from dashboard.specfile import read_spec_file  # reads YAML: only who brings a file needs it
+        from dashboard.user.specfile import read_spec_file  # reads YAML: only who brings a file needs it
         from engine.teamfile import TeamFileError
 
         try:

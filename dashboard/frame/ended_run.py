@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from dashboard.deck import Deck
-from dashboard.views.digest import digest
+from dashboard.deck.deck import Deck
 from dashboard.views.graph.model import COOL_MS
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.header import ViewState
+from dashboard.views.measures.digest import digest
 from engine.core.state import RunSummary, State
 
 READ_AGAIN_MS = 500

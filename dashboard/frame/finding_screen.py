@@ -3,8 +3,8 @@
 from typing import Protocol, runtime_checkable
 
 from dashboard.frame.page_screen import PageScreen
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell
 from dashboard.widgets.prompt import Prompt, Purpose
 
 NEXT = "/ and enter: the next place"

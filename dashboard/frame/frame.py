@@ -16,23 +16,23 @@ from textual.widget import Widget
 from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
 from dashboard.actions.action import Spoken
-from dashboard.deck import is_on_top
+from dashboard.deck.deck import is_on_top
+from dashboard.deck.places import SHORT, tabs
 from dashboard.frame.front_first import FrontFirst
 from dashboard.frame.sizing import Sized
-from dashboard.key_labels import key_at, sign_of
-from dashboard.places import SHORT, tabs
-from dashboard.settings import settings_shown
-from dashboard.views.amounts import counted
-from dashboard.views.filter_words import HINT, suggestions
-from dashboard.views.filters import filter_typed, last_token
+from dashboard.user.key_labels import key_at, sign_of
+from dashboard.user.settings import settings_shown
+from dashboard.views.changes.outcomes import WAYS_BACK
+from dashboard.views.drawing.lines import Span, cells, spread
+from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.header import ViewState, path_to, team_of
-from dashboard.views.keyed import keyed
-from dashboard.views.lines import Span, cells, spread
-from dashboard.views.outcomes import WAYS_BACK
+from dashboard.views.measures.strip import strip
 from dashboard.views.past import play_keys
-from dashboard.views.rows import Cell, Column
-from dashboard.views.strip import strip
-from dashboard.views.tips import DISMISS
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.filter_words import HINT, suggestions
+from dashboard.views.words.filters import filter_typed, last_token
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.tips import DISMISS
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from dashboard.feed import entries_before
 from dashboard.frame.table_screen import LONG, TableScreen
+from dashboard.reading.feed import entries_before
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell
 from store import Reader
 
 READ_EVERY_MS = 500

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dashboard.frame.finding_screen import FindingScreen
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell
 from engine.core.errors import CoreError
 from store import StoreError
 

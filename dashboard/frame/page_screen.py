@@ -5,17 +5,17 @@ from typing import ClassVar, NamedTuple
 
 from textual.widget import Widget
 
-from dashboard.feed import parts_of
 from dashboard.frame.frame import Frame, OwnKey
-from dashboard.task_input import input_of
+from dashboard.reading.feed import parts_of
+from dashboard.reading.task_input import input_of
+from dashboard.views.changes.targets import Target, target_of
+from dashboard.views.drawing.raw import object_of
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.pages import History
 from dashboard.views.header import ViewState
-from dashboard.views.names import Texts
-from dashboard.views.pages import History
-from dashboard.views.raw import object_of
-from dashboard.views.rows import Cell
-from dashboard.views.sentences import Sentence, sentence
-from dashboard.views.targets import Target, target_of
+from dashboard.views.words.names import Texts
+from dashboard.views.words.sentences import Sentence, sentence
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
 from engine.core.events import Event

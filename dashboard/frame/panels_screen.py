@@ -8,12 +8,12 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.finding_screen import FindingScreen
-from dashboard.views.agent_says import happened
 from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import Line
-from dashboard.views.names import Names
-from dashboard.views.step_table import LIVE, step_lines
+from dashboard.views.facts.agent_says import happened
+from dashboard.views.facts.step_table import LIVE, step_lines
+from dashboard.views.words.names import Names
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 

@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from dashboard.deck import Deck
-from dashboard.feed import entries_of
-from dashboard.views.agent_pane import Seen, oldest_in_queue, oldest_of_queues
+from dashboard.deck.deck import Deck
+from dashboard.reading.feed import entries_of
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.agent_pane import Seen, oldest_in_queue, oldest_of_queues
 from dashboard.views.header import ViewState
-from dashboard.views.names import Names
-from dashboard.views.usage import is_metered
+from dashboard.views.measures.usage import is_metered
+from dashboard.views.words.names import Names
 from store import Reader
 
 KEPT = 160

@@ -8,18 +8,18 @@ from textual.widget import Widget
 from dashboard.frame.page_screen import HISTORY
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
-from dashboard.newest import Newest
-from dashboard.views import agent_aside
-from dashboard.views.absent import absence
-from dashboard.views.agent_facts import agent_facts
-from dashboard.views.agent_says import says
+from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_FROM
-from dashboard.views.ended import ended_in
+from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
 from dashboard.views.event_log import Entry
+from dashboard.views.facts import agent_aside
+from dashboard.views.facts.agent_facts import agent_facts
+from dashboard.views.facts.agent_says import says
+from dashboard.views.facts.ended import ended_in
+from dashboard.views.facts.prompt import folded_prompt, prompt_lines, prompt_of
+from dashboard.views.facts.step_table import LIVE, live_lines, steps_among
 from dashboard.views.header import ViewState
-from dashboard.views.lines import BLANK, Line, Span, hairline
-from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of
-from dashboard.views.step_table import LIVE, live_lines, steps_among
+from dashboard.views.words.absent import absence
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.events import AgentSwapped, AttemptStarted

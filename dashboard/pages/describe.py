@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from dashboard.frame.finding_screen import FindingScreen
 from dashboard.frame.page_screen import HISTORY
-from dashboard.newest import Newest
+from dashboard.reading.newest import Newest
+from dashboard.views.drawing.raw import object_of
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.pages import History, agent_page, described, run_page, task_page
+from dashboard.views.facts.prompt import prompt_of, prompt_text
+from dashboard.views.facts.step_table import steps_among
 from dashboard.views.header import ViewState
-from dashboard.views.names import Texts
-from dashboard.views.pages import History, agent_page, described, run_page, task_page
-from dashboard.views.prompt import prompt_of, prompt_text
-from dashboard.views.raw import object_of
-from dashboard.views.rows import Cell
-from dashboard.views.step_table import steps_among
+from dashboard.views.words.names import Texts
 from store import Reader
 
 

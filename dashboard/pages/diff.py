@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from dashboard.comparing import compare, is_path, sides_of
 from dashboard.frame.once_screen import OnceScreen
-from dashboard.views.compared import compared_lines
+from dashboard.reading.comparing import compare, is_path, sides_of
+from dashboard.views.changes.compared import compared_lines
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState
-from dashboard.views.parsers import Mistyped
-from dashboard.views.rows import Cell
+from dashboard.views.words.parsers import Mistyped
 from engine.errors import ImportRefused
 
 

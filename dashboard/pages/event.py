@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from dashboard.feed import entries_of
 from dashboard.frame.once_screen import OnceScreen
-from dashboard.views.pages import event_page
-from dashboard.views.place import seq_of
-from dashboard.views.rows import Cell
-from dashboard.views.sentences import sentence
+from dashboard.reading.feed import entries_of
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.facts.pages import event_page
+from dashboard.views.words.place import seq_of
+from dashboard.views.words.sentences import sentence
 from store import Reader
 
 

@@ -7,10 +7,10 @@ from textual.widget import Widget
 
 from dashboard.frame.finding_screen import FindingScreen
 from dashboard.frame.page_screen import HISTORY
+from dashboard.views.drawing.raw import as_json, object_of, raw_lines
 from dashboard.views.header import ViewState
-from dashboard.views.names import pretty
-from dashboard.views.place import seq_of
-from dashboard.views.raw import as_json, object_of, raw_lines
+from dashboard.views.words.names import pretty
+from dashboard.views.words.place import seq_of
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from store import Reader

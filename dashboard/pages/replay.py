@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from dashboard.frame.once_screen import OnceScreen
-from dashboard.replayed import replay_cells
+from dashboard.reading.replayed import replay_cells
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell
 
 
 class ReplayScreen(OnceScreen):

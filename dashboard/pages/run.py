@@ -9,19 +9,19 @@ from textual.widget import Widget
 from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.frame.sizing import Grip
-from dashboard.newest import Newest
+from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_FROM
-from dashboard.views.drafts import as_markdown, draft
-from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
+from dashboard.views.changes.drafts import as_markdown, draft
+from dashboard.views.drawing.graph_slot import GraphSlot
+from dashboard.views.drawing.lines import Line, Span, hairline
+from dashboard.views.drawing.markdown import safe
+from dashboard.views.drawing.prose import prose
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
+from dashboard.views.facts.run_facts import report_words, run_facts
+from dashboard.views.facts.run_work import MOST, TASKS_A_MS, Census, at_work_lines, census, waiting_lines
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
-from dashboard.views.lines import Line, Span, hairline
-from dashboard.views.markdown import safe
-from dashboard.views.prose import prose
-from dashboard.views.run_facts import report_words, run_facts
-from dashboard.views.run_work import MOST, TASKS_A_MS, Census, at_work_lines, census, waiting_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.report import Report

@@ -12,21 +12,21 @@ from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import SORTS
-from dashboard.newest import Newest
-from dashboard.views.absent import absence
-from dashboard.views.activity import Activity
+from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.changes.targets import Target, target_of
+from dashboard.views.drawing.graph_slot import GraphSlot
+from dashboard.views.drawing.lines import Line, Span, indented
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.drawing.sorting import DOWN, UP, Sorting
 from dashboard.views.event_log import Entry
-from dashboard.views.graph_slot import GraphSlot
+from dashboard.views.facts.supervisor_pane import facts, figures_line, supervisor_side
 from dashboard.views.header import ViewState
-from dashboard.views.lines import Line, Span, indented
-from dashboard.views.meters import Meters
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.meters import Meters
+from dashboard.views.measures.progress import Progress, Progresses
 from dashboard.views.network import GAP, ORDERS, Folding, Measures, network
-from dashboard.views.progress import Progress, Progresses
-from dashboard.views.rows import Cell
-from dashboard.views.sorting import DOWN, UP, Sorting
-from dashboard.views.supervisor_pane import facts, figures_line, supervisor_side
-from dashboard.views.targets import Target, target_of
+from dashboard.views.words.absent import absence
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table

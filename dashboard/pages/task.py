@@ -7,17 +7,17 @@ from textual.widget import Widget
 
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
-from dashboard.newest import Newest
-from dashboard.views.agent_says import says
+from dashboard.reading.newest import Newest
 from dashboard.views.arrangement import PANE_FROM
-from dashboard.views.ended import ended_in
+from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
+from dashboard.views.drawing.values import output_lines
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.agent_says import says
+from dashboard.views.facts.ended import ended_in
+from dashboard.views.facts.prompt import prompt_lines, prompt_of
+from dashboard.views.facts.step_table import live_lines, steps_among
+from dashboard.views.facts.task_facts import attempt_lines, child_lines, gone_facts, task_facts
 from dashboard.views.header import ViewState
-from dashboard.views.lines import BLANK, Line, Span, hairline
-from dashboard.views.prompt import prompt_lines, prompt_of
-from dashboard.views.step_table import live_lines, steps_among
-from dashboard.views.task_facts import attempt_lines, child_lines, gone_facts, task_facts
-from dashboard.views.values import output_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.state import Task

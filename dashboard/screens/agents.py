@@ -4,11 +4,11 @@ from functools import cached_property
 
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
-from dashboard.views.agent_pane import agent_columns
 from dashboard.views.agents import HEADS, ORDERS, agents
+from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.rows import Listing
+from dashboard.views.facts.agent_pane import agent_columns
 from dashboard.views.header import ViewState
-from dashboard.views.row_pane import More
-from dashboard.views.rows import Listing
 
 
 class AgentsScreen(TableScreen):

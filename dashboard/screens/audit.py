@@ -4,15 +4,15 @@ from pathlib import Path
 
 from textual.binding import Binding
 
-from dashboard.feed import entries_of
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW
+from dashboard.reading.feed import entries_of
 from dashboard.views.audit import KINDS, Beside, audit, line_of, of_change
+from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.rows import Listing
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
-from dashboard.views.names import Names
-from dashboard.views.row_pane import More
-from dashboard.views.rows import Listing
+from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied
 from store import Reader, StoreError

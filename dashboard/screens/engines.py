@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dashboard.feed import entries_of
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW
+from dashboard.reading.feed import entries_of
+from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.rows import Listing
 from dashboard.views.engines import KINDS, LAST_FROM, ends_before, engines, of_engine
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
-from dashboard.views.names import Names
-from dashboard.views.row_pane import More
-from dashboard.views.rows import Listing
 from dashboard.views.tail import Told, newest
+from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
 from store import Reader, StoreError
 

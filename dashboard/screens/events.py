@@ -6,13 +6,13 @@ from textual.binding import Binding
 from textual.timer import Timer
 from textual.widget import Widget
 
-from dashboard.event_search import Asked, after, before
-from dashboard.feed import entries_of
 from dashboard.frame.frame import Frame
+from dashboard.reading.event_search import Asked, after, before
+from dashboard.reading.feed import entries_of
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
-from dashboard.views.filters import filter_typed
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell
+from dashboard.views.words.filters import filter_typed
 from dashboard.widgets.table import Log, Table
 from store import Reader, Record
 

@@ -4,7 +4,9 @@ from textual.binding import Binding
 
 from dashboard.frame.board_screen import BoardScreen
 from dashboard.frame.ended_run import EndedRun
-from dashboard.views.amounts import counted
+from dashboard.views.changes.targets import Target, target_of
+from dashboard.views.drawing.lines import Line
+from dashboard.views.drawing.rows import Cell, matches
 from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
 from dashboard.views.graph.drawing import heading
@@ -14,10 +16,8 @@ from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
 from dashboard.views.header import ViewState, reading
-from dashboard.views.keyed import keyed
-from dashboard.views.lines import Line
-from dashboard.views.rows import Cell, matches
-from dashboard.views.targets import Target, target_of
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.keyed import keyed
 from dashboard.widgets.board import Board
 
 TALL = 25

@@ -3,11 +3,11 @@
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import Spoken
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
+from dashboard.views.changes.targets import Target, target_of
+from dashboard.views.drawing.row_pane import More, of_need
+from dashboard.views.drawing.rows import Listing
 from dashboard.views.header import ViewState
 from dashboard.views.inbox import inbox
-from dashboard.views.row_pane import More, of_need
-from dashboard.views.rows import Listing
-from dashboard.views.targets import Target, target_of
 
 
 class InboxScreen(TableScreen):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from dashboard.feed import entries_of
+from dashboard.engines.process import log_of
 from dashboard.frame.frame import Frame
-from dashboard.process import log_of
+from dashboard.reading.feed import entries_of
+from dashboard.views.drawing.rows import Cell, nothing
 from dashboard.views.event_log import Entry
-from dashboard.views.filters import Told, filter_typed
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell, nothing
 from dashboard.views.troubles import KINDS, troubles
+from dashboard.views.words.filters import Told, filter_typed
 from dashboard.widgets.pane import Pane
 from store import Reader
 

@@ -13,20 +13,20 @@ from textual.widget import Widget
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import MARKS, TableScreen
-from dashboard.views.agent_pane import agent_pane
 from dashboard.views.arrangement import Arrangement, arranged, tree_room
-from dashboard.views.graph_slot import GraphSlot
+from dashboard.views.changes.targets import Target, target_of
+from dashboard.views.drawing.graph_slot import GraphSlot
+from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indented
+from dashboard.views.drawing.rows import Cell, Listing
+from dashboard.views.drawing.sections import framed
+from dashboard.views.drawing.still import Stillness
+from dashboard.views.facts.agent_pane import agent_pane
+from dashboard.views.facts.supervisor_pane import supervisor_pane
 from dashboard.views.header import ViewState
-from dashboard.views.lines import BLANK, Line, Span, hairline, indented
-from dashboard.views.meters import Meters
+from dashboard.views.measures.meters import Meters
+from dashboard.views.measures.progress import Progress, Progresses
 from dashboard.views.network import GAP, HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
-from dashboard.views.progress import Progress, Progresses
-from dashboard.views.rows import Cell, Listing
-from dashboard.views.sections import framed
-from dashboard.views.still import Stillness
-from dashboard.views.supervisor_pane import supervisor_pane
 from dashboard.views.tail import Tail, tail_title
-from dashboard.views.targets import Target, target_of
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table

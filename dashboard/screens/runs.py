@@ -1,12 +1,12 @@
 """Runs, open and ended."""
 
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
+from dashboard.views.drawing.row_pane import More, of_run
+from dashboard.views.drawing.rows import Listing
+from dashboard.views.facts.run_work import TASKS_A_MS, Census, census
 from dashboard.views.header import ViewState
-from dashboard.views.names import Texts
-from dashboard.views.row_pane import More, of_run
-from dashboard.views.rows import Listing
-from dashboard.views.run_work import TASKS_A_MS, Census, census
 from dashboard.views.runs import HEADS, ORDERS, runs
+from dashboard.views.words.names import Texts
 from engine.core.values import TextRef
 from store import Reader
 

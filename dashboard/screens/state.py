@@ -8,15 +8,15 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from dashboard import dialogs
-from dashboard.comparing import key_of
 from dashboard.frame.panels_screen import give_rows
 from dashboard.frame.table_screen import BELOW, TableScreen
-from dashboard.stored_files import files_beside, holdings_of
+from dashboard.reading.comparing import key_of
+from dashboard.reading.stored_files import files_beside, holdings_of
+from dashboard.views.changes.holdings import holdings
+from dashboard.views.drawing.lines import Line, Span
+from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.rows import Listing
 from dashboard.views.header import ViewState
-from dashboard.views.holdings import holdings
-from dashboard.views.lines import Line, Span
-from dashboard.views.row_pane import More
-from dashboard.views.rows import Listing
 from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
 from dashboard.widgets.lines import Lines
 from store import Reader

@@ -2,10 +2,10 @@
 
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW, MARKS
-from dashboard.views.ended import SPENDS, Ended
+from dashboard.views.drawing.row_pane import More, of_task
+from dashboard.views.drawing.rows import Cell, Listing
+from dashboard.views.facts.ended import SPENDS, Ended
 from dashboard.views.header import ViewState
-from dashboard.views.row_pane import More, of_task
-from dashboard.views.rows import Cell, Listing
 from dashboard.views.tasks import HEADS, ORDERS, tasks
 
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from dashboard.databases import Found
 from dashboard.frame.table_screen import BELOW, TableScreen
-from dashboard.teams_at_hand import LAST_EVENTS, home, teams_at_hand
+from dashboard.reading.databases import Found
+from dashboard.reading.teams_at_hand import LAST_EVENTS, home, teams_at_hand
+from dashboard.views.changes.holdings import holdings
+from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.rows import Listing
 from dashboard.views.header import ViewState
-from dashboard.views.holdings import holdings
-from dashboard.views.row_pane import More
-from dashboard.views.rows import Listing
 from dashboard.views.tail import newest
 from dashboard.views.teams import TeamFound, of_team, teams
 from dashboard.widgets.lines import Lines

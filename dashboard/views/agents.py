@@ -7,13 +7,13 @@ from operator import attrgetter
 
 from rich.cells import cell_len
 
-from dashboard.views.amounts import count, duration, median, percent
-from dashboard.views.digest import Digest
-from dashboard.views.filters import filter_typed
-from dashboard.views.rows import Cell, Column, Listing, nothing
-from dashboard.views.subjects import agents_passing
-from dashboard.views.usage import USED, is_metered, used
-from dashboard.views.work import now_in_brief, state_of_agent
+from dashboard.views.drawing.rows import Cell, Column, Listing, nothing
+from dashboard.views.facts.work import now_in_brief, state_of_agent
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.usage import USED, is_metered, used
+from dashboard.views.words.amounts import count, duration, median, percent
+from dashboard.views.words.filters import filter_typed
+from dashboard.views.words.subjects import agents_passing
 from engine.core.state import Agent, AgentStatus, State
 
 NAME_LEAST, NAME_MOST = 12, 20

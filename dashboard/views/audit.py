@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from dashboard.views.amounts import moment
-from dashboard.views.command_line import command_line, in_words, left_out
+from dashboard.views.drawing.lines import Line, Span, hairline
+from dashboard.views.drawing.row_pane import More, under, worded
+from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.event_log import Entry
-from dashboard.views.keyed import keyed
-from dashboard.views.lines import Line, Span, hairline
-from dashboard.views.names import Names, short_id
-from dashboard.views.row_pane import More, under, worded
-from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.tail import tail, tell
+from dashboard.views.words.amounts import moment
+from dashboard.views.words.command_line import command_line, in_words, left_out
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.names import Names, short_id
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
 from engine.core.state import UNDOABLE, State
 

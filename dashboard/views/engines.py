@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.views.amounts import UNKNOWN, counted, duration, moment, stopwatch
+from dashboard.views.drawing.lines import Line, Span, hairline, padded
+from dashboard.views.drawing.row_pane import More, under, worded
+from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation, leading_lines
-from dashboard.views.keyed import keyed
-from dashboard.views.lines import Line, Span, hairline, padded
-from dashboard.views.row_pane import More, under, worded
-from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.tail import Told, tail
+from dashboard.views.words.amounts import UNKNOWN, counted, duration, moment, stopwatch
+from dashboard.views.words.keyed import keyed
 from engine.core.events import EngineStarted, EngineStopped
 from engine.core.state import State
 from store.records import StandbyInfo

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import NamedTuple, overload
 
 from dashboard.views.abridged import LARGE_BYTES, abridged
-from dashboard.views.amounts import moment
-from dashboard.views.filters import Filter
-from dashboard.views.glyphs import of_event
-from dashboard.views.lines import Span
-from dashboard.views.names import Names
-from dashboard.views.place import seq_of
-from dashboard.views.rows import Cell, Column
-from dashboard.views.sentences import Sentence, sentence
+from dashboard.views.drawing.lines import Span
+from dashboard.views.drawing.rows import Cell, Column
+from dashboard.views.words.amounts import moment
+from dashboard.views.words.filters import Filter
+from dashboard.views.words.glyphs import of_event
+from dashboard.views.words.names import Names
+from dashboard.views.words.place import seq_of
+from dashboard.views.words.sentences import Sentence, sentence
 from engine.core.events import Event
 from store.records import Record
 

@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dashboard.views.activity import Activity
-from dashboard.views.amounts import counted, moment, stopwatch
-from dashboard.views.digest import Digest
+from dashboard.views.drawing.lines import Span, cells, cut, cut_name
+from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.event_log import Entry
-from dashboard.views.keyed import keyed
-from dashboard.views.lines import Span, cells, cut, cut_name
-from dashboard.views.names import Names
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import Digest
 from dashboard.views.past import Moment, past_condition
-from dashboard.views.rows import Cell, labelled
+from dashboard.views.words.amounts import counted, moment, stopwatch
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.names import Names
 from engine.core.queries.able import bound_elsewhere
 from engine.core.state import State
 from store.records import EngineInfo, StandbyInfo

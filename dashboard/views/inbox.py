@@ -4,15 +4,15 @@ from collections.abc import Reversible, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dashboard.views.amounts import clock, counted, elapsed, left
-from dashboard.views.call_lines import call_cells
-from dashboard.views.digest import needs_person
+from dashboard.views.drawing.call_lines import call_cells
+from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, nothing
 from dashboard.views.event_log import Entry
-from dashboard.views.filters import filter_typed
-from dashboard.views.keyed import keyed
-from dashboard.views.names import without
-from dashboard.views.rows import Cell, Column, Listing, labelled, nothing
-from dashboard.views.subjects import OfNeed
+from dashboard.views.measures.digest import needs_person
+from dashboard.views.words.amounts import clock, counted, elapsed, left
+from dashboard.views.words.filters import filter_typed
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.names import without
+from dashboard.views.words.subjects import OfNeed
 from engine.core.events import CommandApplied, EscalationAnswered
 from engine.core.queries.questions import alike
 from engine.core.queries.targets import name_of

@@ -11,20 +11,20 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from dashboard.views import agents
-from dashboard.views.activity import Activity
-from dashboard.views.amounts import count, duration, median, money, tokens
-from dashboard.views.digest import Digest
-from dashboard.views.filters import Filter, filter_typed
-from dashboard.views.help import COLUMNS
-from dashboard.views.lines import Span, cut_path
-from dashboard.views.meters import METER, Meters, lane_heading
-from dashboard.views.plots import meter
-from dashboard.views.progress import Progress
-from dashboard.views.rows import EMPTY, Cell, Column, Listing, fitted, nothing
-from dashboard.views.sorting import Sorting
-from dashboard.views.subjects import OfSupervisor, agents_passing
-from dashboard.views.usage import is_metered
-from dashboard.views.work import now_in_brief, now_of_supervisor, state_of_agent, state_of_supervisor
+from dashboard.views.drawing.lines import Span, cut_path
+from dashboard.views.drawing.plots import meter
+from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, fitted, nothing
+from dashboard.views.drawing.sorting import Sorting
+from dashboard.views.facts.work import now_in_brief, now_of_supervisor, state_of_agent, state_of_supervisor
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.meters import METER, Meters, lane_heading
+from dashboard.views.measures.progress import Progress
+from dashboard.views.measures.usage import is_metered
+from dashboard.views.words.amounts import count, duration, median, money, tokens
+from dashboard.views.words.filters import Filter, filter_typed
+from dashboard.views.words.help import COLUMNS
+from dashboard.views.words.subjects import OfSupervisor, agents_passing
 from engine.core.queries.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 

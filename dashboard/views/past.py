@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.views.amounts import counted, duration, moment
+from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.event_log import Entry
-from dashboard.views.keyed import keyed
-from dashboard.views.rows import Cell, labelled
+from dashboard.views.words.amounts import counted, duration, moment
+from dashboard.views.words.keyed import keyed
 from engine.core.queries.tree import open_tasks
 from engine.core.state import State
 

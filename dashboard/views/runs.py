@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from rich.cells import cell_len
 
-from dashboard.views.amounts import count, duration, elapsed, moment, percent
-from dashboard.views.filters import filter_typed
-from dashboard.views.forecast import time_left, waits_for_you
-from dashboard.views.glyphs import ASKS, of_run
-from dashboard.views.limits import budget_words, due
-from dashboard.views.names import said
-from dashboard.views.plots import meter
-from dashboard.views.progress import share_done
-from dashboard.views.rows import Cell, Column, Listing, nothing
-from dashboard.views.subjects import OfRun
-from dashboard.views.usage import COST, TOKENS, is_metered, used
+from dashboard.views.drawing.plots import meter
+from dashboard.views.drawing.rows import Cell, Column, Listing, nothing
+from dashboard.views.measures.forecast import time_left, waits_for_you
+from dashboard.views.measures.limits import budget_words, due
+from dashboard.views.measures.progress import share_done
+from dashboard.views.measures.usage import COST, TOKENS, is_metered, used
+from dashboard.views.words.amounts import count, duration, elapsed, moment, percent
+from dashboard.views.words.filters import filter_typed
+from dashboard.views.words.glyphs import ASKS, of_run
+from dashboard.views.words.names import said
+from dashboard.views.words.subjects import OfRun
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.budget import deadline_of
 from engine.core.queries.targets import at

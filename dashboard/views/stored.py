@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.views.amounts import ago, counted, duration, moment, size
-from dashboard.views.keyed import keyed
-from dashboard.views.lines import Line, Span, cut_path, line, padded
-from dashboard.views.plots import meter
-from dashboard.views.row_pane import More, worded
-from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
-from dashboard.views.sections import EDGE, Section, beside
+from dashboard.views.drawing.lines import Line, Span, cut_path, line, padded
+from dashboard.views.drawing.plots import meter
+from dashboard.views.drawing.row_pane import More, worded
+from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.drawing.sections import EDGE, Section, beside
+from dashboard.views.words.amounts import ago, counted, duration, moment, size
+from dashboard.views.words.keyed import keyed
 from engine.core.queries.tree import open_tasks
 from engine.core.state import State
 from store.records import SnapshotInfo

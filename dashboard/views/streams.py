@@ -7,7 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 from dashboard.clean import clean
-from dashboard.views.amounts import counted, spent
+from dashboard.views.words.amounts import counted, spent
 from engine.stream.records import StreamEvent
 
 SHOWN_CHARACTERS = 200

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import engine.core.events as on
-from dashboard.views.amounts import clock, counted, duration
+from dashboard.views.drawing.lines import BLANK, Line, Span, columns, cut, cut_path, spread
 from dashboard.views.event_log import Entry
-from dashboard.views.glyphs import of_event
-from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path, spread
-from dashboard.views.names import Names, without
-from dashboard.views.sentences import sentence
-from dashboard.views.steps import NOTHING
+from dashboard.views.facts.steps import NOTHING
+from dashboard.views.words.amounts import clock, counted, duration
+from dashboard.views.words.glyphs import of_event
+from dashboard.views.words.names import Names, without
+from dashboard.views.words.sentences import sentence
 from engine.core.values import preview
 
 CALM = 15.0

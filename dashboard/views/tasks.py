@@ -4,18 +4,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from dashboard.views.agents import NAME_MOST, widest_name
-from dashboard.views.amounts import duration, moment
-from dashboard.views.digest import Digest
-from dashboard.views.ended import EndedTask
-from dashboard.views.filters import filter_typed
-from dashboard.views.glyphs import TASK, of_task
-from dashboard.views.limits import due
-from dashboard.views.names import without
-from dashboard.views.rows import Cell, Column, Listing, nothing
-from dashboard.views.steps import last_line
-from dashboard.views.subjects import OfEnded, OfTask, worker_name
-from dashboard.views.usage import COST, TOKENS, is_metered, own_usage, used
-from dashboard.views.work import progress, took, why
+from dashboard.views.drawing.rows import Cell, Column, Listing, nothing
+from dashboard.views.facts.ended import EndedTask
+from dashboard.views.facts.steps import last_line
+from dashboard.views.facts.work import progress, took, why
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.limits import due
+from dashboard.views.measures.usage import COST, TOKENS, is_metered, own_usage, used
+from dashboard.views.words.amounts import duration, moment
+from dashboard.views.words.filters import filter_typed
+from dashboard.views.words.glyphs import TASK, of_task
+from dashboard.views.words.names import without
+from dashboard.views.words.subjects import OfEnded, OfTask, worker_name
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import name_of
 from engine.core.state import State, Task, TaskStatus

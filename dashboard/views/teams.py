@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from dashboard.views.amounts import ago, moment, size
-from dashboard.views.lines import BLANK, Line, hairline
-from dashboard.views.row_pane import More, under, worded
-from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.drawing.lines import BLANK, Line, hairline
+from dashboard.views.drawing.row_pane import More, under, worded
+from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.tail import Told, tail
+from dashboard.views.words.amounts import ago, moment, size
 
 _COLUMNS = (
     Column("TEAM", 14, grow=1, most=30),

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.amounts import clock
+from dashboard.views.drawing.lines import folded
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import folded
-from dashboard.views.names import Names
-from dashboard.views.rows import Cell
-from dashboard.views.sentences import SENTENCES, sentence
+from dashboard.views.words.amounts import clock
+from dashboard.views.words.names import Names
+from dashboard.views.words.sentences import SENTENCES, sentence
 from engine.core.events import KINDS as ALL
 from engine.core.events import EngineStarted, EngineStopped
 

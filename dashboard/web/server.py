@@ -17,8 +17,8 @@ import anyio.to_thread
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from dashboard.clean import clean
-from dashboard.views.amounts import counted
-from dashboard.views.place import NoPlace, Place
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.place import NoPlace, Place
 from dashboard.web.assets import PAGE, assets
 from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins

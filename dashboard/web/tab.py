@@ -1,6 +1,6 @@
 """The dashboard of one tab, drawing into the pipe of the server; `tab_process` runs it.
 
-What an operator in a browser may not do is refused where `in_browser` of `dashboard.deck` is checked, and once more by
+What an operator in a browser may not do is refused where `in_browser` of `dashboard.deck.deck` is checked, and once more by
 `confinement`.
 """
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard.actions import OWN_KEYS
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
+from dashboard.app.guide import Guide, is_demo
+from dashboard.app.navigation import place_of
+from dashboard.deck.terminal import titled
 from dashboard.dialogs.files import ImportDialog
-from dashboard.guide import Guide, is_demo
-from dashboard.habits import Habits
-from dashboard.navigation import place_of
-from dashboard.settings import read_settings, settings_file
-from dashboard.terminal import titled
-from dashboard.views.amounts import size
-from dashboard.views.place import Place
+from dashboard.user.habits import Habits
+from dashboard.user.settings import read_settings, settings_file
+from dashboard.views.words.amounts import size
+from dashboard.views.words.place import Place
 from dashboard.web.driver import TabDriver
 from dashboard.web.folders import HABITS
 from store import StoreError

@@ -17,7 +17,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     os.umask(0o077)
     gc.set_threshold(250_000)  # as in `dashboard.__main__`
 
-    from dashboard.navigation import read_place
+    from dashboard.app.navigation import read_place
     from dashboard.web.confinement import confine
     from dashboard.web.tab import TabApp
     from engine.garbage import collect_rarely, keep_memory_small

@@ -8,8 +8,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import APART
-from dashboard.views.rows import Cell
 from dashboard.widgets.tones import Toned
 
 _APART = " " * APART

@@ -15,8 +15,8 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from dashboard.clean import clean
-from dashboard.views.lines import cut
-from dashboard.views.rows import Cell, Choice
+from dashboard.views.drawing.lines import cut
+from dashboard.views.drawing.rows import Cell, Choice
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import Toned, fit
 from dashboard.widgets.typing import TextLine

@@ -12,7 +12,7 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from dashboard.views.lines import BLANK, Line, fitted
+from dashboard.views.drawing.lines import BLANK, Line, fitted
 from dashboard.widgets.tones import Toned
 
 

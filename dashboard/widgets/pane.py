@@ -9,8 +9,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from dashboard.clean import clean_lines
-from dashboard.views.lines import folded
-from dashboard.views.rows import Cell
+from dashboard.views.drawing.lines import folded
+from dashboard.views.drawing.rows import Cell
 from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned

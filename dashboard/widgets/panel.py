@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding
 from textual.message import Message
 
-from dashboard.views.lines import Line, Span, hairline, is_hairline
+from dashboard.views.drawing.lines import Line, Span, hairline, is_hairline
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.spots import Spot
 

@@ -7,7 +7,7 @@ from textual import events
 from textual.binding import Binding
 from textual.message import Message
 
-from dashboard.views.lines import Line, pointed
+from dashboard.views.drawing.lines import Line, pointed
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.spots import Spot
 

@@ -4,7 +4,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownBlock
 
-from dashboard.views.markdown import parser, sections
+from dashboard.views.drawing.markdown import parser, sections
 from dashboard.widgets.report_table import ReportTable
 from dashboard.widgets.spots import Spot
 

@@ -17,8 +17,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from dashboard.views import lines
-from dashboard.views.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fitted
+from dashboard.views.drawing import lines
+from dashboard.views.drawing.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fitted
 from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit

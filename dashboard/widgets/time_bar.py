@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from textual import events
 from textual.message import Message
 
+from dashboard.views.drawing.lines import Line
+from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import ViewState
-from dashboard.views.lines import Line
-from dashboard.views.rows import Cell
-from dashboard.views.time_bar import TimeBar, time_bar
-from dashboard.views.time_rows import column_under, columns_at, rows_at, time_rows
+from dashboard.views.measures.time_bar import TimeBar, time_bar
+from dashboard.views.measures.time_rows import column_under, columns_at, rows_at, time_rows
 from dashboard.widgets.lines import Lines
 from store.records import Span
 

@@ -13,8 +13,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.clean import clean
-from dashboard.theme import BOLD_TONES, DARK, THEMES, coarse, few_colours
-from dashboard.views.rows import Cell
+from dashboard.user.theme import BOLD_TONES, DARK, THEMES, coarse, few_colours
+from dashboard.views.drawing.rows import Cell
 
 if TYPE_CHECKING:
     _Base = Widget

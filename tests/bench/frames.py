@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from dashboard.places import places
+from dashboard.deck.places import places
 from tests.bench.busy import at_work
 from tests.bench.chosen import is_chosen
 from tests.bench.measure import Series

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import anyio
 
-from dashboard.past import Past
-from dashboard.summaries import Summaries
-from dashboard.views.time_bar import time_bar
+from dashboard.reading.past import Past
+from dashboard.reading.summaries import Summaries
+from dashboard.views.measures.time_bar import time_bar
 from engine.core.codec import encode_state
 from engine.core.commands import Submit
 from engine.host.host import SNAPSHOT_EVENTS

@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from dashboard.app import QuarterdeckApp
-from dashboard.pace import LOOK_S
-from dashboard.places import places
+from dashboard.app.app import QuarterdeckApp
+from dashboard.deck.pace import LOOK_S
+from dashboard.deck.places import places
 from engine.folding import folded
 from engine.garbage import collect_rarely
 from store import open_store

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeGuard
 
 from dashboard.cli.trust import allow, assign
-from dashboard.client import Client
-from dashboard.process import Detached, end, log_of, start_engine, wait_until_up
+from dashboard.engines.client import Client
+from dashboard.engines.process import Detached, end, log_of, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.core.events import Delegated, Event, RunFinished, RunSubmitted, StepRecorded
 from engine.folding import events_of, folded, pages

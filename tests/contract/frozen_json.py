@@ -18,13 +18,13 @@ import click
 
 from dashboard.cli import main
 from dashboard.cli.doctor import Finding
-from dashboard.cli.engine import _announce
-from dashboard.cli.following import event_item
-from dashboard.cli.output import Settings
+from dashboard.cli.engines.engine import _announce
+from dashboard.cli.engines.up import Launched
+from dashboard.cli.printing.following import event_item
+from dashboard.cli.printing.output import Settings
 from dashboard.cli.simulate import _body as simulation_body
-from dashboard.cli.up import Launched
 from dashboard.cli.web import _Told
-from dashboard.client import CommandReply
+from dashboard.engines.client import CommandReply
 from dashboard.web.gate import Gate
 from dashboard.web.server import Terms
 from engine.core.commands import SupervisorSpec

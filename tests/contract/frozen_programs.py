@@ -20,7 +20,7 @@ import click
 from pydantic import BaseModel
 
 from dashboard.cli import quarterdeck
-from dashboard.habits import Habits
+from dashboard.user.habits import Habits
 from dashboard.web.prometheus import Counts, exposition
 from engine.archive.manifest import FORMAT, PARTS, VERSION, Manifest
 from engine.core.balancing import RULES

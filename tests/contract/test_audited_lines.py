@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli import main
-from dashboard.views.command_line import command_line, in_shell, left_out
+from dashboard.views.words.command_line import command_line, in_shell, left_out
 from engine.core import commands as on
 from engine.core.codec import decode_command
 from engine.core.commands import Command

@@ -13,8 +13,8 @@ from typing import Any, get_args
 import pytest
 
 from dashboard.cli import main
-from dashboard.cli.items import supervisor_item
-from dashboard.views.digest import digest
+from dashboard.cli.printing.items import supervisor_item
+from dashboard.views.measures.digest import digest
 from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec, SwapAgent
 from engine.core.signals import EngineBegan
 from engine.core.spec import AgentSpec, Retry

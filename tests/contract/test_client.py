@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from dashboard.client import Client
-from dashboard.views.bulk import Bulk
-from dashboard.views.bulk import spoken as spoken_all
-from dashboard.views.outcomes import spoken
+from dashboard.engines.client import Client
+from dashboard.views.changes.bulk import Bulk
+from dashboard.views.changes.bulk import spoken as spoken_all
+from dashboard.views.changes.outcomes import spoken
 from engine.core.commands import Pause
 from store import InboxClient
 from tests.databases import busy_world, write_database

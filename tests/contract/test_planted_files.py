@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dashboard.habits import Habits
-from dashboard.process import _opened_log
+from dashboard.engines.process import _opened_log
+from dashboard.user.habits import Habits
 from engine.runtimes.programs.worktree import _alone
 from engine.trust import TrustError, TrustList
 from store import CommandRow, InboxClient, NotOurFile, open_store

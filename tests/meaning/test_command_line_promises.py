@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from dashboard.process import Detached, let_go, start_engine, wait_until_up
+from dashboard.engines.process import Detached, let_go, start_engine, wait_until_up
 from engine.folding import folded
 from store import Reader
 from tests.runtime.console import Console, kill_engines

@@ -7,13 +7,13 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
-from dashboard.client import CommandReply
+from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Dialog
+from dashboard.engines.client import CommandReply
 from dashboard.frame.frame import Frame
-from dashboard.habits import Habits
-from dashboard.settings import Settings
-from dashboard.views.bulk import Bulk
+from dashboard.user.habits import Habits
+from dashboard.user.settings import Settings
+from dashboard.views.changes.bulk import Bulk
 from dashboard.views.event_log import Entry
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table

@@ -9,11 +9,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from dashboard.actions import ACTIONS
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
+from dashboard.deck.places import HOME, pages, places
 from dashboard.frame.frame import Frame
 from dashboard.frame.once_screen import OnceScreen
 from dashboard.frame.table_screen import TableScreen
-from dashboard.places import HOME, pages, places
 from tests.patience import PATIENCE_S
 
 LEAVES = frozenset({"quit", "engine", "hand-over"})

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, OptionList
 
-from dashboard.navigation import read_place, visit
-from dashboard.palette import Palette
-from dashboard.places import keys, places, tabs
+from dashboard.app.navigation import read_place, visit
+from dashboard.app.palette import Palette
+from dashboard.deck.places import keys, places, tabs
 from dashboard.widgets.table import HEADINGS
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import anyio
 
-from dashboard.feed import Feed
-from dashboard.views.activity import Activity
+from dashboard.reading.feed import Feed
 from dashboard.views.event_log import Entry
+from dashboard.views.measures.activity import Activity
 from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
 from engine.core.signals import AgentUnusable

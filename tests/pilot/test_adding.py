@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Told
 from dashboard.frame.frame import Frame
 from store import InboxClient

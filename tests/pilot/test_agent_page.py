@@ -11,10 +11,10 @@ import pytest
 from dashboard.frame import panels_screen
 from dashboard.pages.agent import AgentScreen
 from dashboard.pages.task import TaskScreen
-from dashboard.views.agent_says import happened
+from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
+from dashboard.views.facts.agent_says import happened
 from dashboard.views.header import ViewState
-from dashboard.views.lines import Line
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.commands import AddAgent, Pause, SupervisorSpec, SwapAgent

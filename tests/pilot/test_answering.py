@@ -8,8 +8,8 @@ import pytest
 from textual import events
 from textual.drivers._writer_thread import WriterThread
 
+from dashboard.deck.pace import KEY_S, Pace
 from dashboard.frame.frame import Frame
-from dashboard.pace import KEY_S, Pace
 from dashboard.views.header import ViewState
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import CommandReply
+from dashboard.engines.client import CommandReply
 from dashboard.frame.frame import Frame
-from dashboard.views.bulk import Bulk
+from dashboard.views.changes.bulk import Bulk
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, RetryWork, SetDeadline, SetPriority, Undo
 from engine.core.state import UNDOABLE
 from tests.pilot.hand import Hand, opened

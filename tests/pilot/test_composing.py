@@ -9,7 +9,7 @@ from textual._compositor import Compositor
 from textual.geometry import Region
 from textual.strip import Strip
 
-from dashboard.places import places
+from dashboard.deck.places import places
 from dashboard.widgets.table import Table
 from tests.pilot.hand import shown
 

@@ -7,15 +7,15 @@ import pytest
 from textual.command import CommandPalette
 from textual.widgets import Input
 
-import dashboard.app
+import dashboard.app.app
 from dashboard.actions import give_keys
+from dashboard.deck.terminal import Terminal
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
-from dashboard.key_labels import sign_of
 from dashboard.pages.agent import AgentScreen
-from dashboard.settings import Settings
-from dashboard.terminal import Terminal
-from dashboard.theme import THEMES
+from dashboard.user.key_labels import sign_of
+from dashboard.user.settings import Settings
+from dashboard.user.theme import THEMES
 from dashboard.widgets.pane import Pane
 from engine.core.signals import AgentUnusable, AttemptSucceeded
 from tests.patience import PATIENCE_S
@@ -196,7 +196,7 @@ async def test_where_little_may_move_the_time_bar_does_so_with_the_second_too(
 async def test_ctrl_c_says_how_to_quit_and_quits_when_pressed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dashboard.app, "INTERRUPT_S", PATIENCE_S)
+    monkeypatch.setattr(dashboard.app.app, "INTERRUPT_S", PATIENCE_S)
     async with opened(tmp_path) as hand:
         await hand.press("ctrl+c")
         assert "the team keeps running" in hand.said

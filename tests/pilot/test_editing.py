@@ -6,7 +6,7 @@ import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
 from dashboard.dialogs.edit import EditDialog
-from dashboard.views.swaps import mode_lines
+from dashboard.views.changes.swaps import mode_lines
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from tests.pilot.hand import Hand, opened

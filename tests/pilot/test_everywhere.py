@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.pilot.journey import OF_EVERY_PLACE, SIZE, Journey

@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
-from dashboard.app import QuarterdeckApp
-from dashboard.feed import AT_ONCE_BYTES, EARLIER_BYTES, Feed, entries_before
-from dashboard.views.names import Names
+from dashboard.app.app import QuarterdeckApp
+from dashboard.reading.feed import AT_ONCE_BYTES, EARLIER_BYTES, Feed, entries_before
+from dashboard.views.words.names import Names
 from engine.core.codec import encode_state
 from engine.core.commands import Pause
 from engine.core.state import State

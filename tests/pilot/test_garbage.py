@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import dashboard.app
-from dashboard.app import QuarterdeckApp
+import dashboard.app.app
+from dashboard.app.app import QuarterdeckApp
 from tests.pilot.engines import until
 from tests.pilot.scene import StillFeed, audit
 
@@ -20,7 +20,7 @@ class Cycle:
 
 @pytest.mark.anyio
 async def test_garbage_is_collected_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dashboard.app, "COLLECT_S", 0.05)
+    monkeypatch.setattr(dashboard.app.app, "COLLECT_S", 0.05)
     db = tmp_path / "team.db"
     app = QuarterdeckApp(db, feed=StillFeed(db, audit()))
     async with app.run_test() as pilot:

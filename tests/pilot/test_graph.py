@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.screens.graph import UNFOLDS_AFTER_MS, GraphScreen
 from engine.core.commands import RemoveMember, Submit, SupervisorSpec
 from tests.pilot.hand import opened

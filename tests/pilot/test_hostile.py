@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
+from dashboard.deck.places import HOME
 from dashboard.frame.table_screen import TableScreen
-from dashboard.places import HOME
 from dashboard.widgets.table import Table
 from engine.core.commands import RegisterSpec, Submit
 from engine.core.signals import AgentUnusable, AttemptSucceeded

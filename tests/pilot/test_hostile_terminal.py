@@ -21,7 +21,7 @@ import anyio
 import pytest
 from wcwidth import wcwidth
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.clean import MARKS
 from engine.garbage import collect_rarely
 from store import open_store

@@ -13,8 +13,8 @@ from dashboard.frame.frame import Frame
 from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.agent import AgentScreen
 from dashboard.screens.agents import AgentsScreen
-from dashboard.views.rows import Listing
-from dashboard.views.sorting import title_of
+from dashboard.views.drawing.rows import Listing
+from dashboard.views.drawing.sorting import title_of
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane

@@ -10,16 +10,16 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-import dashboard.app
-from dashboard.app import QuarterdeckApp
+import dashboard.app.app
+from dashboard.app.app import QuarterdeckApp
+from dashboard.app.palette import Palette
+from dashboard.app.running import Opening
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
 from dashboard.frame.page_screen import PageScreen
-from dashboard.habits import Habits
 from dashboard.pages.task import TaskScreen
-from dashboard.palette import Palette
-from dashboard.running import Opening
-from dashboard.settings import Settings
+from dashboard.user.habits import Habits
+from dashboard.user.settings import Settings
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.widgets.pane import Pane
@@ -127,7 +127,7 @@ async def test_leaving_from_the_past_asks_about_the_engine_and_the_runs_of_now(t
 async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dashboard.app, "INTERRUPT_S", PATIENCE_S)
+    monkeypatch.setattr(dashboard.app.app, "INTERRUPT_S", PATIENCE_S)
     app = asking(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("n", "ctrl+c", "ctrl+c")

@@ -13,7 +13,7 @@ from dashboard.pages.raw import RawScreen
 from dashboard.pages.run import RunScreen
 from dashboard.pages.supervisor import SupervisorScreen
 from dashboard.pages.task import TaskScreen
-from dashboard.views.raw import as_json, object_of, raw_lines
+from dashboard.views.drawing.raw import as_json, object_of, raw_lines
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane

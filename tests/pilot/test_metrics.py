@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.views.amounts import clock
+from dashboard.views.words.amounts import clock
 from dashboard.widgets.lines import Lines
 from engine.core.commands import RemoveMember
 from engine.core.events import AttemptDone

@@ -11,7 +11,7 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).resolve().parents[2]
 VIEW = '''"""How long the names of agents are."""
 
-from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.drawing.rows import Cell, Column, Listing, matches, nothing
 from engine.core.state import State
 
 LONG = 10
@@ -40,7 +40,7 @@ from textual.binding import Binding
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.header import ViewState
 from dashboard.views.lengths import lengths
-from dashboard.views.rows import Listing
+from dashboard.views.drawing.rows import Listing
 
 
 class LengthsScreen(TableScreen):

@@ -8,8 +8,8 @@ from textual import events
 from textual.command import CommandInput
 from textual.widgets import OptionList
 
+from dashboard.app.palette import Palette
 from dashboard.frame.frame import Frame
-from dashboard.palette import Palette
 from tests.pilot.hand import opened
 
 pytestmark = pytest.mark.anyio

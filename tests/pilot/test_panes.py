@@ -8,9 +8,9 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from dashboard.frame.sizing import STEP_WIDE
-from dashboard.habits import Habits
+from dashboard.user.habits import Habits
 from dashboard.views.arrangement import TREE_LEAST
-from dashboard.views.rows import Cell
+from dashboard.views.drawing.rows import Cell
 from dashboard.widgets.pane import Pane
 from tests.pilot.hand import Hand, opened
 from tests.pilot.trouble import trouble

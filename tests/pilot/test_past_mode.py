@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from dashboard.actions import ACTIONS
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
+from dashboard.deck.playback import STEP_MS, Playback
+from dashboard.deck.time_travel import MINUTE_MS
 from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
-from dashboard.playback import STEP_MS, Playback
 from dashboard.screens.audit import AuditScreen
-from dashboard.time_travel import MINUTE_MS
-from dashboard.views.keyed import keyed
 from dashboard.views.past import ALREADY_LIVE, REFUSED
+from dashboard.views.words.keyed import keyed
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import FRESH_MS
 from dashboard.widgets.time_bar import Scrubber

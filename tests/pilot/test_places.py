@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.databases import Found
-from dashboard.navigation import place_of, read_place, visit
+from dashboard.app.navigation import place_of, read_place, visit
+from dashboard.reading.databases import Found
+from dashboard.reading.teams_at_hand import team_of
 from dashboard.screens.log import LogScreen, tail
-from dashboard.teams_at_hand import team_of
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import HEADINGS
 from engine.core.commands import Submit

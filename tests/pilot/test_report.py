@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.color import Color
 
-from dashboard.theme import THEMES
+from dashboard.user.theme import THEMES
 from dashboard.widgets.report import Report
 from dashboard.widgets.report_table import LEAST, ReportTable, fitted
 from tests.patience import PATIENCE_S

@@ -8,10 +8,10 @@ from rich.color import Color
 from textual.strip import Strip
 from textual.widgets import Input
 
-from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Dialog
 from dashboard.dialogs.line import LineDialog
 from dashboard.dialogs.request import RequestDialog
+from dashboard.engines.client import CommandReply
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextLine

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.app import QuarterdeckApp
-from dashboard.client import Client
+from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Choices, Dialog
 from dashboard.dialogs.members import RemoveDialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
+from dashboard.engines.client import Client
 from dashboard.widgets.fields import Radio
 from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo
 from store import StoreError
@@ -254,7 +254,9 @@ async def test_u_goes_back_change_by_change_also_once_the_undo_before_was_told(
 async def test_a_new_change_drops_what_u_could_have_repeated(
     engine: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dashboard.app.HEARD_MS", round(PATIENCE_S * 1000))  # no end of the run takes a message away
+    monkeypatch.setattr(
+        "dashboard.app.app.HEARD_MS", round(PATIENCE_S * 1000)
+    )  # no end of the run takes a message away
     app = QuarterdeckApp(tmp_path / "team.db")
 
     async with app.run_test(size=(120, 36)) as pilot:

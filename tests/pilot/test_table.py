@@ -7,8 +7,8 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from dashboard.theme import DARK
-from dashboard.views.rows import Cell, Column, Listing
+from dashboard.user.theme import DARK
+from dashboard.views.drawing.rows import Cell, Column, Listing
 from dashboard.widgets.table import FRESH_MS, Table
 from tests.pilot.hand import opened
 from tests.world import agent, team_world

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from tests.pilot.scene import NOW_MS, StillFeed, audit, write
 
 

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.screens.timeline import TimelineScreen
-from dashboard.views.amounts import clock
 from dashboard.views.event_log import Entry
+from dashboard.views.words.amounts import clock
 from engine.core.events import AttemptDone
 from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit, write

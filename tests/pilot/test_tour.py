@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.guide import Guide
-from dashboard.habits import Habits
-from dashboard.places import places
-from dashboard.touring import OFFERED_MS
-from dashboard.views.rows import Cell
-from dashboard.views.tour import OFFER
+from dashboard.app.guide import Guide
+from dashboard.app.touring import OFFERED_MS
+from dashboard.deck.places import places
+from dashboard.user.habits import Habits
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.words.tour import OFFER
 from dashboard.widgets.lines import Lines
 from tests.pilot.hand import Hand, opened
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Told
 from dashboard.dialogs.engine import EngineDialog, LeadingDialog
 from dashboard.dialogs.swap import SwapDialog
-from dashboard.process import bound_engine
+from dashboard.engines.process import bound_engine
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane

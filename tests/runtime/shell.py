@@ -14,8 +14,8 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.trust import allow, assign
-from dashboard.client import Client
-from dashboard.process import Detached, let_go, start_engine, wait_until_up
+from dashboard.engines.client import Client
+from dashboard.engines.process import Detached, let_go, start_engine, wait_until_up
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import read_team

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Client
-from dashboard.process import let_go, start_engine, wait_until_up
+from dashboard.engines.client import Client
+from dashboard.engines.process import let_go, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
 from engine.core.queries.able import AWAY

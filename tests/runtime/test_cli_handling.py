@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.process import Detached
+from dashboard.engines.process import Detached
 from engine.core.state import State, TaskStatus
 from engine.folding import folded
 from tests.runtime.shell import Run, shell_on, team_at_work, until

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli import main
-from dashboard.cli.output import Failure, Table, emit, say, show_failure
+from dashboard.cli.printing.output import Failure, Table, emit, say, show_failure
 from tests.databases import write_database
 from tests.runtime.test_cli_lifecycle_errors import TEAM
 
@@ -101,7 +101,7 @@ def test_whatever_is_told_is_as_many_lines_as_were_meant(
 def test_the_output_of_a_run_goes_through_a_pipe_as_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dashboard.cli.output import write_output
+    from dashboard.cli.printing.output import write_output
 
     write_output("a\tb\x1b[1m")
     assert capsys.readouterr().out == "a\tb\x1b[1m\n"

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from dashboard.cli import main, quarterdeck
 from dashboard.cli.doctor import sqlite_finding
 from dashboard.cli.group import COMMANDS
-from dashboard.cli.output import Table
-from dashboard.process import start_engine
+from dashboard.cli.printing.output import Table
+from dashboard.engines.process import start_engine
 from engine.core.commands import Submit
 from store import MissingFolder
 from tests.databases import write_database

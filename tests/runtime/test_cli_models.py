@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Client
-from dashboard.process import Detached
+from dashboard.engines.client import Client
+from dashboard.engines.process import Detached
 from engine.core.commands import Submit
 from engine.core.state import State
 from engine.folding import folded

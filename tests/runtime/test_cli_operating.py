@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Client
-from dashboard.process import Detached
+from dashboard.engines.client import Client
+from dashboard.engines.process import Detached
 from engine.core.commands import AddAgent, Pause, Ping, RemoveMember, Submit
 from engine.core.spec import AgentSpec
 from engine.core.state import AgentStatus

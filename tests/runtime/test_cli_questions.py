@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli import main
-from dashboard.cli.progress import Progress
+from dashboard.cli.printing.progress import Progress
 from engine import AgentSpec, Context, DynamicSupervisor, Escalate, Task, tool
 from engine.folding import folded
 

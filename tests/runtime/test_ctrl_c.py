@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Client
-from dashboard.process import Detached
+from dashboard.engines.client import Client
+from dashboard.engines.process import Detached
 from engine.core.commands import Submit
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.cli import main
-from dashboard.cli.output import WRONG_USAGE
+from dashboard.cli.printing.output import WRONG_USAGE
 from engine.core.codec import encode_state
 from engine.core.errors import CoreError
 from engine.core.fold import fold

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from dashboard.actions import OWN_KEYS
 from dashboard.cli import quarterdeck as program
 from dashboard.cli.group import COMMANDS
-from dashboard.settings import read_settings
+from dashboard.user.settings import read_settings
 from engine.core.decide.escalations import ON_ANSWER
 from engine.core.errors import Refused
 from engine.core.policies.failure_policies import FailurePolicy

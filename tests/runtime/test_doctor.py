@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.doctor import inbox_findings
-from dashboard.databases import inspected
+from dashboard.reading.databases import inspected
 from tests.databases import write_database
 from tests.rights import as_viewer
 from tests.world import team_world

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.event_search import Asked, after, before
-from dashboard.feed import entries_of
-from dashboard.views.event_filter import OfEvent
-from dashboard.views.filters import filter_of, filter_typed
-from dashboard.views.names import Names
+from dashboard.reading.event_search import Asked, after, before
+from dashboard.reading.feed import entries_of
+from dashboard.views.words.event_filter import OfEvent
+from dashboard.views.words.filters import filter_of, filter_typed
+from dashboard.views.words.names import Names
 from engine.core.state import State
 from engine.simulation.teams import drawn_team
 from store import Reader, Record

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.following import followed
+from dashboard.cli.printing.following import followed
 from engine.core.commands import Answer
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker

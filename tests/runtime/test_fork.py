@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from dashboard.feed import Feed
+from dashboard.reading.feed import Feed
 from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, Escalate, NotInThisVersion, RunFailed
 from engine.archive.reading import complete_state
 from engine.clock import VirtualClock

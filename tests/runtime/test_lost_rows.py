@@ -11,8 +11,8 @@ from subprocess import Popen
 import pytest
 
 from dashboard.cli import main
-from dashboard.client import Client
-from dashboard.process import end, let_go, start_engine, wait_until_up
+from dashboard.engines.client import Client
+from dashboard.engines.process import end, let_go, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import EngineStarted
 from engine.folding import events_of

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from dashboard.cli.items import task_item
+from dashboard.cli.printing.items import task_item
 from engine import AgentSpec
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions

@@ -24,7 +24,7 @@ def test_an_engine_of_another_build_is_named_with_what_to_do(
     with team_at_work(tmp_path, TEAM, HANDS) as engine:
         assert main(words) == 0
         same = capsys.readouterr().out
-        monkeypatch.setattr("dashboard.cli.up.program_build", lambda: "9.9.9+00000000")
+        monkeypatch.setattr("dashboard.cli.engines.up.program_build", lambda: "9.9.9+00000000")
         assert main(words) == 0
         other = capsys.readouterr().out
         assert main([*words, "--json"]) == 0

@@ -10,11 +10,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dashboard.checkpoints import Checkpoints
-from dashboard.past import BACK, ONWARD, RECENT, Past
-from dashboard.summaries import Summaries
-from dashboard.views.activity import Activity
-from dashboard.views.time_bar import MARKS, time_bar
+from dashboard.reading.checkpoints import Checkpoints
+from dashboard.reading.past import BACK, ONWARD, RECENT, Past
+from dashboard.reading.summaries import Summaries
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.time_bar import MARKS, time_bar
 from engine.core.codec import encode_state
 from engine.core.commands import SwapAgent
 from engine.core.events import Event

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.app import QuarterdeckApp
-from dashboard.client import Client
-from dashboard.places import places
-from dashboard.process import Detached
+from dashboard.app.app import QuarterdeckApp
+from dashboard.deck.places import places
+from dashboard.engines.client import Client
+from dashboard.engines.process import Detached
 from engine.core.commands import Submit
 from engine.folding import folded
 from tests.model_server import Say, model_server

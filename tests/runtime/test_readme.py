@@ -12,7 +12,7 @@ import click
 import pytest
 from textual.binding import Binding
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
 from dashboard.dialogs.answer import AnswerDialog

@@ -9,7 +9,7 @@ import anyio.to_thread
 import pytest
 
 from dashboard.cli import main
-from dashboard.client import Client
+from dashboard.engines.client import Client
 from engine.core.commands import Pause
 from engine.core.events import CommandApplied
 from engine.folding import events_of

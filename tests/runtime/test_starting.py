@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard.process import Announcer, Detached, EngineDidNotStart, wait_until_up
+from dashboard.engines.process import Announcer, Detached, EngineDidNotStart, wait_until_up
 from tests.patience import PATIENCE_S
 
 

@@ -183,7 +183,7 @@ def test_a_program_names_it_like_one_that_is_built_in(installed: Path) -> None:
 
 
 DIALOG = """
-import dashboard.app
+import dashboard.app.app
 from dashboard import dialogs
 from engine.core.strategies import STRATEGIES
 

@@ -6,23 +6,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.actions import completions
-from dashboard.views.activity import Activity
 from dashboard.views.agents import ORDERS as AGENT_ORDERS
 from dashboard.views.agents import agents
-from dashboard.views.digest import digest, needs_person
+from dashboard.views.changes.swaps import candidate_line, its_work
+from dashboard.views.changes.targets import agent_behind, supervisor_behind, target_of
+from dashboard.views.drawing.rows import Listing
+from dashboard.views.facts.pages import agent_page, run_page, task_page
+from dashboard.views.facts.spec_fields import changes
 from dashboard.views.header import Situation, banner, condition, restart_lines, where
-from dashboard.views.names import Names, Texts
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest, needs_person
+from dashboard.views.measures.strip import strip
 from dashboard.views.network import Folding, network
-from dashboard.views.pages import agent_page, run_page, task_page
-from dashboard.views.rows import Listing
 from dashboard.views.runs import runs
-from dashboard.views.sentences import sentence
-from dashboard.views.spec_fields import changes
-from dashboard.views.strip import strip
-from dashboard.views.swaps import candidate_line, its_work
-from dashboard.views.targets import agent_behind, supervisor_behind, target_of
 from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks
+from dashboard.views.words.names import Names, Texts
+from dashboard.views.words.sentences import sentence
 from engine.core.codec import encode_state
 from engine.core.queries.replacements import replacements
 from engine.core.state import State

@@ -10,7 +10,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from dashboard.app import QuarterdeckApp
+from dashboard.app.app import QuarterdeckApp
 from dashboard.dialogs.dialog import HelpScreen
 from engine.core.state import TaskStatus
 from tests.patience import PATIENCE_S

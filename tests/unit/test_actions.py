@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
 from dashboard.actions.team import _stopped
-from dashboard.places import keys, pages, part_of, places, tabs
-from dashboard.views import help
-from dashboard.views.help import COLUMNS, HERE
+from dashboard.deck.places import keys, pages, part_of, places, tabs
+from dashboard.views.words import help
+from dashboard.views.words.help import COLUMNS, HERE
 from engine.core.entities.work import Run
 from engine.core.state import State
 

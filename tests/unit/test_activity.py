@@ -7,8 +7,8 @@ from weakref import ref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
-from dashboard.views.meters import Meters, Samples, meter_spans
+from dashboard.views.measures.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
+from dashboard.views.measures.meters import Meters, Samples, meter_spans
 from engine.core.commands import Cancel
 from engine.core.events import (
     AgentRemoved,

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dashboard.views.amounts import clock, moment
+from dashboard.views.words.amounts import clock, moment
 
 
 def test_an_offset_of_a_day_or_more_is_taken_for_none() -> None:

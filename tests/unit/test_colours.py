@@ -11,7 +11,7 @@ import pytest
 from rich.color import Color, ColorSystem
 from rich.terminal_theme import TerminalTheme
 
-from dashboard.theme import NAMES, THEMES, coarse
+from dashboard.user.theme import NAMES, THEMES, coarse
 
 EYES = {
     "usual": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 
-from dashboard.views.differences import MANY, difference_lines
+from dashboard.views.changes.differences import MANY, difference_lines
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ChangeSupervisor, Move, Pause, Reassign, RemoveMember, Submit, SwapAgent
 from engine.core.queries.differences import Difference, differences

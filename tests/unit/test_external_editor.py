@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.external_editor import EditorFailed, edited, editor_of
+from dashboard.user.external_editor import EditorFailed, edited, editor_of
 
 
 def editor(*lines: str) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.habits import Habits, habits_file
+from dashboard.user.habits import Habits, habits_file
 
 
 def test_what_was_set_is_found_again(tmp_path: Path) -> None:

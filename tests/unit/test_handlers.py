@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from dashboard.views.sentences import SENTENCES
+from dashboard.views.words.sentences import SENTENCES
 from engine.core import commands, events
 from engine.core.commands import COMMANDS
 from engine.core.commands.base import CommandBase
@@ -38,7 +38,7 @@ FILES = "in a file that `_FILES` of its __init__.py names"
             ON_MESSAGE,
             f"engine/core/decide/: (state: State, ANY: NAME, ctx: DecisionContext) -> list[Event], {FILES}",
         ),
-        (EVENTS, SENTENCES, "SENTENCES of dashboard/views/sentences.py: a line for each"),
+        (EVENTS, SENTENCES, "SENTENCES of dashboard/views/words/sentences.py: a line for each"),
     ],
     ids=["fold", "commands", "signals and follow-ups", "sentences"],
 )

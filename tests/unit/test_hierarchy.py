@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.views.digest import digest
+from dashboard.views.measures.digest import digest
 from dashboard.views.network import Folding, Measures, network
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Resume, SupervisorSpec
 from engine.core.limits import Limits

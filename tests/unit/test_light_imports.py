@@ -51,9 +51,9 @@ def test_commands_that_read_no_team_file_and_fork_nothing_load_neither_their_rea
 
 
 def test_the_first_screen_is_loaded_without_what_only_keys_and_work_need() -> None:
-    program = "import dashboard.running, dashboard.screens.network"
+    program = "import dashboard.app.running, dashboard.screens.network"
     later = {
-        "dashboard.client", "dashboard.comparing", "dashboard.frame.page_screen", "dashboard.palette",
+        "dashboard.engines.client", "dashboard.reading.comparing", "dashboard.frame.page_screen", "dashboard.app.palette",
         "dashboard.views.graph", "engine.core.discovery", "markdown_it", "regex", "tomllib",
     }  # fmt: skip
 
@@ -66,7 +66,7 @@ from dashboard.__main__ import main
 sys.argv[1:] = ["--help"]
 main()
 before = gc.get_stats()
-import dashboard.running, dashboard.screens.network
+import dashboard.app.running, dashboard.screens.network
 assert gc.get_stats() == before, gc.get_stats()
 """
 
@@ -92,14 +92,14 @@ def test_a_program_that_makes_a_supervisor_loads_no_model_runtime_before_an_agen
 
 
 def test_an_engine_loads_no_reader_of_team_files_and_no_runtime_before_an_agent_needs_it() -> None:
-    program = "import dashboard.cli.engine, dashboard.cli.engine_process"
+    program = "import dashboard.cli.engines.engine, dashboard.cli.engines.engine_process"
     heavy = {"engine.runtimes.model.runtime", "engine.runtimes.scripted", "engine.teamfile", "pydantic", "yaml"}
 
     assert loaded_by(program, heavy) == []
 
 
 def test_a_standby_has_every_runtime_before_it_takes_over() -> None:
-    program = "import anyio; from dashboard.cli.standby import rehearse; anyio.run(rehearse)"
+    program = "import anyio; from dashboard.cli.engines.standby import rehearse; anyio.run(rehearse)"
     runtimes = {f"engine.runtimes.{name}" for name in ("function", "scripted", "model.runtime", "programs.acp")}
 
     assert loaded_by(program, runtimes) == sorted(runtimes)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.views.activity import Activity, Ended, Spent
-from dashboard.views.digest import digest
-from dashboard.views.lines import Line
-from dashboard.views.metric_rows import ORDERS, figures, metric_rows, teams_of
-from dashboard.views.metrics import WINDOWS_MS, Series, Window, plots
-from dashboard.views.plots import spark
+from dashboard.views.drawing.lines import Line
+from dashboard.views.drawing.plots import spark
+from dashboard.views.measures.activity import Activity, Ended, Spent
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.metric_rows import ORDERS, figures, metric_rows, teams_of
+from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, plots
 from engine.core.queries.tree import agents_of
 from tests.pilot.scene import audit
 from tests.world import agent, team_world

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.amounts import amount, money, spent, spent_of
+from dashboard.views.words.amounts import amount, money, spent, spent_of
 from engine.core.queries.track_record import mean_of
 from engine.core.state import TrackRecord
 from engine.core.values import Usage, dollars
@@ -17,7 +17,7 @@ from engine.models.failures import words_of
 
 COSTS = st.lists(st.floats(0, 1e4, allow_nan=False), min_size=1, max_size=6)
 WRITES_MONEY = re.compile(r"""f["'](?:[^"'\n]*[^"'\n$])?\$\{(?!\{)""")
-WRITERS = {"engine/core/values.py", "dashboard/views/amounts.py"}
+WRITERS = {"engine/core/values.py", "dashboard/views/words/amounts.py"}
 ROOT = Path(__file__).parents[2]
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.newest import Newest
-from dashboard.views.names import Names
+from dashboard.reading.newest import Newest
+from dashboard.views.words.names import Names
 from engine.core.events import AgentPaused
 from engine.host.batch import row_of
 from store import Reader, open_store

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.pace import ANSWER_S, KEY_S, LOOK_S, PAINT_S, STARVED_S, Pace
+from dashboard.deck.pace import ANSWER_S, KEY_S, LOOK_S, PAINT_S, STARVED_S, Pace
 
 
 def test_a_redraw_waits_until_the_key_before_it_is_answered() -> None:

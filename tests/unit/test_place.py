@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.place import LONGEST, NoPlace, Place
+from dashboard.views.words.place import LONGEST, NoPlace, Place
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.views.lines import Span, cells, cut, cut_path, hairline, padded, spread
-from dashboard.views.plots import area, axis_top, bar, meter, plot, spark
+from dashboard.views.drawing.lines import Span, cells, cut, cut_path, hairline, padded, spread
+from dashboard.views.drawing.plots import area, axis_top, bar, meter, plot, spark
 
 WIDTHS = st.integers(0, 60)
 SAMPLES = st.lists(st.floats(0, 1e9), max_size=200)

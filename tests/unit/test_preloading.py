@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.standby import Preloading, loadable
+from dashboard.cli.engines.standby import Preloading, loadable
 from engine.closure import Folder, digest_of, files_of
 from engine.core.spec import AgentSpec
 from engine.core.state import State, Team

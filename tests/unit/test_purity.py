@@ -112,9 +112,9 @@ def test_an_impure_line_is_found(source: str) -> None:
 
 
 def test_a_view_may_import_what_the_core_may_not_but_no_screen() -> None:
-    assert impurities("from rich.cells import cell_len", "dashboard.views.lines") == []
-    assert impurities("from dashboard.deck import Deck", "dashboard.views.lines")
-    assert impurities("import time", "dashboard.views.lines")
+    assert impurities("from rich.cells import cell_len", "dashboard.views.drawing.lines") == []
+    assert impurities("from dashboard.deck.deck import Deck", "dashboard.views.drawing.lines")
+    assert impurities("import time", "dashboard.views.drawing.lines")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli import standby
-from dashboard.cli.standby import Readiness
+from dashboard.cli.engines import standby
+from dashboard.cli.engines.standby import Readiness
 from engine.core.errors import CoreError
 from engine.trust import TrustList
 from store import Reader, StoreError

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.frame import remembered
 from dashboard.frame.remembered import ENOUGH, walked
-from dashboard.views.names import Names
+from dashboard.views.words.names import Names
 from engine.core.events import AttemptStarted, Event, StepRecorded
 from store import Reader
 from tests.bench.databases import written

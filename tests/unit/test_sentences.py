@@ -8,9 +8,9 @@ import pytest
 from msgspec import Raw
 
 from dashboard.views.event_log import Entry
-from dashboard.views.names import Names
-from dashboard.views.sentences import SENTENCES, sentence
 from dashboard.views.tail import Tail, tell
+from dashboard.views.words.names import Names
+from dashboard.views.words.sentences import SENTENCES, sentence
 from engine.core import events as on
 from engine.core.commands import Pause, SupervisorSpec, Undo
 from engine.core.events.run import RunFigures

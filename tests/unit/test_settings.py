@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.habits import Habits
-from dashboard.settings import Settings, read_settings, settings_file
+from dashboard.user.habits import Habits
+from dashboard.user.settings import Settings, read_settings, settings_file
 from engine.folders import NoHome, data_folder
 
 ACTIONS = {"swap": "h", "undo": "u", "abort": "", "help": "question_mark,f1"}

@@ -1,11 +1,12 @@
 """Tables sorted by a column: by what their cells say, or by the orders of their view."""
 
-from dashboard.views import agents, metric_rows, network, runs, tasks
-from dashboard.views.digest import digest
-from dashboard.views.ended import EndedTask
-from dashboard.views.rows import Cell, Column, Listing
-from dashboard.views.sorting import Sorting, sorted_by_cells, title_of, turned
-from dashboard.views.usage import USED
+from dashboard.views import agents, network, runs, tasks
+from dashboard.views.drawing.rows import Cell, Column, Listing
+from dashboard.views.drawing.sorting import Sorting, sorted_by_cells, title_of, turned
+from dashboard.views.facts.ended import EndedTask
+from dashboard.views.measures import metric_rows
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.usage import USED
 from engine.core.state import TaskStatus
 from engine.core.values import Usage
 from tests.pilot.scene import audit

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.specfile import read_spec_file
+from dashboard.user.specfile import read_spec_file
 from engine.teamfile import TeamFileError
 
 

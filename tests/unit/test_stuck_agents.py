@@ -2,9 +2,9 @@
 
 import pytest
 
-from dashboard.views.amounts import moment
-from dashboard.views.digest import digest
-from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
+from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_agent
+from dashboard.views.measures.digest import digest
+from dashboard.views.words.amounts import moment
 from engine.core.commands import SwapAgent
 from engine.core.queries.waiting import Waits, stuck_words
 from engine.core.signals import EngineBegan, ThreadCameBack

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.views.drawing.lines import Line, cells
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import Line, cells
-from dashboard.views.task_times import Swap, Times, before_and_after, times_of, times_plot, told_of
+from dashboard.views.measures.task_times import Swap, Times, before_and_after, times_of, times_plot, told_of
 from engine.core.commands import RegisterSpec, Rollback, Submit, SwapAgent
 from tests.story import member
 from tests.world import World, agent, team_world

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.specfile import read_spec_text
+from dashboard.user.specfile import read_spec_text
 from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Escalate, Fail, Failover, Retry, Skip
 from engine.core.policies.records import Circuit

@@ -2,8 +2,8 @@
 
 from decimal import Decimal
 
-from dashboard.views.digest import digest
-from dashboard.views.pages import agent_page
+from dashboard.views.facts.pages import agent_page
+from dashboard.views.measures.digest import digest
 from engine.core.commands import ChangeSupervisor
 from engine.core.options import Balance, SupervisorOptions
 from engine.core.queries.track_record import category_told, mean_of, track_record_of

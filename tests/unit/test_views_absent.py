@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from dashboard.views.absent import absence, is_issued
-from dashboard.views.digest import digest
-from dashboard.views.names import Texts
-from dashboard.views.pages import agent_page, run_page
-from dashboard.views.run_facts import run_facts
+from dashboard.views.facts.pages import agent_page, run_page
+from dashboard.views.facts.run_facts import run_facts
+from dashboard.views.measures.digest import digest
+from dashboard.views.words.absent import absence, is_issued
+from dashboard.views.words.names import Texts
 from engine.core.commands import AddAgent, Submit
 from engine.core.fold import apply
 from engine.core.state import State

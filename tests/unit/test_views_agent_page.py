@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from dashboard.views.activity import Activity
-from dashboard.views.agent_aside import last_section
-from dashboard.views.agent_facts import agent_facts
-from dashboard.views.agent_says import happened, says
-from dashboard.views.amounts import duration
-from dashboard.views.digest import digest
-from dashboard.views.ended import ended_in
+from dashboard.views.drawing.lines import Line, cells
+from dashboard.views.drawing.prose import MOST_CHARACTERS, growing, paragraph, prose
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import Line, cells
-from dashboard.views.names import Names, Texts
-from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of, prompt_text
-from dashboard.views.prose import MOST_CHARACTERS, growing, paragraph, prose
-from dashboard.views.step_table import live_lines, step_lines, steps_among
+from dashboard.views.facts.agent_aside import last_section
+from dashboard.views.facts.agent_facts import agent_facts
+from dashboard.views.facts.agent_says import happened, says
+from dashboard.views.facts.ended import ended_in
+from dashboard.views.facts.prompt import folded_prompt, prompt_lines, prompt_of, prompt_text
+from dashboard.views.facts.step_table import live_lines, step_lines, steps_among
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest
+from dashboard.views.words.amounts import duration
+from dashboard.views.words.names import Names, Texts
 from engine.core.codec import kind_of
 from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit

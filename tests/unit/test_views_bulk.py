@@ -1,9 +1,9 @@
 """What became of several changes, in one line."""
 
-from dashboard.client import CommandReply
-from dashboard.views.bulk import SHOWN, Bulk, Part, cancelling, lines, spoken
-from dashboard.views.keyed import keyed
-from dashboard.views.outcomes import UNDO
+from dashboard.engines.client import CommandReply
+from dashboard.views.changes.bulk import SHOWN, Bulk, Part, cancelling, lines, spoken
+from dashboard.views.changes.outcomes import UNDO
+from dashboard.views.words.keyed import keyed
 from engine.core.commands import Cancel
 from engine.core.queries.targets import at
 from tests.pilot.trouble import trouble

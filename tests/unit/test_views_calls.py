@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.clean import clean
-from dashboard.views.call_lines import PIECE_CHARACTERS, call_cells, diffs_of, plain_lines
-from dashboard.views.row_pane import worded
+from dashboard.views.drawing.call_lines import PIECE_CHARACTERS, call_cells, diffs_of, plain_lines
+from dashboard.views.drawing.row_pane import worded
 from engine.core.state import Escalation
 
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from dashboard.views.canvas import _JOINED, EAST, HEAVY, NORTH, SOUTH, WEST, Canvas
+from dashboard.views.drawing.canvas import _JOINED, EAST, HEAVY, NORTH, SOUTH, WEST, Canvas
 
 _SIDES = {"UP": NORTH, "RIGHT": EAST, "DOWN": SOUTH, "LEFT": WEST}
 

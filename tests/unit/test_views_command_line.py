@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
-from dashboard.views.command_line import command_line, in_shell, in_words
+from dashboard.views.words.command_line import command_line, in_shell, in_words
 from engine.core import commands as on
 from engine.core.commands import Command
 from engine.core.queries.excerpts import args_of

@@ -1,7 +1,7 @@
 """What is said of an object that has no page of its own, and what objects are called in titles."""
 
-from dashboard.views.pages import described
-from dashboard.views.targets import Target
+from dashboard.views.changes.targets import Target
+from dashboard.views.facts.pages import described
 from engine.core.options import SupervisorOptions
 from tests.world import agent, team_world
 

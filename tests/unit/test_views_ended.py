@@ -6,11 +6,11 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.digest import digest
-from dashboard.views.ended import SPENDS, Ended, ended_in
 from dashboard.views.event_log import Entry
-from dashboard.views.names import Names
+from dashboard.views.facts.ended import SPENDS, Ended, ended_in
+from dashboard.views.measures.digest import digest
 from dashboard.views.tasks import tasks
+from dashboard.views.words.names import Names
 from engine.core.codec import kind_of
 from engine.core.commands import Answer, Cancel, SetDeadline
 from engine.core.events import Event

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.filter_words import suggestions
-from dashboard.views.filters import KEYS, Filter, FilterError, Value, filter_of, filter_typed
-from dashboard.views.subjects import OfAgent, OfTask, agents_passing
+from dashboard.views.words.filter_words import suggestions
+from dashboard.views.words.filters import KEYS, Filter, FilterError, Value, filter_of, filter_typed
+from dashboard.views.words.subjects import OfAgent, OfTask, agents_passing
 from engine.core.commands import Submit
 from engine.core.signals import PersonAsked
 from tests.story import attempt

@@ -1,11 +1,11 @@
 """What Network and Graph fold away as idle is idle, and not an agent that could not work if it had to."""
 
-from dashboard.views.activity import Activity
-from dashboard.views.digest import digest
 from dashboard.views.graph import graph_of
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.subject import TEAM
 from dashboard.views.graph.team import hand_overs
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest
 from dashboard.views.network import Folding, network
 from engine.core.signals import AgentUnusable
 from tests.world import agent, team_world

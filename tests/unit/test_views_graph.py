@@ -5,9 +5,10 @@ from functools import cache
 import pytest
 from rich.cells import cell_len
 
-from dashboard.views.activity import Activity
-from dashboard.views.agent_pane import Seen, agent_pane
-from dashboard.views.digest import digest
+from dashboard.views.drawing.graph_slot import GraphSlot
+from dashboard.views.drawing.lines import Line
+from dashboard.views.facts.agent_pane import Seen, agent_pane
+from dashboard.views.facts.run_work import at_work_lines, census
 from dashboard.views.graph import drawing, graph_lines, graph_of
 from dashboard.views.graph.details import details
 from dashboard.views.graph.model import Edge, Graph, Node, chain
@@ -16,11 +17,10 @@ from dashboard.views.graph.overflow import bounded
 from dashboard.views.graph.subject import TEAM
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import walked
-from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import Situation, ViewState
-from dashboard.views.lines import Line
-from dashboard.views.names import Names
-from dashboard.views.run_work import at_work_lines, census
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest
+from dashboard.views.words.names import Names
 from engine.core.commands import Submit, SupervisorSpec
 from engine.core.options import SupervisorOptions
 from engine.core.signals import PlannedItem

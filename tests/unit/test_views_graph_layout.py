@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dashboard.views.graph_layout import is_dummy, layered, rows
+from dashboard.views.drawing.graph_layout import is_dummy, layered, rows
 
 NODES = tuple("abcdefgh")
 EDGES = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=14, unique=True)

@@ -6,11 +6,11 @@ import pytest
 from rich.cells import cell_len
 
 from dashboard.clean import clean
-from dashboard.views.activity import Activity
-from dashboard.views.digest import digest
+from dashboard.views.drawing.plots import spark
 from dashboard.views.header import Situation, banner, condition, path_to, paused_runs, restart_lines, where
-from dashboard.views.plots import spark
-from dashboard.views.strip import strip
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.strip import strip
 from engine.core.commands import Pause, Submit
 from engine.core.spec import Escalate, Retry
 from store.records import EngineInfo

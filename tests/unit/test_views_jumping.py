@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.jumping import LETTERS, labels
+from dashboard.views.drawing.jumping import LETTERS, labels
 
 
 @given(st.integers(0, 700))

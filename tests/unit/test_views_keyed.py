@@ -7,11 +7,11 @@ import pytest
 
 import dashboard
 from dashboard.actions import OWN_KEYS, give_keys
-from dashboard.key_labels import key_at, sign_of
-from dashboard.settings import Settings
-from dashboard.views.keyed import KEY, keyed
-from dashboard.views.outcomes import UNDO
+from dashboard.user.key_labels import key_at, sign_of
+from dashboard.user.settings import Settings
+from dashboard.views.changes.outcomes import UNDO
 from dashboard.views.past import ALREADY_LIVE, play_keys
+from dashboard.views.words.keyed import KEY, keyed
 
 TEXTS = [path.read_text(encoding="utf-8") for path in Path(dashboard.__file__).parent.rglob("*.py")]
 WRITTEN = sorted({found for text in TEXTS for found in KEY.findall(text)})

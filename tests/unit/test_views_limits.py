@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
-from dashboard.views.digest import digest
-from dashboard.views.limits import limit_lines
-from dashboard.views.names import Texts
-from dashboard.views.pages import agent_page, run_page, task_page
+from dashboard.views.facts.pages import agent_page, run_page, task_page
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.limits import limit_lines
+from dashboard.views.words.names import Texts
 from engine.core.limits import Limits
 from engine.core.state import AgentStatus
 from engine.core.values import Usage

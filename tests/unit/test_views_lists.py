@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.activity import Activity
-from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agents import COLUMNS as OF_AGENTS
 from dashboard.views.agents import agents
-from dashboard.views.digest import digest
-from dashboard.views.ended import Ended, ended_in
+from dashboard.views.drawing.rows import fitted
 from dashboard.views.event_log import Entry
-from dashboard.views.names import Names
-from dashboard.views.pages import agent_page
-from dashboard.views.progress import at_most
-from dashboard.views.rows import fitted
+from dashboard.views.facts.agent_facts import agent_facts
+from dashboard.views.facts.ended import Ended, ended_in
+from dashboard.views.facts.pages import agent_page
+from dashboard.views.facts.task_facts import child_lines
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.progress import at_most
 from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
-from dashboard.views.task_facts import child_lines
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
+from dashboard.views.words.names import Names
 from engine.core.codec import kind_of
 from engine.core.commands import SetDeadline, SetPriority, Submit, SupervisorSpec
 from engine.core.signals import PersonAsked

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dashboard.views.drafts import MOST_HELD, as_markdown, outlined
-from dashboard.views.markdown import GROWTH, MOST_TOKENS, SECTION, parser, safe, sections
+from dashboard.views.changes.drafts import MOST_HELD, as_markdown, outlined
+from dashboard.views.drawing.markdown import GROWTH, MOST_TOKENS, SECTION, parser, safe, sections
 
 
 def said(text: str) -> str:

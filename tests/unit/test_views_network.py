@@ -8,29 +8,29 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.views.activity import Activity
-from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue, oldest_of_queues
 from dashboard.views.arrangement import GRAPH_LEAST, GRAPH_MOST, TAIL_KEPT, TAIL_LEAST, arranged, tree_room
-from dashboard.views.digest import digest
+from dashboard.views.drawing.lines import Line, cells
+from dashboard.views.drawing.sections import wrapped
+from dashboard.views.drawing.sorting import Sorting
 from dashboard.views.event_log import Entry
-from dashboard.views.glyphs import EVENT
-from dashboard.views.lines import Line, cells
-from dashboard.views.meters import METER, SPAN_MS, Meters
-from dashboard.views.names import Names
-from dashboard.views.network import Folding, Measures, network
-from dashboard.views.progress import Progress, progress_of, time_to_go
-from dashboard.views.queues import QueueHistory
-from dashboard.views.sections import wrapped
-from dashboard.views.sorting import Sorting
-from dashboard.views.supervisor_pane import (
+from dashboard.views.facts.agent_pane import Seen, agent_pane, oldest_in_queue, oldest_of_queues
+from dashboard.views.facts.supervisor_pane import (
     figures_line,
     member_lines,
     progress_line,
     supervisor_pane,
     supervisor_side,
 )
+from dashboard.views.facts.work import now_of_supervisor, state_of_agent
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.meters import METER, SPAN_MS, Meters
+from dashboard.views.measures.progress import Progress, progress_of, time_to_go
+from dashboard.views.measures.queues import QueueHistory
+from dashboard.views.network import Folding, Measures, network
 from dashboard.views.tail import _UNSAID, newest, tail, tell
-from dashboard.views.work import now_of_supervisor, state_of_agent
+from dashboard.views.words.glyphs import EVENT
+from dashboard.views.words.names import Names
 from engine.core.codec import kind_of
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event

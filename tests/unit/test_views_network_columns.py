@@ -5,14 +5,14 @@ from decimal import Decimal
 import pytest
 from rich.cells import cell_len
 
-from dashboard.views.activity import Activity
 from dashboard.views.arrangement import arranged
-from dashboard.views.digest import digest
-from dashboard.views.meters import Meters
+from dashboard.views.drawing.rows import fitted
+from dashboard.views.drawing.sorting import Sorting
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.meters import Meters
+from dashboard.views.measures.progress import progress_of
 from dashboard.views.network import GAP, Folding, Measures, mode_glyph, network
-from dashboard.views.progress import progress_of
-from dashboard.views.rows import fitted
-from dashboard.views.sorting import Sorting
 from engine.core.commands import Submit, SupervisorSpec
 from engine.core.strategies import BUILT_IN
 from engine.core.values import Usage

@@ -1,6 +1,6 @@
 """What the dashboard says unasked."""
 
-from dashboard.views.news import News
+from dashboard.views.words.news import News
 from engine.core.commands import Submit
 from tests.world import World, agent, team_world
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.amounts import left
-from dashboard.views.parsers import Mistyped, due_in_s, length_s, limits_of, settings_line, settings_of, words_of
+from dashboard.views.words.amounts import left
+from dashboard.views.words.parsers import Mistyped, due_in_s, length_s, limits_of, settings_line, settings_of, words_of
 from engine.core.limits import Limits
 
 WORDS = st.text(st.characters(codec="ascii", min_codepoint=97, max_codepoint=122), min_size=1, max_size=8)

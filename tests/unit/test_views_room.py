@@ -2,17 +2,17 @@
 
 import pytest
 
-from dashboard.views.digest import digest, needs_person
-from dashboard.views.field_names import FIELDS
+from dashboard.views.changes.members import parents, takers
+from dashboard.views.changes.outcomes import UNDO, can_be_undone, rehearsed, spoken
+from dashboard.views.changes.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
+from dashboard.views.changes.switching import asks_for, has_settings, strategies
+from dashboard.views.drawing.rows import fitted
+from dashboard.views.facts.spec_fields import changes
+from dashboard.views.facts.work import now_of_agent
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
-from dashboard.views.keyed import keyed
-from dashboard.views.members import parents, takers
-from dashboard.views.outcomes import UNDO, can_be_undone, rehearsed, spoken
-from dashboard.views.rows import fitted
-from dashboard.views.spec_fields import changes
-from dashboard.views.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
-from dashboard.views.switching import asks_for, has_settings, strategies
-from dashboard.views.work import now_of_agent
+from dashboard.views.measures.digest import digest, needs_person
+from dashboard.views.words.field_names import FIELDS
+from dashboard.views.words.keyed import keyed
 from engine.core.codec import encode_state
 from engine.core.commands import (
     Cancel,

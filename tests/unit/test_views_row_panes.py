@@ -3,14 +3,14 @@
 import pytest
 
 from dashboard.views.audit import Beside, of_change
+from dashboard.views.drawing.lines import Line, cells
+from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.sections import Section, beside
 from dashboard.views.engines import ends_before, engines, of_engine
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation
-from dashboard.views.lines import Line, cells
-from dashboard.views.names import Names
-from dashboard.views.row_pane import More
-from dashboard.views.sections import Section, beside
 from dashboard.views.tail import tell
+from dashboard.views.words.names import Names
 from engine.core.codec import decode_state, encode_state, kind_of
 from engine.core.commands import Pause, Resume, Submit, Undo
 from engine.core.events import CommandApplied, EngineStarted, EngineStopped

@@ -9,13 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dashboard.views.amounts import count, counted, duration, left, median, percent, remaining, size, spent, stopwatch
+from dashboard.views.changes.switching import Node, drawn
+from dashboard.views.drawing.lines import Line, Span, cut_name, pointed
+from dashboard.views.drawing.rows import GAP, NARROWEST, Column, fitted
 from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
-from dashboard.views.filters import filter_of
-from dashboard.views.lines import Line, Span, cut_name, pointed
-from dashboard.views.names import KEPT_CHARACTERS, REMEMBERED, Names, Texts, pretty
-from dashboard.views.rows import GAP, NARROWEST, Column, fitted
-from dashboard.views.switching import Node, drawn
+from dashboard.views.words.amounts import (
+    count,
+    counted,
+    duration,
+    left,
+    median,
+    percent,
+    remaining,
+    size,
+    spent,
+    stopwatch,
+)
+from dashboard.views.words.filters import filter_of
+from dashboard.views.words.names import KEPT_CHARACTERS, REMEMBERED, Names, Texts, pretty
 from engine.core.commands import Submit
 from engine.core.events import AgentAdded, EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from dashboard.views.digest import digest
-from dashboard.views.forecast import Range, may_grow, time_left, waits_for_you
-from dashboard.views.lines import Line, cells
-from dashboard.views.run_facts import run_facts
-from dashboard.views.run_work import at_work_lines, census, waiting_lines
+from dashboard.views.drawing.lines import Line, cells
+from dashboard.views.facts.run_facts import run_facts
+from dashboard.views.facts.run_work import at_work_lines, census, waiting_lines
+from dashboard.views.measures.digest import digest
+from dashboard.views.measures.forecast import Range, may_grow, time_left, waits_for_you
 from dashboard.views.runs import runs
 from dashboard.views.tasks import tasks
 from engine.core.commands import Cancel

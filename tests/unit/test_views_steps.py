@@ -2,8 +2,8 @@
 
 import json
 
-from dashboard.views.steps import calls_of, cut, last_line, latest_steps, live_cells, step_cells
-from dashboard.views.usage import is_metered
+from dashboard.views.facts.steps import calls_of, cut, last_line, latest_steps, live_cells, step_cells
+from dashboard.views.measures.usage import is_metered
 from engine.core.events import AttemptStarted, ModelFailed, StepRecorded
 from tests.pilot.scene import audit
 from tests.pilot.talking import talking

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from dashboard.feed import Feed
-from dashboard.playback import Playback
-from dashboard.view_state import look
-from dashboard.views.still import RESTS_MS, Stillness
+from dashboard.deck.playback import Playback
+from dashboard.deck.view_state import look
+from dashboard.reading.feed import Feed
+from dashboard.views.drawing.still import RESTS_MS, Stillness
 
 
 def drawn_at(tmp_path: Path, seconds: int, *, moves: int = 1_000, happens: int = 1_000) -> list[int]:

@@ -1,7 +1,7 @@
 """The rows of the State screen."""
 
-from dashboard.views.holdings import MEMBERS, holdings
-from dashboard.views.lines import Line
+from dashboard.views.changes.holdings import MEMBERS, holdings
+from dashboard.views.drawing.lines import Line
 from dashboard.views.past import fork_lines
 from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
 from engine.core.commands import SupervisorSpec

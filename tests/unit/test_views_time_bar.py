@@ -5,7 +5,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.time_bar import IDLE, MARKS, TimeBar, time_bar
+from dashboard.views.measures.time_bar import IDLE, MARKS, TimeBar, time_bar
 from store.records import Span
 
 KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escalated")

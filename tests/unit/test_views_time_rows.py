@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 from rich.cells import cell_len
 
-from dashboard.views.lines import Line
-from dashboard.views.parsers import Mistyped, Seq, moment_of
+from dashboard.views.drawing.lines import Line
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.measures.time_bar import time_bar
+from dashboard.views.measures.time_rows import HEAD, column_under, columns_at, rows_at, time_rows
 from dashboard.views.past import Moment, forked
-from dashboard.views.rows import Cell
-from dashboard.views.time_bar import time_bar
-from dashboard.views.time_rows import HEAD, column_under, columns_at, rows_at, time_rows
+from dashboard.views.words.parsers import Mistyped, Seq, moment_of
 from store.records import Span
 
 SPANS = [Span(at * 10 + 1, at * 10 + 10, at * 1_000, at * 1_000 + 900, {"attempt_done": 9}) for at in range(60)]

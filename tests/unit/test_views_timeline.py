@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard import timelines
-from dashboard.views.digest import digest
+from dashboard.frame import timelines
+from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import Line
+from dashboard.views.measures.digest import digest
 from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
 from dashboard.views.timeline.drawing import _by_cell
 from dashboard.views.timeline.lanes import GAP_MS, GONE, MOST, SLOTS, STAYS_MS, Lane

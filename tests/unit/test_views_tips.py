@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dashboard.views.tips import (
+from dashboard.views.words.tips import (
     KILL_FROM_MS,
     KNOWN,
     PAUSE_MS,

@@ -4,10 +4,10 @@ import re
 
 from rich.cells import cell_len
 
-from dashboard.views.filters import filter_of
-from dashboard.views.keyed import keyed
-from dashboard.views.subjects import OfTask
-from dashboard.views.tour import ROWS, STEPS, Seen, Tour
+from dashboard.views.words.filters import filter_of
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.subjects import OfTask
+from dashboard.views.words.tour import ROWS, STEPS, Seen, Tour
 from engine.core.commands import Submit
 from tests.world import agent, team_world
 

@@ -1,8 +1,8 @@
 """What the journal tells below a short log."""
 
 from dashboard.views.event_log import Entry
-from dashboard.views.names import Names
 from dashboard.views.troubles import KINDS, troubles
+from dashboard.views.words.names import Names
 from engine.core.codec import kind_of
 from tests.pilot.trouble import trouble
 

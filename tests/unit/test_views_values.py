@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.views.lines import Line
-from dashboard.views.values import output_lines, value_lines, value_spans
+from dashboard.views.drawing.lines import Line
+from dashboard.views.drawing.values import output_lines, value_lines, value_spans
 
 PARSED = {
     "entries": [{"file": "http/server.py", "lines": 1319, "bins": [30, 6, 0], "top": [{"name": "run_cgi", "line": 7}]}],

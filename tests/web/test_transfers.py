@@ -15,7 +15,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from dashboard.client import Client
+from dashboard.engines.client import Client
 from dashboard.web import transfers
 from dashboard.web.transfers import (
     KEPT_UPLOADS,

@@ -2,11 +2,11 @@
 
 from rich.cells import cell_len
 
-from dashboard.views.canvas import HEAVY, LIGHT, Canvas
+from dashboard.views.drawing.canvas import HEAVY, LIGHT, Canvas
+from dashboard.views.drawing.graph_layout import BARE
+from dashboard.views.drawing.lines import Span, cells, cut, cut_name, cut_path, fit_spans
+from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.graph.model import Node
-from dashboard.views.graph_layout import BARE
-from dashboard.views.lines import Span, cells, cut, cut_name, cut_path, fit_spans
-from dashboard.views.plots import meter, spark
 
 SIZES = (6, 4, 3, 2, 1)
 WIDE = 150

@@ -3,12 +3,12 @@
 from collections import Counter
 from math import ceil
 
-from dashboard.views.amounts import clock, count, duration, elapsed, median
+from dashboard.views.drawing.lines import Line, Span, block, cut, cut_path, fit_spans, hairline, padded, spread
+from dashboard.views.drawing.plots import meter
+from dashboard.views.facts.work import circuit_words, progress, why
 from dashboard.views.graph.model import Graph, Node
 from dashboard.views.graph.nodes import IDLE, Sight
-from dashboard.views.lines import Line, Span, block, cut, cut_path, fit_spans, hairline, padded, spread
-from dashboard.views.plots import meter
-from dashboard.views.work import circuit_words, progress, why
+from dashboard.views.words.amounts import clock, count, duration, elapsed, median
 from engine.core.state import Agent, State, Supervisor, Task
 
 HEIGHT = 6

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from dashboard.views.canvas import Canvas
+from dashboard.views.drawing.canvas import Canvas
+from dashboard.views.drawing.graph_layout import BARE, Layered, layered, needed, port, rows
+from dashboard.views.drawing.lines import BLANK, Line, Span, block, cut, hairline, line
 from dashboard.views.graph import boxes, routes
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.overflow import bounded
 from dashboard.views.graph.stages import Stages, stages
 from dashboard.views.graph.subject import graph_of
-from dashboard.views.graph_layout import BARE, Layered, layered, needed, port, rows
-from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
 
 NARROW = 100
 """Width below which finished and future stages are shown in one line."""

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.clean import clean
-from dashboard.views.activity import Activity
-from dashboard.views.amounts import duration, elapsed, median
-from dashboard.views.digest import Digest
-from dashboard.views.glyphs import AGENT, ASKS, SUSPENDED, Mark, of_agent, of_task
+from dashboard.views.facts.steps import told_progress
+from dashboard.views.facts.work import now_of_agent, progress
 from dashboard.views.graph.model import Node
 from dashboard.views.header import ViewState
-from dashboard.views.steps import told_progress
-from dashboard.views.usage import is_metered
-from dashboard.views.work import now_of_agent, progress
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.usage import is_metered
+from dashboard.views.words.amounts import duration, elapsed, median
+from dashboard.views.words.glyphs import AGENT, ASKS, SUSPENDED, Mark, of_agent, of_task
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
 
 SWAPPED_MS = 60_000

@@ -6,8 +6,8 @@ Nodes stay in their order, so that none jumps when another one begins to work.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dashboard.views.drawing.graph_layout import Layered, is_dummy, layered
 from dashboard.views.graph.model import Edge, Graph, Node
-from dashboard.views.graph_layout import Layered, is_dummy, layered
 
 MORE = "more:"
 """What the id of the node begins with that stands for those without room; behind it, their layer."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dashboard.views.canvas import HEAVY, LIGHT, Canvas
+from dashboard.views.drawing.canvas import HEAVY, LIGHT, Canvas
+from dashboard.views.drawing.graph_layout import is_dummy
 from dashboard.views.graph.model import HOT
-from dashboard.views.graph_layout import is_dummy
 
 ARROW = "►"
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
+from dashboard.views.drawing.graph_layout import layered
+from dashboard.views.drawing.lines import BLANK, Line, Span, cells, fit_spans
+from dashboard.views.drawing.plots import meter
 from dashboard.views.graph.model import Graph, Node
-from dashboard.views.graph_layout import layered
-from dashboard.views.lines import BLANK, Line, Span, cells, fit_spans
-from dashboard.views.plots import meter
 
 if TYPE_CHECKING:
     from dashboard.views.graph.drawing import Box

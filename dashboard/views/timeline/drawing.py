@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from dashboard.views.amounts import clock, duration, left, median
-from dashboard.views.lines import BLANK, Line, Span, cut, joined, padded
-from dashboard.views.plots import area, axis_top, bar
+from dashboard.views.drawing.lines import BLANK, Line, Span, cut, joined, padded
+from dashboard.views.drawing.plots import area, axis_top, bar
 from dashboard.views.timeline.axis import FOLD, Axis, axis, slots_of, sums
 from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import Row
+from dashboard.views.words.amounts import clock, duration, left, median
 from engine.core.state import State
 
 WIDE = 100

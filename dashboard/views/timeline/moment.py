@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.amounts import clock, duration
+from dashboard.views.drawing.lines import Line, Span, block, cut_path, fit_spans, hairline, padded
 from dashboard.views.event_log import Entry
-from dashboard.views.keyed import keyed
-from dashboard.views.lines import Line, Span, block, cut_path, fit_spans, hairline, padded
-from dashboard.views.names import Names
-from dashboard.views.sentences import sentence
 from dashboard.views.timeline.lanes import ENDS, Attempt, Lanes
+from dashboard.views.words.amounts import clock, duration
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.names import Names
+from dashboard.views.words.sentences import sentence
 
 _LEGEND = (
     ("█", "busy-before", "at work (height: share)"), ("╌", "waiting", "delegated"), ("✕", "error", "failed"),

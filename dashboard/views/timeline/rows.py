@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from dashboard.views.rows import matches
+from dashboard.views.drawing.rows import matches
 from engine.core.state import State, Supervisor
 
 

@@ -1,0 +1,500 @@
+"""The Textual app: a client that reads the files of one team and sends commands.
+
+It decides nothing. Ten times a second it folds what the feed has read; the screen on top looks at it then; what an
+operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/places`.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+from textual import events
+from textual.app import App
+from textual.binding import Binding
+from textual.command import CommandPalette
+from textual.css.query import NoMatches
+from textual.message import Message
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Input
+from textual.worker import WorkerFailed
+
+from dashboard import dialogs
+from dashboard.actions import give_keys
+from dashboard.app.guide import Guide
+from dashboard.app.navigation import visit
+from dashboard.app.touring import Touring
+from dashboard.clean import clean
+from dashboard.deck.deck import Looking
+from dashboard.deck.pace import FLUSH_S, KEY_S, STEP_S, Pace
+from dashboard.deck.places import HOME, part_of, places
+from dashboard.deck.terminal import Terminal, is_behind
+from dashboard.deck.view_state import look
+from dashboard.frame.frame import Frame
+from dashboard.frame.table_screen import TableScreen
+from dashboard.reading.feed import Feed
+from dashboard.user.habits import Habits
+from dashboard.user.settings import Settings
+from dashboard.user.theme import DARK, THEMES, coarse, few_colours
+from dashboard.views.header import ViewState
+from dashboard.views.words.news import News
+from dashboard.views.words.place import Place
+from dashboard.views.words.tips import DISMISS
+from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
+from engine.garbage import collect_all, collect_young
+
+WARM_S = 1.0
+INTERRUPT_S = 3.0
+"""A second ctrl+c within this time quits."""
+COLLECT_S = 60.0
+"""How often a full garbage collection runs, in seconds; it takes about 50 ms, and automatic ones are off."""
+SAID_MS, HEARD_MS = 6_000, 2_000
+"""How long a message stays, and how long before another may take its place unasked, in milliseconds."""
+_WARMED = (
+    "dashboard.engines.client", "dashboard.frame.page_screen", "dashboard.app.palette", "dashboard.views.graph",
+    "engine.core.queries.preview",
+)  # fmt: skip
+_HERE = Path(__file__).resolve().parent
+
+
+def warm() -> None:
+    """Import what the first dialog, page and command need, in a thread, once the first frame is there."""
+    for name in _WARMED:
+        import_module(name)
+    dialogs.load()
+
+
+def wall_ms() -> int:
+    """Now, in UTC milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class QuarterdeckApp(Touring):
+    """The dashboard of one database."""
+
+    TITLE = "Quarterdeck"
+    CSS_PATH = _HERE / "frame" / "frame.tcss"
+    BINDINGS = [
+        Binding("ctrl+q", "leave", "quit", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", "how to quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend", "suspend", show=False),
+        # In the past these are the time bar's, whatever a screen does with them otherwise.
+        Binding("comma", "step_past(-1)", "event before", show=False, priority=True),
+        Binding("full_stop", "step_past(1)", "next event", show=False, priority=True),
+        Binding("p", "play_past", "play", show=False, priority=True),
+        Binding(DISMISS, "dismiss_tip", "another suggestion", show=False),
+    ]
+
+    def __init__(
+        self,
+        db: Path,
+        *,
+        readonly: bool = False,
+        ask_engine: bool = False,
+        tips: bool = False,
+        debug: bool = False,
+        place: Place | None = None,
+        clock: Callable[[], int] = wall_ms,
+        feed: Feed | None = None,
+        settings: Settings | None = None,
+        habits: Habits | None = None,
+    ) -> None:
+        """Look at `db` through `feed`, by default one of its own; see `dashboard.app.running` for the rest."""
+        super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock, habits=habits)
+        self.settings = settings or Settings()
+        self._terminal = Terminal(self._tell_terminal, self.settings.call)
+        self._interrupted_s = -INTERRUPT_S
+        self._ask_engine = ask_engine
+        self._guide = Guide() if tips else None
+        self._shows_defects = debug
+        self._opens_at = place
+        self._news = News()
+        self._drawn: tuple[object, ...] = ()
+        self._stale = False
+        self._pace = Pace()
+        self.feed.is_answering = lambda: self._pace.is_answering
+        self._frames: dict[str, Frame] = {}
+        self._behind_enter: list[events.Key] | None = None
+        """Keys that came behind `enter` while its row, or line of a pane, was being opened; None without one."""
+        self._has_begun = False
+        self._unpainted = ExitStack()
+        """Keeps the first screen from being painted before it is laid out and has looked."""
+        give_keys(self.settings.keys, self.settings.key_signs)
+        self.view = self._look()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return DARK.variables
+
+    def _take_colours(self) -> None:
+        """Give the first style sheet its colours: set later, the theme would have all that is styled done anew."""
+        few = few_colours(self)
+        for theme in THEMES.values():
+            self.register_theme(coarse(theme, few) if few else theme)
+        chosen = THEMES[self.habits.theme or self.settings.theme]
+        self.set_reactive(App.theme, chosen.name)
+        self.set_class(chosen.dark, "-dark-mode", update=False)
+        self.set_class(not chosen.dark, "-light-mode", update=False)
+        self.add_class(f"-theme-{chosen.name}", update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def get_default_screen(self) -> Screen[Any]:
+        self._take_colours()  # no earlier: until now it was not known what it is drawn on
+        return self._frame(HOME)
+
+    def on_mount(self) -> None:
+        self._unpainted.enter_context(self.batch_update())
+        if self.settings.is_reduced:
+            self.animation_level = "none"  # what screens and Textual itself ask
+        self.set_keymap(dict(self.settings.keys))
+        if self.settings.problem:
+            self.say(self.settings.problem, "warn")
+        self.feed.start()
+        self.set_interval(FLUSH_S, self._tick)
+        self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
+        self.set_interval(COLLECT_S, self.collect)
+        if not (self.is_headless or self.in_browser):
+            # Ended at once, it would leave the terminal in raw mode, reporting the mouse to the shell.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
+
+    def watch_app_focus(self, is_in_front: bool) -> None:
+        """Focus the screen that opened while the terminal was not in front: Textual focuses only what it left."""
+        if is_in_front and self.screen_stack and self.screen.focused is None:
+            self.screen.focus_next()
+
+    def collect(self) -> None:
+        """Collect reference cycles, such as nodes of old styles: half a megabyte each time a screen is shown again."""
+        if self._pace.key_is_first:
+            self.set_timer(KEY_S, self.collect)
+        else:
+            collect_all()
+
+    def on_unmount(self) -> None:
+        self._terminal.leave()
+        self.playback.leave()
+        self.feed.stop()
+
+    def _tell_terminal(self, text: str) -> None:
+        if self._driver is not None and not self.is_headless and not self.in_browser:
+            self._driver.write(text)
+
+    async def _tick(self) -> None:
+        """Flush in steps, so that a key which comes in between is answered first."""
+        self._unpainted.close()
+        if self._opening is not None:
+            return
+        if not self._pace.is_answering:
+            for screen in self._visible():
+                screen.do_what_waits()  # a key that changed nothing else had no frame
+        changed = await self._pace.fold(self.feed)
+        self._stale |= changed and not self.in_past
+        if self._is_free and self.keep_up(changed=False):
+            view = self._look(self.view)
+            await self._pace.give_way()
+            if self._is_free:
+                await self._redraw_in_steps(view)
+        elif not changed:
+            return
+        await self._pace.give_way()
+        if not self._pace.key_is_first:
+            collect_young()
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether the screens can look at the team now, and neither a key nor the terminal is to be waited for."""
+        # None is there while it closes; what opens is about the team as it was at its key: the object could be gone.
+        waits = self._opening is not None or self._pace.key_is_first or is_behind(self._driver)
+        return bool(self.screen_stack) and not waits
+
+    def begin(self) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            self.flush()  # the first frame shows what has been read by now, and none comes before it
+        self._unpainted.close()
+
+    def flush(self) -> None:
+        """Fold what has arrived; let the screens on top look at it when something is different."""
+        if self.screen_stack and self._opening is None and self.keep_up(changed=self.feed.advance(STEP_S)):
+            self._redraw(self._look(self.view))
+
+    def keep_up(self, *, changed: bool) -> bool:
+        """Bring up to date what is beside the state; return whether something is to be drawn."""
+        now_ms = self._clock()
+        moved, in_past = self.advance_past(now_ms), self.in_past
+        self.sum_up(now_ms)
+        self.follow_tour()
+        if self.message is not None and not 0 <= now_ms - self._said_ms <= SAID_MS:
+            self.message = None
+        if self.message is None or now_ms - self._said_ms > HEARD_MS:
+            news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)
+            if news is not None and not in_past:
+                self.say(news.text, news.tone)
+        if self._guide is not None:
+            self.tip = self._guide.look(self, now_ms)
+        self._stale |= moved if in_past else changed or self.feed.live != self.view.live
+        return self._to_draw(now_ms) != self._drawn or (self._stale and self._may_look)
+
+    def _to_draw(self, now_ms: int) -> tuple[object, ...]:
+        """Return what is drawn at once when it changes."""
+        feed = self.feed
+        return now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at()
+
+    def _redraw(self, view: ViewState) -> None:
+        self.show(by_clock=self._take(view))
+        self._open_place()
+
+    async def _redraw_in_steps(self, view: ViewState) -> None:
+        """Let a key that comes meanwhile be answered before what stands around the screen is drawn."""
+        by_clock = self._take(view)
+        for screen in [*self._visible()]:
+            if by_clock or not isinstance(screen, Frame):
+                self._show(screen, by_clock=by_clock)
+            elif screen.is_there:
+                screen.look_inside(view)
+                await self._pace.give_way()
+                if screen.is_there:
+                    screen.show_around(self.view)
+                    screen.look_at_engine(self.view)
+        self._open_place()
+
+    def _take(self, view: ViewState) -> bool:
+        """Look at the team as it is now; return whether nothing but the clock has changed."""
+        drawn, self._drawn = self._drawn, self._to_draw(self._clock())
+        by_clock = drawn[1:] == self._drawn[1:] and view.counts is self.view.counts and not self._stale
+        self._stale = False
+        self._pace.looked()
+        self.view = view
+        if not self.in_past:
+            self._terminal.look(self._team_name(), len(view.counts.needs_person))
+        return by_clock
+
+    def _open_place(self) -> None:
+        """Open where it was told to, once the team is there."""
+        situation = self.view.situation
+        if self._opens_at is not None and situation.looked and not situation.opening:
+            place, self._opens_at = self._opens_at, None
+            visit(self, place)
+
+    @property
+    def _may_look(self) -> bool:
+        """Whether something may move between two seconds: where little moves, all of it does so with the second."""
+        return self.animation_level != "none" and self._pace.may_look
+
+    def may_paint(self) -> bool:
+        return self._pace.may_paint()
+
+    @property
+    def is_answering(self) -> bool:
+        return self._pace.is_answering
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Give these keys to the time bar only in the past, and not in an input field."""
+        if action in ("step_past", "play_past"):
+            return self.in_past and isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
+        return super().check_action(action, parameters)
+
+    def action_step_past(self, by: int) -> None:
+        self.step_events(by)
+
+    def action_play_past(self) -> None:
+        self.play()
+
+    def action_dismiss_tip(self) -> None:
+        if self._guide is not None:
+            self._guide.dismiss(self._clock())
+
+    def _post_message(self, message: Message) -> Coroutine[Any, Any, bool]:
+        """Note that a key has come as soon as the thread that reads it passes it on, which is well before its turn."""
+        if isinstance(message, events.Key | events.MouseDown):
+            self._pace.pressed()
+        return super()._post_message(message)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.MouseDown):
+            self._pace.pressed()
+            if self._guide is not None:
+                self._guide.touched(self._clock())
+        comes_up = isinstance(event, events.Key) and event.is_forwarded
+        if self.screen_stack or not isinstance(event, events.InputEvent):  # a key that comes while it closes is late
+            await super().on_event(event)
+        if comes_up and self.screen_stack and isinstance(self.screen, Looking):
+            self.screen.paint_answer()  # what it is bound to has been done
+
+    def _stands_at(self) -> tuple[int, int, int]:
+        """Return the moment that is shown and its speed: a change of these is drawn at once."""
+        past = self.playback.moment(0, 0)
+        if past is None or past.speed:
+            return (-1, 0, 0 if past is None else past.speed)
+        return (past.seq, past.at_ms, 0)
+
+    def show(self, *, by_clock: bool = False) -> None:
+        for screen in self._visible():
+            self._show(screen, by_clock=by_clock)
+
+    def _show(self, screen: Looking, *, by_clock: bool) -> None:
+        if by_clock:
+            screen.look_at_clock(self.view)
+        else:
+            screen.look(self.view)
+        screen.look_at_engine(self.view)
+
+    def show_time(self) -> None:
+        for screen in self._visible():
+            screen.look_at_time(self.view)
+
+    def _visible(self) -> Iterator[Looking]:
+        """Yield the screens that can be seen, the topmost first; none while they are being removed."""
+        for screen in reversed(self.screen_stack) if self.is_running else ():
+            if isinstance(screen, Looking) and screen.has_begun:
+                yield screen
+            if not screen.is_modal or (isinstance(screen, Looking) and screen.holds):
+                break
+
+    def _look(self, before: ViewState | None = None) -> ViewState:
+        return look(
+            self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly,
+            in_browser=self.in_browser, before=before,
+        )  # fmt: skip
+
+    def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
+        if self.screen.is_modal or place not in places():
+            return
+        frame = self._frame(place)
+        while len(self.screen_stack) > (1 if place == HOME else 2):
+            self.pop_screen()
+        if len(self.screen_stack) == 1 and place != HOME:  # the first screen is always there
+            self.push_screen(frame)
+        elif self.screen is not frame:
+            self.switch_screen(frame)
+        self.call_after_refresh(self._arrive, frame, filtered, selected)
+
+    def open(self, kind: str, key: str) -> None:
+        self.push_screen(part_of("pages", kind)(key))
+
+    @property
+    def _opening(self) -> Looking | None:
+        """The screen on top where it is not mounted yet."""
+        for top in self.screen_stack[-1:]:
+            if isinstance(top, Looking) and not top.has_begun:
+                return top
+        return None
+
+    def _frame(self, place: str) -> Frame:
+        if place not in self._frames:
+            self._frames[place] = part_of("screens", place)()
+            self.install_screen(self._frames[place], place)  # else a screen that is left is closed for good
+        return self._frames[place]
+
+    def _arrive(self, frame: Frame, filtered: str | None, selected: str | None) -> None:
+        if filtered is not None:
+            frame.filter(filtered)
+        if selected is not None and isinstance(frame, TableScreen):
+            frame.filter("")
+            frame.table.select(selected)
+
+    async def on_key(self, event: events.Key) -> None:
+        """Pass keys typed ahead to the input line, dialog or page that has just opened."""
+        line = self.focused
+        if self._behind_enter is not None:
+            self._behind_enter.append(event)
+            event.prevent_default()
+        elif self._opening is not None:
+            self._opening.typed_ahead.append(event)
+            event.prevent_default()
+        elif isinstance(line, TextLine):
+            if not line.has_seen(event) and await line.take(event):
+                event.prevent_default()
+        elif event.key == "enter" and line is not None and isinstance(self.screen, Frame):
+            # A widget tells its screen that a row was chosen by a message, which keys behind `enter` overtake.
+            self._behind_enter = []
+            self.call_later(self._enter_passes, line)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pass what was pasted where nothing is typed to the input line or area that has just opened."""
+        line = self.focused
+        if isinstance(line, InOrder):
+            line.post_message(events.Paste(event.text))
+
+    def _enter_passes(self, chosen_in: Widget) -> None:
+        """Let a message follow what `enter`, which has been acted on now, made a widget tell its screen."""
+        if not chosen_in.post_message(EnterPassed()):
+            self.on_enter_passed()
+
+    def on_enter_passed(self) -> None:
+        """Let the keys come that waited: they are for what has been opened."""
+        behind, self._behind_enter = self._behind_enter or [], None
+        for key in behind:
+            self.post_message(events.Key(key.key, key.character))
+
+    def on_key_passed(self, event: KeyPassed) -> None:
+        """Let what was typed behind a key come; a line or dialog that it closed is gone now."""
+        event.typed_in.passed(event)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Pass over what misses its widgets at the end: Textual removes them before what opens or searches."""
+        defect = error.error if isinstance(error, WorkerFailed) else error
+        if not (self._exit and isinstance(defect, NoMatches)):
+            super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """Report a bug of the dashboard in one line; the team keeps running."""
+        if self._shows_defects:
+            super()._fatal_error()
+            return
+        self.panic(Text(f"{self.defect}; where: --debug"))
+
+    @property
+    def defect(self) -> str:
+        """The bug of the dashboard that ended it, in one line; empty for none."""
+        found = self._exception
+        bug = found.error if isinstance(found, WorkerFailed) else found
+        told = f"the dashboard has a defect, the team keeps running: {type(bug).__name__}: {bug}"
+        return clean(told) if bug is not None else ""
+
+    def _team_name(self) -> str:
+        roots = self.feed.state.roots
+        return roots[0].name if roots else self.path.stem
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            from dashboard.app.palette import Palette  # no first frame waits for it
+
+            self.push_screen(Palette())
+
+    def action_interrupt(self) -> None:
+        """Say how to quit; quit when it is pressed again."""
+        now_s = time.monotonic()
+        if now_s - self._interrupted_s < INTERRUPT_S:
+            self.action_leave()
+        else:
+            self._interrupted_s = now_s
+            self.say("ctrl+c again, or q, quits; the team keeps running", "muted")
+
+    def action_suspend(self) -> None:
+        """Suspend to the shell; `fg` comes back.
+
+        The whole process group stops, as where a terminal does it: a shell waits as long as `make` runs on.
+        """
+        if self.at_hand("a shell to go back to; <quit:q> quits"):
+            with self.suspend():
+                os.kill(0, signal.SIGSTOP)
+
+    def action_leave(self) -> None:
+        """Quit; where this program started the engine, ask first whether it goes on."""
+        info = self.feed.engine
+        asks = self._ask_engine and info is not None and info.alive
+        # Before the first screen exists, the dialog would open below it.
+        if (
+            not asks
+            or not isinstance(self.screen, Frame | ModalScreen)
+            or isinstance(self.screen, dialogs.engine.LeaveDialog)
+        ):
+            self.exit(0)
+        else:
+            self.push_screen(dialogs.engine.LeaveDialog())

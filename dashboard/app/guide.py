@@ -1,0 +1,124 @@
+"""Leads through the demo: gathers what the operator did, chooses the tip of the moment, and opens the report.
+
+Only `quarterdeck demo` has one, and a browser that looks at its crew. It reads what the app shows and changes nothing
+of the team.
+"""
+
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from dashboard.frame.frame import Frame
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.words.tips import Seen, Swap, Tips, followed
+from engine.core.events import AgentSwapped, AttemptDone, Event
+from engine.core.state import RunStatus, State
+
+if TYPE_CHECKING:
+    from dashboard.app.app import QuarterdeckApp
+
+HANDS_OFF_MS = 15_000
+"""The report opens by itself where nobody has touched a key for so long."""
+
+ENOUGH = 3
+"""Tasks that must have ended since a swap before it is said what they take."""
+CREW = "dashboard.demo."
+"""What the code of the demo's crew is under."""
+
+
+def is_demo(state: State) -> bool:
+    """Return whether a team is the demo's crew."""
+    return any(str(spec.run).startswith(CREW) for spec in state.specs.values())
+
+
+class Guide:
+    """What has been done since the demo was opened, and what to try next."""
+
+    def __init__(self, *, in_browser: bool = False, viewer: bool = False) -> None:
+        self._tips = Tips(followed(in_browser=in_browser, viewer=viewer))
+        self._done: set[str] = set()
+        self._seq: int | None = None
+        self._since_ms = self._touched_ms = 0
+        self._took_ms: dict[str, float] = {}
+        self._swapped: AgentSwapped | None = None
+        self._before_ms: float | None = None
+        self._since_swap: list[int] = []
+        self._opened = False
+        self._looked_ms = self._asked_ms = 0
+
+    def touched(self, now_ms: int) -> None:
+        """A key was pressed, or the mouse."""
+        self._touched_ms = now_ms
+
+    def dismiss(self, now_ms: int) -> None:
+        """Let the tip that is shown go."""
+        self._tips.dismiss(now_ms - self._asked_ms)
+
+    def look(self, app: "QuarterdeckApp", now_ms: int) -> Cell:
+        """Return the tip of the moment."""
+        feed = app.feed
+        if feed.opening:
+            return Cell("")
+        if not self._since_ms:
+            self._since_ms = self._touched_ms = self._looked_ms = now_ms
+        if app.screen.is_modal:  # a suggestion that is being followed does not make way for the next one
+            self._asked_ms += now_ms - self._looked_ms
+        self._looked_ms = now_ms
+        self._learn(app)
+        self._open_report(app, now_ms)
+        engine = feed.engine
+        pid = engine.pid if engine is not None and engine.alive else None
+        swap, undoable = self._swap(app), bool(app.undoable)
+        seen = Seen(
+            feed.state,
+            now_ms - self._asked_ms,
+            self._since_ms,
+            self._done,
+            pid,
+            in_past=app.in_past,
+            undoable=undoable,
+            swap=swap,
+        )
+        return self._tips.of(seen)
+
+    def _learn(self, app: "QuarterdeckApp") -> None:
+        state, since = app.feed.state, self._seq
+        self._seq = state.seq
+        new = [] if since is None else takewhile(lambda one: one.seq > since, reversed(app.feed.recent))
+        for entry in reversed(list(new)):
+            self._done.add(str(entry.event.type))
+            self._learn_times(entry.event)
+        self._took_ms = {
+            one.id: sum(one.at_work_ms) / len(one.at_work_ms) for one in state.agents.values() if one.at_work_ms
+        }
+        screen = app.screen
+        if isinstance(screen, Frame) and screen.is_there:
+            self._done.add(screen.PLACE or type(screen).__module__.rpartition(".")[2])
+            if screen.looked_at(whole=True) in {run.id for run in state.finished} and not screen.PLACE:
+                self._done.add("report")
+        self._done |= app.acts
+        if app.in_past:
+            self._done.add("past")
+
+    def _learn_times(self, event: Event) -> None:
+        """Note what the agent swapped last took before, and takes since."""
+        if isinstance(event, AgentSwapped):
+            self._swapped, self._before_ms, self._since_swap = event, self._took_ms.get(event.agent_id), []
+        elif isinstance(event, AttemptDone) and self._swapped is not None and event.agent_id == self._swapped.agent_id:
+            self._since_swap.append(event.usage.time_ms)
+
+    def _swap(self, app: "QuarterdeckApp") -> Swap | None:
+        if self._swapped is None:
+            return None
+        since = self._since_swap
+        taken = sum(since) / len(since) if len(since) >= ENOUGH else None
+        return Swap(app.feed.names.of(self._swapped.agent_id), self._before_ms, taken)
+
+    def _open_report(self, app: "QuarterdeckApp", now_ms: int) -> None:
+        """Show the report of the first run that ends, once, unless the user is busy on another screen."""
+        done = [run for run in app.feed.state.finished if run.ended_ms >= self._since_ms]
+        if self._opened or not done:
+            return
+        self._opened = True
+        at_rest = isinstance(app.screen, Frame) and bool(app.screen.PLACE) and not app.in_past
+        if at_rest and done[0].status is RunStatus.DONE and now_ms - self._touched_ms >= HANDS_OFF_MS:
+            app.open("run", done[0].id)

@@ -1,0 +1,114 @@
+"""What `ctrl+p` finds by words: everything that can be done, and every agent, supervisor and open run by name."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
+from textual.css.query import NoMatches
+from textual.strip import Strip
+
+from dashboard.actions import ACTIONS, key_of
+from dashboard.actions.action import Acting, Spoken
+from dashboard.clean import clean
+from dashboard.deck.deck import ClosesOnce, is_on_top
+from dashboard.user.key_labels import sign_of
+from dashboard.widgets.fields import Paged
+from dashboard.widgets.typing import tame
+
+SHOWN = 60
+"""Rows before anything is typed."""
+SIGN = "›"
+"""Stands before the line; Textual's own is an emoji, which many terminals do not have."""
+
+
+class _Way(NamedTuple):
+    said: str
+    help: str
+    go: partial[None]
+
+
+class Everything(Provider):
+    """Actions first, then what they can be done to."""
+
+    async def discover(self) -> Hits:
+        for way in list(self._ways())[:SHOWN]:
+            yield DiscoveryHit(Text(way.said), way.go, text=way.said, help=way.help)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for way in self._ways():
+            score = matcher.match(f"{way.said} {way.help}")
+            if score > 0:
+                yield Hit(score, Text(way.said), way.go, text=way.said, help=way.help)
+
+    def _ways(self) -> Iterator[_Way]:
+        screen = self.screen
+        if not isinstance(screen, Acting):
+            return
+        for action in ACTIONS:
+            if not (action.writes and screen.deck.readonly):
+                key = sign_of(key_of(action))
+                name = action.name + (f"  ({key})" if key else "")
+                yield _Way(name, action.says or action.told, partial(action.call, screen, Spoken()))
+        state, deck = screen.state, screen.deck
+        for supervisor in state.supervisors.values():
+            go = partial(deck.action_go, "network", selected=supervisor.id)
+            yield _Way(f"supervisor {clean(supervisor.name)}", "show it in the network", go)
+        for agent in state.agents.values():
+            yield _Way(f"agent {clean(agent.name)}", "open it", partial(deck.open, "agent", agent.id))
+        for run in state.runs.values():
+            yield _Way(f"run {clean(run.id)} {clean(run.title)[:60]}", "open it", partial(deck.open, "run", run.id))
+
+
+class _Line(CommandInput):
+    """Draws what was pasted into it as nothing but text, as `widgets.typing.TextLine` does."""
+
+    def render_line(self, y: int) -> Strip:
+        return tame(super().render_line(y))
+
+
+class _List(Paged, CommandList):
+    """Of the palette; passes over a click on a row that is gone by now, for which Textual would look."""
+
+    def on_click(self, event: events.Click) -> None:
+        if event.style.meta.get("option", -1) >= self.option_count:
+            event.prevent_default()
+
+
+class Palette(ClosesOnce, CommandPalette):
+    """Textual's palette with a line and a list of our own."""
+
+    DEFAULT_CSS = """
+    Palette SearchIcon { color: $accent; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__([Everything])
+
+    def _on_mount(self, event: events.Mount) -> None:
+        if self not in self.app.screen_stack:  # a key that was on its way closed it; Textual takes what is below it
+            event.prevent_default()
+
+    async def _watch__show_busy(self) -> None:
+        with suppress(NoMatches):  # it is closing, and what would be shown is gone
+            await super()._watch__show_busy()
+
+    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # the worker is not used
+        if is_on_top(self):  # what was typed last may come after it was closed, when there is no list any more
+            super()._gather_commands(search_value)
+
+    def compose(self) -> ComposeResult:
+        for widget in super().compose():
+            if isinstance(widget, CommandInput):
+                yield _Line(placeholder=widget.placeholder, select_on_focus=False)
+            elif isinstance(widget, CommandList):
+                yield _List()
+            else:
+                if isinstance(widget, SearchIcon):
+                    widget.icon = SIGN
+                yield widget

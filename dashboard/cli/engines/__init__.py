@@ -1,0 +1,1 @@
+"""Subcommands and processes of engines: `up`, `engine`, `stop`, standby engines."""

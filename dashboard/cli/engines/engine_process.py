@@ -1,0 +1,266 @@
+"""Runs an engine in this process until a signal, a command, or the end of the process that started it.
+
+A standby engine waits for its turn first; an engine that lost its database says so in one line and exits.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
+
+from dashboard.cli.engines.standby import Readiness, rehearse
+from dashboard.cli.engines.up import is_loaded
+from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure, fail, quoted, show_failure
+from dashboard.views.header import program_line
+from engine.core.commands import LoadTeam
+from engine.core.state import State
+from engine.garbage import collect_rarely
+from engine.host import Host
+from engine.sender import sender_of
+from engine.trust import TrustList
+from store import Deposed, Durability, FileLost, NotItsTurn, Reader, StoreError, stand_by
+from store.opening import Store, open_store
+from store.standby import Standby, Turn
+
+UNSTICK_S = 3.0
+"""How long the loop may take to notice a lost store before the process is ended anyway."""
+
+
+def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
+    """Report why this engine lost its database, and exit at once.
+
+    Nothing is left to write, agents in threads must not keep running beside the next engine, and closing a lost
+    file would remove the write-ahead log now at its path, which belongs to another database.
+    """
+    failure = _described(loss, db)
+    show_failure(failure, as_json=as_json)
+    sys.stderr.flush()
+    os._exit(failure.exit_status)
+
+
+def watch_for_loss(store: Store, *, as_json: bool) -> None:
+    """Watch for the loss of a store beside the loop, and end the process where the loop does not notice in time.
+
+    An agent that blocks the loop makes the engine look hung, possibly permanently.
+    """
+    db = store.path
+    assert db is not None
+
+    def watch() -> None:
+        store.lease.wait_until_lost()
+        time.sleep(UNSTICK_S)
+        if store.lease.loss is not None:
+            end_lost(store.lease.loss, db, as_json=as_json)
+
+    threading.Thread(target=watch, name="engine-loss", daemon=True).start()
+
+
+def _described(loss: StoreError, db: Path) -> Failure:
+    if not isinstance(loss, Deposed):
+        return Failure("file_lost", str(loss), "", WRONG_USAGE)
+    try:
+        with Reader(db) as reader:
+            now = reader.engine()
+    except StoreError:
+        now = None
+    who = "another engine" if now is None else f"engine {now.pid}"
+    said = f"this engine, {os.getpid()}, was deposed: {who} took over with token {loss.found}"
+    return Failure(
+        "deposed", f"{said}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
+    )
+
+
+END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Options of an engine."""
+
+    db: Path
+    load: LoadTeam | None
+    """The team to load first; None uses the team in the database."""
+    takeover: bool
+    digests: Mapping[str, str]
+    """The code that the team's references import, by its hash."""
+    allowed: TrustList
+    """The trust list of the user who runs the engine."""
+    durability: Durability
+    while_fd: int | None
+    """The engine ends when this pipe is closed at its other end."""
+    standby: bool = False
+    """Wait until the engine at work is gone."""
+    takeover_after_s: float | None = None
+    """On standby: also take over from an engine that has been silent for so long."""
+    json: bool = False
+    """Report the reason of its end as JSON."""
+    accept_loss: int = 0
+    """How many acknowledged events may be missing in the database."""
+    without_code: bool = False
+    """Start although some agents need code of the program that created them; those wait."""
+
+
+class Serving:
+    """One engine from its beginning to its end.
+
+    Args:
+        ready: Called once it takes commands.
+        waiting: Called once it stands by.
+    """
+
+    def __init__(
+        self, terms: EngineOptions, ready: Callable[[], None], waiting: Callable[[], None] = lambda: None
+    ) -> None:
+        self._terms = terms
+        self._ready = ready
+        self._waiting = waiting
+        self.ended_by: signal.Signals | None = None
+        """The signal that ended it, if any."""
+        self.team_was_stopped = False
+        """True if it was on standby and ended because the whole team was stopped."""
+        self.took_over_from: int | None = None
+        """Process id of the previous engine, if this one was on standby."""
+        self.ended_waiting = False
+        """True if it was ended while still on standby."""
+
+    async def serve(self) -> None:
+        """Run the engine until it is stopped.
+
+        Raises:
+            StoreError: If the database cannot be held or used.
+            EngineError: If the team is refused, or the engine has to give up.
+        """
+        if not self._terms.standby:
+            await self._lead()
+            return
+        await rehearse()
+        async with stand_by(self._terms.db, takeover_after_s=self._terms.takeover_after_s) as standby:
+            await self._serve_in_turn(standby)
+
+    async def _serve_in_turn(self, standby: Standby) -> None:
+        readiness = Readiness(self._terms.db, self._terms.allowed)
+        await anyio.to_thread.run_sync(readiness.look)
+        self._refuse_code_elsewhere(readiness.state)
+        self._waiting()
+        while (turn := await self._turn(standby, readiness)) is not None:
+            await anyio.to_thread.run_sync(readiness.look)
+            if readiness.team_was_stopped:
+                turn.give_up()
+                self.team_was_stopped = True
+                return
+            try:
+                self._refuse_code_elsewhere(readiness.state)
+            except Failure:
+                turn.give_up()
+                raise
+            before = readiness.state.engine
+            self.took_over_from = None if before is None else before.pid
+            try:
+                await self._lead(turn, readiness, standby)
+            except NotItsTurn as first:
+                log.info("%s", first)
+            else:
+                return
+
+    def _refuse_code_elsewhere(self, state: State) -> None:
+        if not self._terms.without_code:
+            refuse_code_elsewhere(state, self._terms.db)
+
+    async def _turn(self, standby: Standby, readiness: Readiness) -> Turn | None:
+        """Wait; None when this standby is ended first."""
+        turn: Turn | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch_waiting, group.cancel_scope)
+            turn = await standby.turn(readiness.look)
+            group.cancel_scope.cancel()
+        self.ended_waiting = turn is None
+        return turn
+
+    async def _watch_waiting(self, waiting: anyio.CancelScope) -> None:
+        async with anyio.create_task_group() as group:
+            if self._terms.while_fd is not None:
+                group.start_soon(_when_closed, self._terms.while_fd, waiting.cancel)
+            with anyio.open_signal_receiver(*END_SIGNALS) as signals:
+                async for number in signals:
+                    self.ended_by = signal.Signals(number)
+                    waiting.cancel()
+
+    async def _lead(
+        self, turn: Turn | None = None, readiness: Readiness | None = None, standby: Standby | None = None
+    ) -> None:
+        terms = self._terms
+        async with (
+            open_store(
+                terms.db, takeover=terms.takeover, durability=terms.durability, turn=turn, accept_loss=terms.accept_loss
+            ) as store,
+            anyio.create_task_group() as group,
+        ):
+            if standby is not None:
+                standby.leave()
+            watch_for_loss(store, as_json=terms.json)
+            state = _known(readiness, store)
+            host = Host(store, folder=Path.cwd(), allowed=terms.allowed, is_program=False, state=state)
+            group.start_soon(self._watch_signals, host)
+            await group.start(self._live, host, group)
+            if terms.while_fd is not None:
+                group.start_soon(
+                    _when_closed, terms.while_fd, partial(host.stop, "the program that started it has ended")
+                )
+            if terms.load is not None and not is_loaded(host.state, terms.load, terms.digests):
+                applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
+                log.info("%s", applied.summary)
+            collect_rarely()
+            self._ready()
+
+    async def _live(self, host: Host, group: TaskGroup, *, task_status: TaskStatus[None]) -> None:
+        try:
+            await host.run(task_status=task_status)
+        except (Deposed, FileLost) as loss:
+            end_lost(loss, self._terms.db, as_json=self._terms.json)
+        group.cancel_scope.cancel()
+
+    async def _watch_signals(self, host: Host) -> None:
+        with anyio.open_signal_receiver(*END_SIGNALS) as signals:
+            async for number in signals:
+                if self.ended_by is not None:
+                    # Safe: the journal loses nothing, and a hung engine ends.
+                    sys.stderr.flush()
+                    os._exit(128 + number)
+                self.ended_by = signal.Signals(number)
+                log.info("%s: the engine stops; a second signal ends it at once", self.ended_by.name)
+                await host.stop(self.ended_by.name)
+
+
+async def _when_closed(descriptor: int, then: Callable[[], Awaitable[None] | None]) -> None:
+    """Call `then` once a pipe is closed at its other end."""
+    await anyio.wait_readable(descriptor)
+    if (waited := then()) is not None:
+        await waited
+
+
+def refuse_code_elsewhere(state: State, db: Path) -> None:
+    """Refuse to run a team whose code exists only in the program that created it."""
+    line = program_line(state)
+    if line is not None:
+        hint = f"or let its agents wait here: quarterdeck engine --without-code --db {quoted(db)}"
+        fail("code_elsewhere", line, hint, REFUSED)
+
+
+def _known(readiness: Readiness | None, store: Store) -> State | None:
+    """Return the standby's state if it belongs to the same file and no event is missing."""
+    if readiness is None or readiness.file_id != store.file_id:
+        return None
+    state = readiness.state
+    return state if 0 < state.seq <= store.journal.last_seq else None

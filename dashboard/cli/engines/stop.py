@@ -1,0 +1,119 @@
+"""Ends the running engine cleanly: for good with `stop`, or so that a standby engine takes over."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from dashboard.cli.database import database_of, team_in
+from dashboard.cli.printing.output import NO_ENGINE, emit, fail, quoted
+from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
+from dashboard.engines.client import CommandReply
+from dashboard.engines.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
+from engine.core.commands import HandOver, StopEngine
+from store import EngineInfo, Reader
+from store.standbys import standbys as standbys_of
+
+ANSWER_WITHIN_S = 10.0
+END_WITHIN_S = 30.0
+STANDBYS_END_WITHIN_S = 3.0
+
+
+@click.command("stop")
+@click.pass_context
+def stop(ctx: click.Context) -> None:
+    """End the engine cleanly, and those on standby. Open work continues when an engine starts again."""
+    db = database_of(ctx, changes=True)
+    with Reader(db) as reader:
+        engine, standbys = reader.engine(), reader.standbys()
+    if engine is None or not engine.alive:
+        fail("no_engine", f"no engine is at work on {db}", "list what there is: quarterdeck doctor", NO_ENGINE)
+    if engine.hung and engine.no_room:
+        fail("no_answer", f"the engine {engine.pid} has no room to write {db}", "free some space", NO_ENGINE)
+    if engine.hung:
+        hint = f"end it with: kill -9 {engine.pid}; nothing that was acknowledged is lost"
+        fail("no_answer", f"the engine {engine.pid} hangs", hint, NO_ENGINE)
+    with client_on(db) as client:
+        outcome = client.perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
+    if outcome.status == "refused":
+        check_outcome(outcome, "", "")
+    if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
+        did = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
+        fail("no_answer", f"the engine {engine.pid} {did}", f"end it with: kill {engine.pid}", NO_ENGINE)
+    deadline = time.monotonic() + STANDBYS_END_WITHIN_S
+    while time.monotonic() < deadline and any(not each.hung for each in standbys_of(db)):  # a hung one ends as it wakes
+        time.sleep(0.02)
+    body = {**outcome_body(db, outcome), "status": "applied"}  # it has ended, also where it could not say so
+    pids = ", ".join(str(each.pid) for each in standbys)
+    too = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
+    told = f"engine {engine.pid} of team {team_in(db)} has ended{too}"
+    emit(ctx, body, f"{told}; start it again with: quarterdeck engine --db {quoted(db)}")
+
+
+GRACE_S = 2.0
+"""How long work may go on to the end of its step."""
+BACK_WITHIN_S = 30.0
+
+
+def hand_over(ctx: click.Context, grace_s: float) -> None:
+    """Have the engine hand over, and say so once another is at work."""
+    db = database_of(ctx, changes=True)
+    began_s = time.monotonic()
+    before, after, outcome = handed_over(db, grace_s)
+    took = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
+    emit(ctx, outcome_body(db, outcome), f"engine {before.pid} handed over to engine {after.pid} {took}")
+
+
+@contextmanager
+def standing_by(db: Path, folder: Path) -> Iterator[None]:
+    """Run a fresh standby for the block, to which the engine can hand over, such as to load changed code.
+
+    A process cannot unload code that it has imported. Without a hand-over the standby ends and the engine goes on.
+    """
+    standby = start_engine(db, folder=folder, standby=True)
+    try:
+        wait_until_up(standby)
+        yield
+    finally:
+        engine = engine_at_work(db)
+        if engine is not None and engine.pid != standby.process.pid:
+            end(standby)  # not needed: nobody handed over, or to another that stood by before
+        else:
+            leave(standby)
+
+
+def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, CommandReply]:
+    """Have the engine hand over, and return it, the one that is at work then, and the outcome of the command.
+
+    Raises:
+        Failure: If none is at work, none stands by, or none took over.
+    """
+    with Reader(db) as reader:
+        engine = reader.engine()
+        if engine is None or not engine.alive:
+            hint = f"start one: quarterdeck engine --db {quoted(db)}"
+            fail("no_engine", f"no engine is at work on {db}", hint, NO_ENGINE)
+        if engine.hung:
+            hint = f"take over from it: quarterdeck engine --takeover --db {quoted(db)}"
+            fail("no_answer", f"the engine {engine.pid} hangs and cannot hand over", hint, NO_ENGINE)
+        silent, hint = f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}"
+        command = HandOver(token=engine.token, grace_s=grace_s)
+        outcome = perform(db, command, ANSWER_WITHIN_S + grace_s, silent=silent, hint=hint)
+        after = _next(reader, engine)
+    if after is None:
+        hint = f"start one: quarterdeck engine --db {quoted(db)}"
+        fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
+    return engine, after, outcome
+
+
+def _next(reader: Reader, before: EngineInfo) -> EngineInfo | None:
+    """Wait for the next engine to take over; None on timeout."""
+    deadline = time.monotonic() + BACK_WITHIN_S
+    while time.monotonic() < deadline:
+        now = reader.engine()
+        if now is not None and now.alive and now.token > before.token:
+            return now
+        time.sleep(0.02)
+    return None

@@ -1,0 +1,1 @@
+"""What subcommands print: results, progress, followed events, times."""

@@ -1,0 +1,229 @@
+"""Waits for a run to end, and reports its progress meanwhile.
+
+Rule: it reads the journal and never asks the engine, so that waiting works for every user who may read the file, and
+ends with a message when the engine is gone.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from dashboard.clean import clean
+from dashboard.cli.printing.items import usage_item
+from dashboard.cli.printing.output import NO_ENGINE, WRONG_USAGE, fail, quoted, say
+from dashboard.engines.process import is_alive
+from dashboard.interrupts import Stop, no_interrupt_lost
+from dashboard.views.drawing.call_lines import plain_lines
+from dashboard.views.inbox import WITH_OUTPUT, subject_name
+from dashboard.views.words.amounts import counted, stopwatch
+from engine.core.fold import fold
+from engine.core.queries.able import why_away
+from engine.core.queries.targets import at
+from engine.core.queries.tree import above_of
+from engine.core.records import JsonValue
+from engine.core.state import State
+from engine.core.values import Usage
+from engine.folding import events_of, finished_run, folded
+from engine.texts import resolved
+from store import Reader, Tail
+
+LOOK_S = 0.5
+"""How often the engine's lease is checked, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended."""
+
+    run_id: str
+    status: str
+    output: JsonValue
+    error: str | None
+    tasks: int
+    usage: Usage
+    seq: int
+
+    def body(self) -> dict[str, Any]:
+        """Return it in the shape of `--json`."""
+        said = {name: getattr(self, name) for name in ("run_id", "status", "output", "tasks", "seq")}
+        return {"v": 1, "kind": "run", **said, "usage": usage_item(self.usage)}
+
+
+def end_of(db: Path, run_id: str) -> RunEnd | None:
+    """Return how a run ended; None while it has not, or if there is no such run.
+
+    Raises:
+        StoreError, CoreError: If the journal cannot be read.
+    """
+    with Reader(db) as reader:
+        summary = finished_run(reader, run_id)
+        if summary is None:
+            return None
+        return RunEnd(
+            run_id=run_id,
+            status=summary.status.value,
+            output=resolved(summary.output, lambda seq: reader.record(seq).body),
+            error=summary.error,
+            tasks=summary.tasks,
+            usage=summary.usage,
+            seq=summary.seq,
+        )
+
+
+@no_interrupt_lost()
+def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
+    """Block until a run has ended; `progress` is called on every change and now and then in between."""
+    state = folded(db)
+    if run_id not in state.runs:
+        return _ended(db, run_id, state)
+    progress(state)
+    with _while_engine_lives(db, progress.tick) as stop, closing(Tail(db, state.seq).batches(stop)) as batches:
+        for batch in batches:
+            fold(state, events_of(batch))
+            if run_id not in state.runs:
+                break
+            progress(state)
+    ended = end_of(db, run_id)
+    if ended is None:
+        hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
+        fail("no_engine", f"no engine is at work on run {run_id}", hint, NO_ENGINE)
+    return ended
+
+
+def _ended(db: Path, run_id: str, state: State) -> RunEnd:
+    """Return how a run ended that is no longer open; fail if it never existed."""
+    ended = end_of(db, run_id)
+    if ended is None:
+        open_runs = ", ".join(state.runs) or "none is open"
+        fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
+    return ended
+
+
+@contextmanager
+def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threading.Event]:
+    """Yield an event that is set once no engine holds the database; call `tick` meanwhile, from a thread."""
+    stop, done = Stop(), threading.Event()
+
+    def look() -> None:
+        missed = 0
+        while missed < 2 and not done.is_set():
+            missed = 0 if is_alive(db) else missed + 1
+            tick()
+            done.wait(LOOK_S)
+        if not done.is_set():  # else the caller is gone, and Ctrl-C may have left the event's lock taken
+            stop.set()
+
+    watcher = threading.Thread(target=look, name="watch-engine", daemon=True)
+    watcher.start()
+    try:
+        yield stop
+    finally:
+        done.set()
+        watcher.join()
+
+
+class Progress:
+    """Progress of a run on stderr: one changing line on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, db: Path, run_id: str, *, every_s: float, always: bool = False, quiet: bool = False) -> None:
+        """Begin.
+
+        Args:
+            every_s: Shortest time between two lines, in seconds.
+            always: Write also where stderr is not a terminal.
+            quiet: Write nothing but which agents cannot work, what a person is asked, and what is paused.
+        """
+        self._db = db
+        self._run_id = run_id
+        self._every_s = every_s
+        self._terminal = sys.stderr.isatty()
+        self._silent = quiet or not (self._terminal or always)
+        self._told: set[str] = set()
+        self._began_s = time.monotonic()
+        self._written_s = float("-inf")
+        self._line = ""
+        self._guard = threading.Lock()
+
+    def __call__(self, state: State) -> None:
+        """Report what has changed in a state."""
+        self._broken(state)
+        self._asked(state)
+        self._paused(state)
+        run = state.runs.get(self._run_id)
+        if run is None or time.monotonic() - self._written_s < self._every_s:
+            return
+        line = f"{run.id}  {run.ended:,} of {counted(run.total, 'task')}, {run.running} at work"
+        line += f", {run.failed} failed" if run.failed else ""
+        if line != self._line:
+            self._line = line
+            self._write()
+
+    def tick(self) -> None:
+        """Update the elapsed time in the changing line."""
+        if self._terminal and self._line:
+            self._write()
+
+    def end(self) -> None:
+        """Erase the changing line."""
+        with self._guard:
+            if self._terminal and self._line and not self._silent:
+                self._line = ""
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+
+    def _broken(self, state: State) -> None:
+        """Report once for each broken agent why it cannot work: a run may wait for it."""
+        for agent in state.agents.values():
+            why = agent.error or (why_away(agent) if agent.away else None)
+            if why is not None and agent.id not in self._told:
+                self._told.add(agent.id)
+                self.end()
+                say(f"{agent.name} cannot work: {why}")
+
+    def _asked(self, state: State) -> None:
+        """Report once each question to a person that the run may wait for, and the command that answers it."""
+        for asked in state.escalations.values():
+            if asked.run_id not in (self._run_id, None) or asked.id in self._told:
+                continue
+            self._told.add(asked.id)
+            self.end()
+            by = asked.detail.get("agent") or subject_name(state, asked)
+            if len(asked.options) > 1:
+                answer, also = "ANSWER", f"  # {', '.join(asked.options)}"
+            else:
+                answer, also = quote(asked.options[0]), ""
+                answer += " --output TEXT" if (asked.kind, answer) in WITH_OUTPUT else ""
+            said = f"  answer it: quarterdeck answer {asked.id} {answer} --db {quoted(self._db)}{also}"
+            say(f"{by} asks a person, {asked.id}: {asked.question}", *plain_lines(asked), said)
+
+    def _paused(self, state: State) -> None:
+        """Report once, until it goes on, that the run or a supervisor above it is paused."""
+        run = state.runs.get(self._run_id)
+        if run is None:
+            return
+        above = state.supervisors.get(run.supervisor_id)
+        over = {run.id: run.paused} | {one.id: one.paused for one in (above_of(state, above) if above else ())}
+        for an_id, paused in over.items():
+            if not paused:
+                self._told.discard(an_id)
+            elif an_id not in self._told:
+                self._told.add(an_id)
+                self.end()
+                what = an_id if an_id == run.id else f"supervisor {state.supervisors[an_id].name}"
+                said = f"  resume it: quarterdeck resume {quote(at(an_id))} --db {quoted(self._db)}"
+                say(f"{what} is paused, and this run waits", said)
+
+    def _write(self) -> None:
+        with self._guard:
+            if self._silent or not self._line:
+                return
+            self._written_s = time.monotonic()
+            line = f"{stopwatch(round((self._written_s - self._began_s) * 1000))}  {clean(self._line)}"
+            sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
+            sys.stderr.flush()

@@ -1,0 +1,471 @@
+"""What screens, dialogs and actions need from the app: the current view of the team, commands, files, messages.
+
+It imports none of its users; the screens are listed in `app`. Slow work runs in a thread and ends with one line about
+its outcome.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textual import events
+from textual.await_complete import AwaitComplete
+from textual.geometry import Offset
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+from textual.widget import Widget
+
+from dashboard.deck.time_travel import TimeTravel, do_nothing
+from dashboard.reading.feed import Feed
+from dashboard.user.settings import settings_shown
+from dashboard.user.theme import THEMES
+from dashboard.views.changes.bulk import Bulk
+from dashboard.views.changes.bulk import spoken as spoken_all
+from dashboard.views.changes.outcomes import AGAIN, BEFORE, NOTHING_TO_UNDO, UNDO, can_be_undone, spoken
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.header import ViewState
+from dashboard.views.past import REFUSED
+from dashboard.views.words.amounts import size
+from dashboard.views.words.keyed import keyed
+from engine.core.commands import Command, StopEngine, Undo
+from engine.core.errors import CoreError
+from engine.core.state import UNDOABLE
+from store import StoreError, may_command
+from store.errors import FileLost, ReadRowsLost
+
+if TYPE_CHECKING:
+    from dashboard.engines.client import Client, CommandReply
+    from dashboard.user.habits import Habits
+    from dashboard.views.words.tour import Tour
+    from engine.archive import ExportResult, ImportPlan
+
+T = TypeVar("T")
+PATIENCE_S = 10.0
+"""How long to wait for an outcome before the command is reported as queued."""
+HAND_OVER_S = 0.0001
+"""How long the loop lets go of the interpreter once it has painted an answer, for the thread that writes it."""
+READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
+READ_ONLY_FILE = "refused: you may read this team, not change it; its owner lets you write {}"
+READ_ONLY_TAB = "refused: this tab is read-only; `quarterdeck serve --role operator` allows changes"
+
+
+class Deck(TimeTravel):
+    """An app on the database of one team."""
+
+    in_browser = False
+    """Whether the operator uses a browser; then paths, programs, trust and engines of this machine are off limits."""
+    tip: Cell | None = None
+    """What to try next, empty where there is nothing now; None where nothing is ever suggested."""
+    tour: "Tour | None" = None
+    """The tour that is shown."""
+    offer: Cell | None = None
+    """Offers the tour, before any hint."""
+    habits: "Habits"
+    """What the user has set by hand in earlier dashboards."""
+
+    def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
+        super().__init__(db, feed, clock)
+        self.next_path: Path | None = None
+        """The database to be shown once this one is left."""
+        self._may_command = may_command(db)
+        self.readonly = readonly or not self._may_command
+        self.drafts: dict[str, str] = {}
+        """What was written and not applied yet, by what it is for."""
+        self.begun_on: dict[str, int] = {}
+        """Of kept specs, the generation of the agent that was looked at."""
+        self.undoable: list[tuple[str, ...]] = []
+        """Ids of this session's commands that can be undone; those that were given together are undone together."""
+        self._undos: set[str] = set()
+        """Ids of those that took a change back: to undo one of them repeats that change."""
+
+    def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
+        """Show one of the screens."""
+        raise NotImplementedError
+
+    def open(self, kind: str, key: str) -> None:
+        """Show the page about one object."""
+        raise NotImplementedError
+
+    def open_key(self, key: str) -> None:
+        """Show the page about what the key of a row or a line names: an object, or `event:` and a seq."""
+        state, seq = self.view.state, key.removeprefix("event:")
+        if seq.isdigit():
+            self.open("event", seq)
+        elif key in state.agents:
+            self.open("agent", key)
+        elif key in state.supervisors:
+            self.open("supervisor", key)
+        elif key in state.runs or state.summary(key) is not None:
+            self.open("run", key)
+        elif key:
+            self.open("task", key)
+
+    @property
+    def cursor_position(self) -> Offset:
+        """Where text is typed, as it is laid out now: there an input method shows what is being composed.
+
+        Textual notes it when the text changes, and not when the line that holds it moves.
+        """
+        line = self.focused if self.screen_stack else None
+        found: Offset = getattr(line, "cursor_screen_offset", Offset())
+        return found
+
+    @cursor_position.setter
+    def cursor_position(self, offset: Offset) -> None:
+        pass
+
+    def action_leave(self) -> None:
+        """Quit."""
+        raise NotImplementedError
+
+    def may_paint(self) -> bool:
+        """Return whether a frame is painted now, as the answer to a key, and note it."""
+        return False
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a key has come that has no frame yet."""
+        return False
+
+    def may(self) -> bool:
+        """Return whether changes are allowed; if not, show why."""
+        refusal = keyed(REFUSED) if self.in_past else self._read_only() if self.readonly else self._lost()
+        if refusal:
+            self.say(refusal, "warn")
+        return not refusal
+
+    def _lost(self) -> str:
+        """Return why a change is refused because the file was deleted or replaced, also by an older copy; or empty."""
+        try:
+            self.feed.stay()
+        except (FileLost, ReadRowsLost):
+            return f"refused: {self.feed.trouble}"
+        return ""
+
+    def _read_only(self) -> str:
+        """Say why this dashboard changes nothing."""
+        if not self._may_command:
+            return READ_ONLY_FILE.format(f"{self.path}-inbox")
+        return READ_ONLY_TAB if self.in_browser else READ_ONLY
+
+    def at_hand(self, what: str) -> bool:
+        """Return whether files and programs of this machine may be used; if not, show why.
+
+        Args:
+            what: What was asked for and how it is done instead, such as `a path; <export:x> exports to the browser`.
+        """
+        if self.in_browser:
+            self.say(f"not in a browser: {keyed(what)}", "warn")
+        return not self.in_browser
+
+    def paint(self, name: str | None) -> None:
+        """Change the colours: to a set by its name, or to the next one."""
+        names = [*THEMES]
+        if name is not None and name not in THEMES:
+            self.say(f"there is no theme {name!r}; there are {', '.join(names)}", "warn")
+            return
+        now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
+        taken = name or names[(names.index(now) + 1) % len(names)]
+        self.theme = THEMES[taken].name
+        if self.in_browser:
+            self.habits.painted(taken)
+        where = "" if self.in_browser else settings_shown()
+        self.say(f'{taken} · to keep it: theme = "{taken}" in {where}' if where else taken)
+
+    def switch(self, path: Path) -> None:
+        """Leave this database and show another one; the team here goes on."""
+        if self.at_hand("another database"):
+            self.next_path = path
+            self.exit(0)
+
+    def order(
+        self,
+        command: Command | None,
+        then: "Callable[[CommandReply], None] | None" = None,
+        *,
+        failed: Callable[[], None] = do_nothing,
+    ) -> None:
+        """Send a command, say what became of it, and go on here with that; if it cannot be sent, call `failed`."""
+        if command is not None and self.may():
+            self.say(f"… {command.type.replace('_', ' ')}", "muted")
+
+            def told(outcome: "CommandReply") -> None:
+                self._told(command, outcome)
+                if then is not None:
+                    then(outcome)
+
+            self.aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ", failed=failed)
+
+    def _client(self) -> "Client":
+        from dashboard.engines.client import Client  # only who changes the team needs it
+        from engine.sender import sender_of
+
+        self.feed.stay()
+        return Client(self.path, sender=sender_of("quarterdeck dashboard"))
+
+    def _send(self, command: Command) -> "CommandReply":
+        """Runs in a thread."""
+        with self._client() as client:
+            return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
+
+    def _told(self, command: Command, outcome: "CommandReply") -> None:
+        way_back = self._way_back([command], [outcome])
+        said = spoken(
+            command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, way_back=way_back
+        )
+        self.say(said.text, said.tone)
+
+    def _way_back(self, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> str:
+        """Keep what `u` undoes next, and return how to say that: an undo is undone only where no change is before it.
+
+        Else a second press would repeat the change, and the ones before could not be reached. A new change, also one
+        that cannot be undone, drops what could have been repeated, as in an editor.
+        """
+        applied = [pair for pair in zip(commands, outcomes, strict=True) if pair[1].status == "applied"]
+        if not applied:
+            return ""
+        undone = {reply.result.get("undone") for one, reply in applied if isinstance(one, Undo)}
+        takes_back = bool(undone) and undone.isdisjoint(self._undos)
+        gone = undone | self._undos
+        self.undoable = [ids for ids in self.undoable if gone.isdisjoint(ids)]
+        done = [reply.command_id for one, reply in applied if can_be_undone(one)]
+        if takes_back:
+            self._undos.update(done)
+        if not done or (takes_back and self.undoable):
+            return keyed(BEFORE) if done else ""
+        newest = done[-UNDOABLE:]
+        self.undoable.append(tuple(newest))
+        some = f", the newest {len(newest):,} can be undone" if len(newest) < len(done) else ""
+        return some + keyed(AGAIN if undone else UNDO)
+
+    def order_all(self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing) -> None:
+        """Send several commands, and say in one line what became of them; if they cannot be sent, call `failed`."""
+        if commands and self.may():
+            self.say(f"… {len(commands):,} changes", "muted")
+            told = partial(self._told_all, bulk, commands)
+            self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ", failed=failed)
+
+    def _send_all(self, commands: Sequence[Command]) -> "list[CommandReply]":
+        """Runs in a thread; no engine that answers is waited for once."""
+        with self._client() as client:
+            left_s = PATIENCE_S if client.engine_alive() else 0.0
+            found = []
+            for command_id in client.send_all(commands):
+                found.append(client.wait(command_id, left_s))
+                left_s = 0.0 if found[-1].status == "pending" else left_s
+        return found
+
+    def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> None:
+        said = spoken_all(bulk, outcomes, way_back=self._way_back(commands, outcomes))
+        self.say(said.text, said.tone)
+
+    def undo(self, command_id: str | None = None) -> None:
+        """Undo a command, else the last ones of this session; refused where what they changed has changed since."""
+        if command_id is not None:
+            self.order(Undo(command_id=command_id))
+        elif not self.undoable:
+            self.say(keyed(NOTHING_TO_UNDO), "muted")
+        elif self.may():
+            # Taken before the outcome is known, so that a second press undoes the one before.
+            last = self.undoable.pop()
+            failed = partial(self.undoable.append, last)
+            undoes = [Undo(command_id=one) for one in reversed(last)]
+            if len(undoes) == 1:
+                self.order(undoes[0], failed=failed)
+            else:
+                self.order_all(Bulk("Undo", "undone", tuple(undoes)), undoes, failed=failed)
+
+    def export(self, target: Path) -> None:
+        from engine.archive import ArchiveError, export_archive  # only who exports needs it
+
+        def told(done: "ExportResult") -> None:
+            self.say(f"✓ exported as of seq {done.seq:,} to {done.path}, {size(done.bytes)}", "busy")
+
+        self.say("… exporting", "muted")
+        errors = (ArchiveError, StoreError, OSError)
+
+        def exporting() -> "ExportResult":
+            self.feed.stay()
+            return export_archive(self.path, target)
+
+        self.aside(exporting, told, errors, "not exported: ")
+
+    def ask_upload(self) -> None:
+        """Ask the browser for a file."""
+
+    def plan_import(self, archive: Path, then: "Callable[[ImportPlan | str], None]") -> None:
+        """Look into an archive; go on with its plan, or with what is wrong in one line."""
+        from engine.archive import ArchiveError, plan_import  # only who imports needs it
+        from engine.trust import user_list
+
+        def looking() -> "ImportPlan | str":
+            try:
+                return plan_import(archive, self.path, user_list())
+            except (ArchiveError, CoreError, StoreError, OSError) as error:
+                return str(error).split("\n", 1)[0]
+
+        self.aside(looking, then, ())
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What names the user's own programs."""
+        return os.environ
+
+    def untrusted(self, references: Sequence[str]) -> list[str]:
+        """Return which of some references this user's list does not allow here; blocks where there are any."""
+        from engine.trust import TrustError, needs_trust, user_list  # only who brings code needs it
+
+        allowed = user_list() if references else None
+        try:
+            return list(references) if allowed is None else needs_trust(allowed, references, self.feed.state, self.path)
+        except TrustError:
+            return list(references)
+
+    def allow(self, references: Sequence[str], path: Path, sha256: str) -> bool:
+        """Put code on the list of what this user trusts, for this database; say why where that cannot be.
+
+        From a browser nothing is added: what is not on the list already is refused.
+        """
+        from engine.errors import EngineError  # only who brings code needs it
+        from engine.trust import TrustError, grant, user_list
+
+        if self.in_browser:
+            new = self.untrusted(references)
+            return not new or self.at_hand(f"{', '.join(new[:3])} is not trusted; trust it in a shell first")
+        try:
+            if references and (allowed := user_list()) is not None:
+                grant(allowed, references, self.feed.state, db=self.path, path=path, sha256=sha256)
+        except (TrustError, EngineError) as error:
+            self.say(f"not trusted: {error}", "error")
+            return False
+        return True
+
+    def begin(self) -> None:
+        """Have the first frame painted, now that a screen knows its size."""
+        raise NotImplementedError
+
+    def begin_tour(self) -> None:
+        """Show newcomers around."""
+        raise NotImplementedError
+
+    def part(self, *, stop_engine: bool) -> None:
+        """Quit, with the engine or without it."""
+        if not stop_engine:
+            self.exit(0)
+            return
+
+        token = self.feed.engine.token if self.feed.engine is not None else None
+
+        def stopping() -> None:
+            with self._client() as client:
+                client.perform(StopEngine(token=token), PATIENCE_S)
+
+        self.aside(stopping, lambda _: self.exit(0), (StoreError, CoreError), "not stopped: ")
+
+
+class Looking:
+    """Mixed into every screen and dialog: shows the team as it was last looked at."""
+
+    has_begun = True
+    """False until it can take keys."""
+    holds = False
+    """Whether what lies below stands still while it is on top."""
+    typed_ahead: list[events.Key]
+    """Keys that came before that."""
+    _waits: Sequence[Callable[[], None]] = ()
+    """What waits for the frame of a key."""
+
+    def take_breakpoints(self) -> None:
+        """Take the classes of the window's size before the first frame; Textual gives them after it, and all jumps."""
+        assert isinstance(self, Screen)
+        breakpoints = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
+        for cells, steps in zip(self.app.size, breakpoints, strict=True):
+            self.add_class(*[name for least, name in sorted(steps or []) if cells >= least][-1:])
+
+    def on_idle(self) -> None:
+        self.paint_answer()
+
+    def paint_answer(self) -> None:
+        """Paint at once what a key has changed: Textual's timer comes up to two of its periods after a frame."""
+        assert isinstance(self, Screen)
+        if not self.is_current or not isinstance(self.app, Deck):
+            return
+        # Each would tell by a message, and what the key changed would come in two frames.
+        changed = [one for one in self._compositor.visible_widgets if one._repaint_required]
+        is_due = changed or self._dirty_widgets or self._layout_required or self._scroll_required
+        if (is_due or self._repaint_required) and self.app.may_paint():
+            for one in changed:
+                one._repaint_required = False
+            self._dirty_widgets.update(changed)
+            self._on_timer_update()
+            time.sleep(HAND_OVER_S)
+            self.call_next(self.do_what_waits)
+
+    def after_frame(self, do: Callable[[], None]) -> None:
+        """Do something once the key that asks for it is on the screen; at once where none has to be answered."""
+        assert isinstance(self, Screen)
+        if isinstance(self.app, Deck) and self.app.is_answering:
+            self._waits = [*dict.fromkeys([*self._waits, do])]
+        else:
+            do()
+
+    def do_what_waits(self) -> None:
+        """Do what waited for the frame of a key."""
+        waits, self._waits = self._waits, ()
+        for do in waits:
+            do()
+
+    def take_keys(self) -> None:
+        """Let the keys come again that came before it had begun."""
+        assert isinstance(self, Screen)
+        ahead, self.typed_ahead = self.typed_ahead, []
+        for key in ahead:
+            self.app.post_message(events.Key(key.key, key.character))
+
+    def look(self, view: ViewState) -> None:
+        """Bring up to date what it shows; called when the team has changed."""
+
+    def look_at_clock(self, view: ViewState) -> None:
+        """Bring up to date what it shows; called in place of `look` when nothing but the clock has changed."""
+        self.look(view)
+
+    def look_at_engine(self, view: ViewState) -> None:
+        """Say whether an engine is there, where the header is out of sight; called with `look`."""
+
+    def look_at_time(self, view: ViewState) -> None:
+        """Bring the time bar up to date, if there is one."""
+
+
+class OfOneSize(MessagePump):
+    """Mixed into screens: the size that the terminal has counts, and none that it had before.
+
+    A screen that was laid out sends itself its size once more. With two different sizes in the queue, as from a window
+    that opens, each layout would send the other size again without end.
+    """
+
+    async def on_event(self, event: events.Event) -> None:
+        if not isinstance(event, events.Resize) or event.size == self.app.size:
+            await super().on_event(event)
+
+
+class ClosesOnce(OfOneSize):
+    """Mixed into what is shown over a screen: a second click or key closes nothing below."""
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Close it, if it is on top."""
+        assert isinstance(self, Screen)
+        return Screen.dismiss(self, result) if is_on_top(self) else AwaitComplete()
+
+
+def is_on_top(screen: Screen[Any]) -> bool:
+    """Tell whether nothing stands over a screen; Textual's `is_current` also holds for one that is seen below."""
+    return screen.app.screen_stack[-1:] == [screen]
+
+
+def deck_of(widget: Widget) -> Deck:
+    """Return the app that a screen is shown by."""
+    assert isinstance(widget.app, Deck)
+    return widget.app

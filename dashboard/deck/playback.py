@@ -1,0 +1,184 @@
+"""Where the operator stands in the history of the file: at its newest event, or at a moment of the past.
+
+Rule: it is asked in the drawing thread; states of the past are built by `Past`, in a thread. As long as the first of
+them is not there, the newest event stays shown.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.views.past import Moment
+from engine.core.state import State
+
+if TYPE_CHECKING:
+    from dashboard.reading.past import Past
+
+FASTEST = 64
+GAP_MS = 1_000
+"""While playing, a gap without events is skipped after this wall-clock time, in milliseconds."""
+STEP_MS = 50
+"""While playing, so much wall-clock time passes at least between two moments, in milliseconds: each that arrives lets
+the next one be asked for, without an end to that on a whole processor."""
+
+
+class Playback:
+    """The moment that is shown."""
+
+    def __init__(self, path: Path, *, ready: Callable[[], None], stay: Callable[[], None] = lambda: None) -> None:
+        """Show the newest event of `path`.
+
+        Args:
+            ready: Called in another thread once `advance` has something to do.
+            stay: As in `Past`.
+        """
+        self._path, self._ready, self._stay = path, ready, stay
+        self._past: Past | None = None
+        self._arrived = False
+        self._speed, self._chosen_speed = 0, 1
+        self._at_ms: int | None = None
+        """Time that was asked for, or that it plays at; None where an event was asked for."""
+        self._wall_ms = self._still_ms = 0
+        self._before_seq = 0
+        """Seq shown when the last moment was requested."""
+        self._else: Callable[[], None] | None = None
+        """Called if the requested moment is already shown."""
+        self._live_seq = 0
+
+    @property
+    def past(self) -> "Past | None":
+        """What is shown in place of the newest event; None while that is."""
+        return self._past if self._arrived else None
+
+    @property
+    def busy(self) -> bool:
+        """True while a moment that was asked for is not shown yet."""
+        return self._past is not None and (self._past.busy or not self._arrived)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the moment that was asked for last cannot be shown."""
+        return self._past.trouble if self._past is not None else None
+
+    def moment(self, live_seq: int, now_ms: int) -> Moment | None:
+        """Return the moment that is shown; None for the newest event."""
+        if (past := self.past) is None:
+            return None
+        at_ms = max(past.state.at_ms, self._at_ms or 0)
+        return Moment(past.state.seq, at_ms, live_seq, now_ms, speed=self._speed)
+
+    def to_seq(self, seq: int) -> None:
+        """Show the moment after an event."""
+        self._stand()
+        self._opened().to_seq(seq)
+
+    def to_time(self, at_ms: int) -> None:
+        """Show a time, in UTC milliseconds."""
+        self._stand(at_ms)
+        self._opened().to_time(at_ms)
+
+    def by_events(self, by: int) -> None:
+        """Go some events on, or back where negative."""
+        self._stand()
+        self._opened().by_events(by)
+
+    def by_time(self, by_ms: int, now_ms: int) -> None:
+        """Go some time on, or back where negative, up to `now_ms`; where nothing happened in it, to the next event."""
+        past = self._opened()
+        at_ms = min((self._at_ms if self._at_ms is not None else past.state.at_ms) + by_ms, now_ms)
+        self._stand(at_ms)
+        if by_ms > 0:
+            self._else = self._to_next
+        past.to_time(at_ms)
+
+    def _to_next(self) -> None:
+        """Go to the next event; after the newest time goes on without one."""
+        if self._opened().state.seq < self._live_seq:
+            self.by_events(1)
+
+    def to_mark(self, by: int, otherwise: Callable[[], None]) -> None:
+        """Go to the next mark, or where `by` is negative to the one before; `otherwise` where there is none."""
+        self._stand()
+        self._else = otherwise
+        self._opened().to_mark(by)
+
+    def begin(self, live: State) -> None:
+        """Take the newest event as the moment to go on from, where nothing of the past is shown."""
+        if self._past is None:
+            self._opened().to_seq(live.seq)
+            self._at_ms, self._before_seq = live.at_ms, live.seq
+
+    def play(self) -> None:
+        """Play, or stop playing."""
+        if self._speed:
+            self._stand()
+        else:
+            self._speed, self._wall_ms = self._chosen_speed, 0
+            self._at_ms = max(self._opened().state.at_ms, self._at_ms or 0)
+
+    def faster(self, by: int) -> int:
+        """Play twice as fast, or where `by` is negative half as fast; return how fast."""
+        self._chosen_speed = min(FASTEST, self._chosen_speed * 2) if by > 0 else max(1, self._chosen_speed // 2)
+        if self._speed:
+            self._speed = self._chosen_speed
+        return self._chosen_speed
+
+    def leave(self) -> None:
+        """Show the newest event again."""
+        if self._past is not None:
+            self._past.stop()
+        self._past, self._arrived, self._else = None, False, None
+        self._stand()
+
+    def advance(self, wall_ms: int, live_seq: int) -> bool:
+        """Take in what has arrived, and go on where it plays.
+
+        Returns:
+            True if another moment is shown.
+        """
+        past, self._live_seq = self._past, live_seq
+        if past is None:
+            return False
+        changed = past.advance()
+        self._arrived |= changed
+        if changed:
+            self._still_ms = wall_ms
+        if self._else is not None and not past.busy:
+            self._settle(past)
+        if self._speed and not past.busy:
+            self._play_on(past, wall_ms)
+            if past.state.seq >= live_seq:
+                self.leave()
+                return True
+        return changed
+
+    def _settle(self, past: "Past") -> None:
+        follows, self._else = self._else, None
+        if follows is not None and past.state.seq == self._before_seq:
+            follows()
+
+    def _play_on(self, past: "Past", wall_ms: int) -> None:
+        passed_ms = max(0, wall_ms - self._wall_ms) if self._wall_ms else 0
+        if self._wall_ms <= wall_ms < self._wall_ms + STEP_MS:
+            return
+        self._wall_ms = wall_ms
+        self._at_ms = max(self._at_ms or 0, past.state.at_ms) + passed_ms * self._speed
+        if 0 <= wall_ms - self._still_ms < GAP_MS:
+            past.to_time(self._at_ms)
+        else:
+            self._still_ms = wall_ms  # the next event says what time it is
+            past.by_events(1)
+
+    def _stand(self, at_ms: int | None = None) -> None:
+        self._speed, self._at_ms = 0, at_ms
+        self._else = None
+        if (past := self.past) is not None:
+            self._before_seq = past.state.seq
+
+    def _opened(self) -> "Past":
+        if self._past is None:
+            from dashboard.reading.past import Past  # only who goes back in time needs it
+
+            self._past = Past(self._path, ready=self._ready, stay=self._stay)
+            self._past.start()
+        return self._past

@@ -1,0 +1,250 @@
+"""The part of the app that goes back in time: which moment every screen shows, and what the time bar is made of."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.app import App
+
+from dashboard.deck.playback import Playback
+from dashboard.reading.feed import Feed
+from dashboard.reading.summaries import Summaries
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.header import ViewState
+from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, forked, no_mark
+from dashboard.views.words.keyed import keyed
+from engine.core.errors import CoreError
+from engine.core.state import State
+from store import Reader, StoreError
+from store.records import Span
+
+if TYPE_CHECKING:
+    from engine.forking import Fork
+
+T = TypeVar("T")
+MINUTE_MS = 60_000
+SUMMED_EVERY_MS = 1_000
+"""The time bar is made anew at most this often while events come in; of full blocks nothing is read twice."""
+FINEST_COLUMNS = 200
+"""Columns of a wide time bar: what happened is summed up as finely as they need."""
+
+
+def do_nothing() -> None:
+    """Do nothing."""
+
+
+class TimeTravel(App[int]):
+    """An app that shows one moment of a file."""
+
+    view: ViewState
+    """The team as of the last redraw."""
+
+    def __init__(self, db: Path, feed: Feed, clock: Callable[[], int]) -> None:
+        super().__init__()
+        self.path, self.feed, self._clock = db, feed, clock
+        self.message: Cell | None = None
+        """Message shown in place of the time bar's text; None without a recent one."""
+        self._said_ms = 0
+        self.playback = Playback(db, ready=self._past_came, stay=feed.stay)
+        self.spans: Sequence[Span] = ()
+        """What happened when, in the whole file."""
+        self._summaries = Summaries()
+        self._summed_ms, self._summed_seq, self._summing = 0, -1, False
+        self._told_trouble: str | None = None
+        self.acts: set[str] = set()
+        """What was done in this session that the journal does not tell."""
+
+    def _past_came(self) -> None:
+        """Called in the thread that builds past moments."""
+        self.call_later(self.flush)
+
+    def flush(self) -> None:
+        """Fold what has arrived."""
+        raise NotImplementedError
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Show one line."""
+        self.message, self._said_ms = Cell(text, tone), self._clock()
+        self.show()
+
+    def read(
+        self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
+    ) -> None:
+        """Read the file in a thread, then go on here with what was found; if it cannot be read, call `failed`."""
+
+        def reading() -> T:
+            with Reader(self.path) as reader:
+                self.feed.stay()
+                return work(reader)
+
+        # What the feed has said stands in the banner: pages that read again need not repeat it.
+        self.aside(reading, then, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None)
+
+    def read_state(self, seq: int, then: Callable[[State], None], *, failed: Callable[[], None] = do_nothing) -> None:
+        """Fold the team as it was after an event, as `read` reads."""
+        from engine.folding import folded_from  # only who looks back needs it
+
+        self.read(lambda reader: folded_from(reader, seq), then, failed=failed)
+
+    def aside(
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], None],
+        errors: tuple[type[Exception], ...],
+        sorry: str = "",
+        *,
+        failed: Callable[[], None] = do_nothing,
+        is_said: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Work in a thread, then go on here; an error is a line that begins with `sorry`, unless it `is_said` already.
+
+        `failed` is called in either case.
+        """
+
+        def working() -> None:
+            try:
+                with self._context():  # else a page that was left meanwhile would not know its app
+                    found = work()
+            except errors as error:
+                if not is_said():
+                    self.call_from_thread(self.say, f"{sorry}{error}", "error")
+                self.call_from_thread(failed)
+            else:
+                self.call_from_thread(then, found)
+
+        self.run_worker(working, thread=True, exit_on_error=True)
+
+    @property
+    def in_past(self) -> bool:
+        """Whether a moment of the past is shown, where nothing can be changed."""
+        return self.playback.past is not None
+
+    def goto_seq(self, seq: int) -> None:
+        """Show every screen as of an event."""
+        self.playback.to_seq(seq)
+
+    def goto_time(self, at_ms: int) -> None:
+        """Show every screen as of a time, in UTC milliseconds; of what is still to come nothing can be shown."""
+        self.playback.to_time(min(at_ms, self.view.present_ms))
+
+    def goto_mark(self, by: int) -> None:
+        """Show the next swap, switch, failure or question, or where `by` is negative the one before."""
+        if self._begun(by):
+            self.playback.to_mark(by, partial(self.say, no_mark(by), "muted"))
+
+    def step_events(self, by: int) -> None:
+        """Go some events on or back."""
+        if self._begun(by):
+            self.playback.by_events(by)
+
+    def step_time(self, by_ms: int) -> None:
+        """Go some time on or back."""
+        if self._begun(by_ms):
+            self.playback.by_time(by_ms, self.view.present_ms)
+
+    def freeze(self) -> None:
+        """Freeze at the moment that is shown; when frozen already, go back to live."""
+        playing = self.view.past is not None and bool(self.view.past.speed)
+        if self.in_past and not playing:
+            self.live()
+        elif self.in_past:
+            self.playback.play()
+            self.flush()
+        else:
+            self.playback.begin(self.feed.state)
+
+    def play(self) -> None:
+        if self._begun(1):
+            self.playback.play()
+            self.flush()
+
+    def play_faster(self, by: int) -> None:
+        """Play twice as fast, or half as fast."""
+        if self._begun(1):
+            self.say(f"plays at ×{self.playback.faster(by)}", "muted")
+            self.flush()
+
+    def live(self) -> None:
+        """Show the newest event again."""
+        if self.in_past:
+            self.playback.leave()
+            self.flush()
+        else:
+            self.say(keyed(ALREADY_LIVE), "muted")
+
+    def _begun(self, by: int) -> bool:
+        if not self.in_past and by > 0:
+            self.say(keyed(ALREADY_LIVE), "muted")
+            return False
+        self.playback.begin(self.feed.state)
+        return True
+
+    def advance_past(self, now_ms: int) -> bool:
+        """Take in the moment that was asked for, and go on where it plays; return whether another one is shown."""
+        was_past = self.in_past
+        changed = self.playback.advance(now_ms, self.feed.state.seq)
+        if was_past and not self.in_past:
+            self.say(CAUGHT_UP, "muted")
+        if (trouble := self.playback.trouble) != self._told_trouble:
+            self._told_trouble = trouble
+            if (
+                trouble is not None and self.feed.trouble is None
+            ):  # else the banner says it, and an answer would be lost
+                self.say(trouble, "error")
+        return changed
+
+    def sum_up(self, now_ms: int) -> None:
+        """Bring up to date what the time bar is made of, where there is something new."""
+        seq = self.feed.file_seq
+        if self._summing or seq == self._summed_seq or self.feed.trouble:
+            return  # what cannot be read is said once, by the feed
+        if 0 <= now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans:
+            return
+        self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
+
+        def then(spans: Sequence[Span]) -> None:
+            is_first = not self.spans
+            self._summing, self.spans = False, spans
+            if is_first or self.animation_level != "none":  # else the bar moves with everything, at the next second
+                self.flush()
+                self.show_time()
+
+        def work(reader: Reader) -> Sequence[Span]:
+            self._summaries.read(reader, columns=FINEST_COLUMNS)
+            return self._summaries.spans()
+
+        def failed() -> None:
+            self._summing, self._summed_seq = False, -1
+
+        self.read(work, then, failed=failed)
+
+    def show(self) -> None:
+        """Refresh every visible screen."""
+        raise NotImplementedError
+
+    def show_time(self) -> None:
+        """Let every time bar that can be seen be drawn anew."""
+        raise NotImplementedError
+
+    def fork(self, target: Path, seq: int) -> None:
+        """Make a database that goes on from an event of this one."""
+        from engine.forking import fork  # only who forks needs it
+
+        def told(made: "Fork") -> None:
+            self.acts.add("fork")
+            what = forked(asked_seq=seq, at_seq=made.at_seq, runs=made.runs, tasks=made.tasks)
+            self.say(f"{what} · {self.hand_over(made.path)}", "busy")
+
+        self.say("… forking", "muted")
+        errors = (StoreError, CoreError, OSError)
+
+        def forking() -> "Fork":
+            self.feed.stay()
+            return fork(self.path, target, at_seq=seq)
+
+        self.aside(forking, told, errors, "not forked: ")
+
+    def hand_over(self, fork: Path) -> str:
+        """Return how a fork that was made is opened."""
+        return f"9, then enter on {fork.name} opens it"

@@ -1,0 +1,68 @@
+"""Makes the view of the team that all screens draw: live, or as of a past moment."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.deck.playback import Playback
+from dashboard.reading.feed import Feed
+from dashboard.views.header import Situation, ViewState, engine_time_ms, gone_since_ms
+from dashboard.views.measures.digest import Digest, digest
+from dashboard.views.measures.queues import EVERY_MS, waiting_of
+from dashboard.views.past import Moment, rate_of
+from engine.core.state import State
+
+if TYPE_CHECKING:
+    from dashboard.reading.past import Past
+
+
+def look(
+    feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool, in_browser: bool,
+    before: ViewState | None = None,
+) -> ViewState:  # fmt: skip
+    """Return the team at the moment that is shown, and what is known about its engine.
+
+    Args:
+        before: The last look: what was counted then holds as long as nothing has happened since.
+    """
+    now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
+    past = playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
+    situation = Situation(
+        db=str(db), engine=feed.engine, standbys=feed.standbys, now_ms=now_ms, events_per_s=feed.events_per_s,
+        behind=feed.behind, opening=feed.opening, trouble=feed.trouble, readonly=readonly, looked=feed.looked,
+        wall_ms=wall_ms, in_browser=in_browser,
+    )  # fmt: skip
+    if past is not None and playback.past is not None:
+        _sample(feed, now_ms)
+        return _look_back(playback.past, past, situation, before)
+    state = State() if situation.opening else feed.state
+    working = not feed.looked or (feed.engine is not None and feed.engine.alive)
+    counts = _counted(state, before, working=working)
+    feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
+    feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
+    return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
+
+
+def _sample(feed: Feed, now_ms: int) -> None:
+    """Keep how long queues are now while a past moment is shown: the plots would have a gap afterwards."""
+    queued = feed.activity.queued
+    if not queued or not 0 <= now_ms - queued[-1][0] < EVERY_MS:
+        waiting = sum(queue.ready for queue in feed.state.queues.values())
+        feed.activity.sample_queues(now_ms, waiting, waiting_of(feed.state))
+
+
+def _counted(state: State, before: ViewState | None, *, working: bool = True) -> Digest:
+    known = before.counts if before is not None and before.state is state else None
+    same = known is not None and (known.seq, known.working) == (state.seq, working)
+    return known if known is not None and same else digest(state, working=working)
+
+
+def _look_back(shown: "Past", past: Moment, now: Situation, before: ViewState | None) -> ViewState:
+    """Leave out what is known only of the present: the live file, and which engine holds the database."""
+    rate = rate_of(shown.recent, past.at_ms)
+    then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
+    stopped_ms = shown.state.engine.stopped_ms if shown.state.engine is not None else None
+    counts = _counted(shown.state, before, working=stopped_ms is None)
+    shown.activity.until_ms = stopped_ms
+    shown.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
+    return ViewState(shown.state, counts, {}, then, shown.names, shown.activity, shown.recent, past)

@@ -1,0 +1,1 @@
+"""Engines as the dashboard reaches them: a client of their inbox, and detached processes."""

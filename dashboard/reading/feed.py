@@ -1,0 +1,339 @@
+"""The dashboard's copy of the state: the newest snapshot, the records after it, then every new one.
+
+Rule: the state belongs to the thread that calls `advance`, which is the drawing thread. The feed's own threads only
+read and decode; decoded blocks wait in a bounded queue, and `advance` folds as many as its time budget allows. The
+engine is never called.
+"""
+
+import contextlib
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Unpack
+
+from dashboard.views.event_log import Entry
+from dashboard.views.measures.activity import Activity
+from dashboard.views.words.names import Names, readable
+from engine.core.codec import decode_events, decode_state, kind_of
+from engine.core.errors import CoreError
+from engine.core.events import PartRecorded, StateImported, StepRecorded
+from engine.core.fold import fold
+from engine.core.state import State
+from engine.folding import ends_of
+from store import Mark, Reader, Record, Tail, mark_at
+from store.errors import FileLost, ReadRowsLost, StoreError
+from store.lock import identity, lost
+from store.records import EngineInfo, StandbyInfo
+from store.statements import Conditions
+
+BLOCK, PIECE = 500, 50
+"""Records that are read at once, and of those as many as are decoded and folded at once: a millisecond of work each."""
+WAITING_PIECES = 60
+"""Decoded pieces that may wait for the drawing thread, then the reading one waits: 0.3 s of 10,000 events a second."""
+RECENT = 2_000
+"""Events that are kept decoded for the log's newest lines."""
+EARLIER, EARLIER_BYTES = 1_000, 500_000
+"""Events before the snapshot that are read when a file is opened, and the most that they may take in the journal: a
+call with 10,000 tasks is 1 MB there, and 4 as an event.
+"""
+AT_FIRST, AT_ONCE, AT_ONCE_BYTES = 10, 100, 16_000_000
+"""Events that are read at first, and the most at once; fewer where they are large, of which only the beginning is kept.
+"""
+STEP_S = 0.001
+"""How often reading asks whether a key is still to be answered, in seconds."""
+LOOK_S = 0.2
+"""How often the live file is looked at, in seconds."""
+RATE_S = 5.0
+"""The rate of events is taken over this long, in seconds."""
+GIVE_WAY_S = 0.02
+"""The longest time for which reading gives way to a key, in seconds."""
+RETRY_S = 1.0
+"""A file that cannot be read is tried again after this long, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """What came before a snapshot: told and counted, not folded."""
+
+    entries: list[Entry]
+
+
+class Feed:
+    """Follow one database; `start` it, call `advance` from the drawing thread, `stop` it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.state = State()
+        self.names = Names()
+        self.names.learn_state(self.state)
+        self.file_seq = 0
+        """The newest record in the file."""
+        self._held_seq: int | None = None
+        """The newest record in the file when it was opened; None until that was read."""
+        self.engine: EngineInfo | None = None
+        self.standbys: list[StandbyInfo] = []
+        self.live: dict[str, str] = {}
+        """What agents publish while they work, by key."""
+        self.recent: deque[Entry] = deque(maxlen=RECENT)
+        """The newest events, without gaps."""
+        self.activity = Activity()
+        """What each agent did in the last minutes."""
+        self.looked = False
+        """True once the file was asked for its engine."""
+        self.is_answering: Callable[[], bool] = lambda: False
+        """Whether the drawing thread has a key to answer: decoding meanwhile would take half of the interpreter."""
+        self._arrived: queue.Queue[State | _Earlier | list[Entry]] = queue.Queue(WAITING_PIECES)
+        self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
+        self._stop = threading.Event()
+        self._broken = False
+        self._troubles: dict[str, str] = {}
+        self._identity = identity(path)
+        self._rows_lost: ReadRowsLost | None = None
+        self._mark: Mark | None = None
+        """Position and hash of the last record read; checked when the file is followed again."""
+        self._threads = [
+            threading.Thread(target=self._follow, name="feed-follow", daemon=True),
+            threading.Thread(target=self._look, name="feed-look", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begin to read, in threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, *, timeout_s: float = 2.0) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(timeout_s)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the file cannot be followed, in one line; None while it can."""
+        troubles = self._troubles.copy()
+        return troubles.get("file") or next(iter(troubles.values()), None)
+
+    @property
+    def behind(self) -> int:
+        """Events that are in the file and not in the state."""
+        return max(0, self.file_seq - self.state.seq)
+
+    @property
+    def opening(self) -> bool:
+        """True until the state has caught up with the file as it was when opened; until then it is out of date."""
+        return self.trouble is None and (self._held_seq is None or self.state.seq < self._held_seq)
+
+    @property
+    def events_per_s(self) -> float:
+        """Events that came into the file each second, over the last seconds."""
+        samples = list(self._rate)
+        if len(samples) < 2 or samples[-1][0] <= samples[0][0]:
+            return 0.0
+        return (samples[-1][1] - samples[0][1]) / (samples[-1][0] - samples[0][0])
+
+    def advance(self, budget_s: float = 0.008) -> bool:
+        """Fold what has arrived, for about `budget_s` seconds at most.
+
+        Returns:
+            True if the state changed.
+        """
+        deadline = time.perf_counter() + budget_s
+        changed = False
+        while not self._broken and time.perf_counter() < deadline:
+            try:
+                arrived = self._arrived.get_nowait()
+            except queue.Empty:
+                break
+            changed = True
+            if isinstance(arrived, State):
+                self.state = arrived
+                self.names.learn_state(self.state)
+                self.activity = Activity.of(self.state, ())
+            elif isinstance(arrived, _Earlier):
+                self.recent.extendleft(reversed(arrived.entries))
+                self.activity = Activity.of(self.state, [one.event for one in arrived.entries])
+            else:
+                self._fold(arrived)
+        return changed
+
+    def _fold(self, block: list[Entry]) -> None:
+        events = [entry.event for entry in block]
+        try:
+            fold(self.state, events)
+        except CoreError as error:
+            self._troubles["fold"], self._broken = str(error), True
+            self._stop.set()
+        self.names.learn(events)
+        if any(isinstance(event, StateImported) for event in events):
+            self.names.learn_state(self.state)  # what an import brings has no events of its own
+        self.activity.learn(events)
+        self.recent.extend(block)
+
+    def _follow(self) -> None:
+        """Read and decode, for as long as the file is there."""
+        after: int | None = None
+        while not self._stop.is_set():
+            try:
+                if after is None:
+                    after = self._first()
+                for block in self._blocks(after):
+                    self._hand_over(block)
+                    after = block[-1].seq
+            except CoreError as error:
+                self._troubles["decode"] = str(error)
+                return
+            except ReadRowsLost as error:
+                self._troubles["file"], self._rows_lost = f"{error}; the screen shows an earlier state", error
+                self._stop.set()
+            except StoreError as error:
+                # A different file at this path has different events with the same seqs.
+                if self._moved_away():
+                    return
+                self._troubles["follow"] = str(error)
+                self._stop.wait(RETRY_S)
+                self._troubles.pop("follow", None)
+
+    def _first(self) -> int:
+        """Hand over the newest snapshot; without one the journal is read from its start."""
+        state = self._snapshot()
+        if state is None:
+            return 0
+        self._hand_over(state)
+        with Reader(self.path) as reader:
+            before, left_bytes = list[Record](), EARLIER_BYTES
+            while len(before) < EARLIER and left_bytes > 0:
+                page = reader.records_before(before[-1].seq if before else state.seq + 1, AT_ONCE)
+                for record in reversed(page):
+                    left_bytes -= len(record.body)
+                    if left_bytes >= 0:
+                        before.append(record)
+                if len(page) < AT_ONCE:
+                    break
+            self._hand_over(_Earlier(entries_of(reader, before[::-1], self.names)))
+        return state.seq
+
+    def _snapshot(self) -> State | None:
+        with Reader(self.path) as reader:
+            self.file_seq = self._held_seq = reader.last_seq()
+            found = reader.snapshot()
+            mark = None if found is None else mark_at(reader, found[0])
+        if found is None:
+            return None
+        try:
+            state = decode_state(found[1])
+        except ValueError:
+            return None
+        self._mark = mark
+        return state
+
+    def _blocks(self, after_seq: int) -> Iterator[list[Entry]]:
+        tail = Tail(self.path, after_seq, mark=self._mark)
+        for batch in tail.batches(self._stop, BLOCK):
+            self._mark = tail.mark
+            for first in range(0, len(batch), PIECE):
+                piece = batch[first : first + PIECE]
+                self._give_way()
+                yield list(map(Entry.of, piece, decode_events([(row.seq, row.kind, row.body) for row in piece])))
+
+    def _give_way(self) -> None:
+        until_s = time.monotonic() + GIVE_WAY_S
+        while self.is_answering() and time.monotonic() < until_s and not self._stop.is_set():
+            self._stop.wait(STEP_S)
+
+    def _hand_over(self, arrived: State | _Earlier | list[Entry]) -> None:
+        while not self._stop.is_set():
+            with contextlib.suppress(queue.Full):
+                self._arrived.put(arrived, timeout=0.1)
+                break
+
+    def _look(self) -> None:
+        """Poll what is not in the journal: the engine, live output of agents, whether the file is still the same."""
+        while not self._stop.is_set():
+            try:
+                with Reader(self.path) as reader:
+                    self._troubles.pop("look", None)
+                    while not self._stop.is_set():
+                        self._give_way()
+                        self._look_once(reader)
+                        if self._moved_away():
+                            return
+                        self._stop.wait(LOOK_S)
+            except StoreError as error:
+                if self._moved_away():
+                    return
+                self._troubles["look"] = str(error)
+                self._stop.wait(RETRY_S)
+
+    def _look_once(self, reader: Reader) -> None:
+        if reader.changed() or not self.looked:
+            self.file_seq = reader.last_seq()
+        self._rate.append((time.monotonic(), self.file_seq))
+        self.engine = reader.engine()
+        self.standbys = reader.standbys()
+        self.live = reader.live()
+        self.looked = True
+
+    def stay(self) -> None:
+        """Make sure that the path still has the file that is followed: what stands there else is of another team.
+
+        Raises:
+            FileLost: If it has not. `trouble` says so, and nothing is read any more.
+            ReadRowsLost: If it has an older copy: what the screen shows was never so there. Likewise.
+        """
+        if self._rows_lost is not None:
+            raise self._rows_lost
+        if self._identity is not None and (gone := lost(self.path, self._identity)) is not None:
+            self._troubles["file"] = f"the file {gone.found}: this is its last state; open it again: {self.path}"
+            self._stop.set()
+            raise gone
+
+    def _moved_away(self) -> bool:
+        """Detect that the file was deleted or replaced; then report it and stop."""
+        try:
+            self.stay()
+        except (FileLost, ReadRowsLost):
+            return True
+        return False
+
+
+def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entry]:
+    """Return records with their events; `names` learns the titles that they need. In the thread of `reader`."""
+    events = decode_events([(record.seq, record.kind, record.body) for record in records])
+    names.learn([*ends_of(reader, names.unknown(records)), *events])
+    return list(map(Entry.of, records, events))
+
+
+def entries_before(
+    reader: Reader, seq: int, most: int, names: Names, *, after_seq: int = 0, **conditions: Unpack[Conditions]
+) -> list[Entry]:
+    """Return the nearest events before `seq`, the newest last; their bodies are in memory a few at a time."""
+    found, limit = list[list[Entry]](), AT_FIRST
+    while most > 0:
+        limit = min(limit, most)
+        records = reader.records_before(seq, limit, after_seq=after_seq, **conditions)
+        found.append(entries_of(reader, records, names))
+        if len(records) < limit:
+            break
+        seq, most = records[0].seq, most - limit
+        each_bytes = 1 + sum(len(one.body) for one in records) // limit
+        limit = max(1, min(4 * limit, AT_ONCE, AT_ONCE_BYTES // each_bytes))
+    return [*chain.from_iterable(reversed(found))]
+
+
+def parts_of(reader: Reader, entries: list[Entry], *, known: Container[str]) -> dict[str, str]:
+    """Return what models were told besides messages in the last step of `entries`, by hash; not what is `known`."""
+    steps = [one.event for one in entries if isinstance(one.event, StepRecorded) and one.event.parts]
+    wanted = steps[-1].parts if steps else []
+    found: dict[str, str] = {}
+    for part in wanted:
+        if part not in known:
+            for record in reader.records(0, 1, kinds=[kind_of(PartRecorded)], contains=part):
+                (event,) = decode_events([(record.seq, record.kind, record.body)])
+                if isinstance(event, PartRecorded):
+                    found[part] = readable(event.value)
+    return found

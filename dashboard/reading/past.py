@@ -1,0 +1,300 @@
+"""Past moments of one file, built in a thread from the nearest stored state before them.
+
+Rule: as in the feed, the state belongs to the thread that calls `advance`, which is the drawing thread; what the thread
+here has handed over it never touches again. No transaction stays open: the file is read in pages, and between two pages
+a newer request takes the place of the one that is being worked on.
+"""
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TypeAlias
+
+from dashboard.reading.checkpoints import Checkpoints
+from dashboard.reading.feed import entries_before, entries_of
+from dashboard.views.event_log import Entry
+from dashboard.views.measures.activity import END_KINDS, KEPT_MS, SPEND_KINDS, Activity
+from dashboard.views.measures.queues import EVERY_MS, waiting_of
+from dashboard.views.measures.time_bar import MARKS
+from dashboard.views.measures.usage import is_metered
+from dashboard.views.words.names import Names
+from engine import garbage
+from engine.core.codec import decode_events, decode_state, encode_state
+from engine.core.errors import CoreError
+from engine.core.events import Event
+from engine.core.fold import fold
+from engine.core.state import State
+from store import Reader, StoreError
+
+PAGE = 100
+"""Events read and folded between two checks for a newer request: 1 ms."""
+ONWARD = 500
+"""Most events that are folded forward in the drawing thread to reach a later moment."""
+WORTH = 2_000
+"""Cost of reading a stored state, in folded events."""
+RECENT = 1_000
+"""Events up to the moment that are kept decoded: for the log, and to count what agents did just before."""
+MINUTES = 2_000
+"""Most events with ends of attempts that are read of the minutes before those, of which rates are taken: 20 ms."""
+BACK = RECENT + 500
+"""A state this many events before a far moment is kept, for steps back from there."""
+PATIENCE_S = 0.2
+"""After this time without a result, a moment is finished even if a newer one was requested."""
+
+
+_Request: TypeAlias = Callable[[Reader, int], int]
+"""Returns the seq that is asked for, given the one that was asked for before."""
+
+
+_Look: TypeAlias = tuple[int, int, Mapping[str, int]]
+"""A time, how much waited then in all queues, and for whom."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    state: State
+    recent: list[Entry]
+    activity: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class _Onward:
+    entries: list[Entry]
+
+
+class Past:
+    """One file at a moment of its past; `start` it, ask for a moment, call `advance` when told that it is there."""
+
+    def __init__(
+        self, path: Path, *, ready: Callable[[], None] = lambda: None, stay: Callable[[], None] = lambda: None
+    ) -> None:
+        """Look at nothing yet.
+
+        Args:
+            ready: Called in another thread when `advance` has something to take in.
+            stay: Raises a `StoreError` if `path` has another file by now; asked when it was opened.
+        """
+        self.path = path
+        self.state = State()
+        """The state after the event `state.seq`, at `state.at_ms`."""
+        self.names = Names()
+        self.recent: deque[Entry] = deque(maxlen=RECENT)
+        """The last events up to that moment, without gaps."""
+        self.activity = Activity()
+        """What each agent did in the minutes before."""
+        self.trouble: str | None = None
+        """Why the last moment that was asked for cannot be shown, in one line."""
+        self._ready, self._stay = ready, stay
+        self._requests: list[_Request] = []
+        self._news = threading.Condition()
+        self._working = False
+        self._stopped = False
+        self._arrived: queue.SimpleQueue[_Moment | _Onward] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="past", daemon=True)
+        # From here on only the thread's own.
+        self._target = 0
+        self._handed: int | None = None
+        self._handed_s = 0.0
+        self._partial: State | None = None
+        self._kept = Checkpoints()
+
+    def start(self) -> None:
+        """Begin to work, in a thread."""
+        self._thread.start()
+
+    def stop(self, *, timeout_s: float = 2.0) -> None:
+        with self._news:
+            self._stopped = True
+            self._news.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    def to_seq(self, seq: int) -> None:
+        """Ask for the moment after an event; beyond the ends of the journal for its first or newest."""
+        self._ask(lambda reader, before: seq, from_anywhere=True)
+
+    def to_time(self, at_ms: int) -> None:
+        """Ask for a time, in UTC milliseconds: the newest event that is no younger."""
+        self._ask(lambda reader, before: reader.seq_at(at_ms), from_anywhere=True)
+
+    def by_events(self, by: int) -> None:
+        """Ask for the moment some events after the one that was asked for last; before it where negative."""
+        self._ask(lambda reader, before: before + by)
+
+    def to_mark(self, by: int, kinds: Collection[str] = frozenset(MARKS)) -> None:
+        """Ask for the next event of some kinds, or where `by` is negative for the one before; without any, stay."""
+
+        def beside(reader: Reader, before: int) -> int:
+            read = reader.records_before if by < 0 else reader.records
+            return next((one.seq for one in read(before, 1, kinds=kinds)), before)
+
+        self._ask(beside)
+
+    @property
+    def busy(self) -> bool:
+        """True while a moment that was asked for is not there yet."""
+        with self._news:
+            return bool(self._requests) or self._working or not self._arrived.empty()
+
+    def advance(self) -> bool:
+        """Take in what has arrived.
+
+        Returns:
+            True if the state changed.
+        """
+        changed = False
+        while not self._arrived.empty():
+            arrived = self._arrived.get()
+            if isinstance(arrived, _Moment):
+                self.state, self.recent = arrived.state, deque(arrived.recent, RECENT)
+                self.activity = arrived.activity
+            else:
+                events = [entry.event for entry in arrived.entries]
+                fold(self.state, events)
+                self.activity.learn(events)
+                self.recent.extend(arrived.entries)
+            changed = True
+        return changed
+
+    def _ask(self, request: _Request, *, from_anywhere: bool = False) -> None:
+        with self._news:
+            if from_anywhere:
+                self._requests.clear()  # wherever those before would lead
+            self._requests.append(request)
+            self._news.notify()
+
+    # In the thread
+
+    def _work(self) -> None:
+        reader: Reader | None = None
+        while requests := self._next():
+            try:
+                reader = reader or self._opened()
+                self._target = self._resolved(reader, requests)
+                if self._bring(reader, self._target):
+                    self._handed_s = time.monotonic()
+                self.trouble = None
+            except (StoreError, CoreError) as error:
+                self.trouble = str(error)
+            self._rest()
+        if reader is not None:
+            reader.close()
+
+    def _opened(self) -> Reader:
+        reader = Reader(self.path)
+        try:
+            self._stay()
+        except StoreError:
+            reader.close()
+            raise
+        return reader
+
+    def _next(self) -> list[_Request]:
+        """Wait for the next requests; none means stop."""
+        with self._news:
+            self._news.wait_for(lambda: self._requests or self._stopped)
+            found, self._requests = self._requests, []
+            self._working = not self._stopped
+            return [] if self._stopped else found
+
+    def _rest(self) -> None:
+        with self._news:
+            self._working = False
+        self._ready()
+        self._kept.pack()
+
+    def _resolved(self, reader: Reader, requests: list[_Request]) -> int:
+        first, last = max(1, reader.first_seq()), reader.last_seq()
+        target = self._target
+        for request in requests:
+            target = min(max(request(reader, target), first), last)
+        return target
+
+    def _bring(self, reader: Reader, target: int) -> bool:
+        """Hand over the result of a request; False if a newer request came meanwhile."""
+        handed = self._handed
+        if handed is not None and 0 <= target - handed <= ONWARD:
+            if records := reader.records(handed, target - handed) if target > handed else []:
+                self._arrived.put(_Onward(entries_of(reader, records, self.names)))
+        else:
+            waited: list[_Look] = []
+            with garbage.paused():
+                state = self._built(reader, target, waited)
+            if state is None:
+                return False
+            self.names.learn_state(state)
+            recent = entries_before(reader, target + 1, RECENT, self.names)
+            activity = Activity.of(state, [entry.event for entry in recent])
+            activity.learn_before(self._before(reader, recent, SPEND_KINDS if is_metered(state) else END_KINDS))
+            for at_ms, waiting, waiting_of in waited:
+                activity.sample_queues(at_ms, waiting, waiting_of)
+            self._arrived.put(_Moment(state, recent, activity))
+        self._handed = target
+        return True
+
+    def _built(self, reader: Reader, target: int, waited: "list[_Look]") -> State | None:
+        """Return the state at a moment, and how long queues were before it, a sample a second of the last events."""
+        since = max(0, target - RECENT)
+        state = self._base(reader, since)
+        keep_at = target - BACK if target - state.seq > 2 * BACK else -1
+        while state.seq < target:
+            if self._overtaken():
+                self._partial = state
+                return None
+            until = next(one for one in (keep_at, since, target) if state.seq < one)
+            records = reader.linked(state.seq, min(PAGE, until - state.seq))
+            if not records:
+                break
+            events = decode_events([(one.seq, one.kind, one.body) for one in records])
+            if state.seq < since:
+                fold(state, events)
+            else:
+                waited += _looks(state, events)
+            if state.seq == keep_at:
+                self._kept.add(keep_at, encode_state(state))
+        return state
+
+    def _before(self, reader: Reader, recent: Sequence[Entry], kinds: Collection[str]) -> list[Event]:
+        """Return events of some kinds before the last ones, of the time in which rates and percentiles are taken."""
+        if not recent:
+            return []
+        after_seq = reader.seq_at(recent[-1].at_ms - KEPT_MS)
+        found = entries_before(reader, recent[0].seq, MINUTES, self.names, after_seq=after_seq, kinds=kinds)
+        return [one.event for one in found]
+
+    def _overtaken(self) -> bool:
+        with self._news:
+            newer = self._stopped or bool(self._requests)
+        return newer and (self._stopped or time.monotonic() - self._handed_s < PATIENCE_S)
+
+    def _base(self, reader: Reader, target: int) -> State:
+        """Return the state nearest before a moment, of those that were begun, kept here, or stored in the file."""
+        begun, self._partial = self._partial, None
+        if begun is not None and begun.seq > target:
+            begun = None
+        kept = self._kept.nearest(target)
+        if begun is not None and (kept is None or begun.seq + WORTH >= kept[0]):
+            better_than = begun.seq + WORTH
+        else:
+            begun, better_than = None, -1 if kept is None else kept[0]
+        bound = target
+        while (found := reader.snapshot(bound, after_seq=better_than)) is not None:
+            try:
+                return decode_state(found[1])
+            except ValueError:  # of an earlier version
+                bound = found[0] - 1
+        if begun is not None:
+            return begun
+        return State() if kept is None else decode_state(kept[1])
+
+
+def _looks(state: State, events: Sequence[Event]) -> Iterator[_Look]:
+    """Fold events, and look at the queues after each second of them."""
+    for _, second in groupby(events, key=lambda event: event.at_ms // EVERY_MS):
+        fold(state, list(second))
+        yield state.at_ms, sum(queue.ready for queue in state.queues.values()), waiting_of(state)

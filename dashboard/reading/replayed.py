@@ -1,0 +1,58 @@
+"""Replays a finished run and reports the result as text: for its page and for the command line."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.names import readable
+
+if TYPE_CHECKING:
+    from engine.replaying import Replay
+
+_BLANK = Cell("")
+
+
+def replay_words(found: "Replay") -> str:
+    """Return whether it comes to the same, or where it would go another way."""
+    steps, one = counted(found.steps, "recorded step"), found.differs
+    if one is None:
+        return f"✓ {found.run_id} gives the same result: {steps} answered from the journal"
+    where = {"output": f"the output of {one.task_id}", "plan": f"the plan of {one.task_id}"}
+    told = where.get(one.step, f"step {one.step} of {one.task_id}")
+    return f"{found.run_id} differs at {told} ({steps} answered from the journal)"
+
+
+def replay_cells(db: Path, run_id: str) -> list[Cell]:
+    """Replay a finished run and return the paragraphs of its page; blocks for as long as that takes.
+
+    Args:
+        db: The database; read and never changed.
+    """
+    import anyio
+
+    from engine.core.errors import CoreError
+    from engine.errors import EngineError
+    from engine.replaying import replay  # the engine's shell: only who replays needs it
+    from engine.trust import user_list
+    from store import StoreError
+
+    try:
+        found = anyio.run(lambda: replay(db, run_id, allowed=user_list()))
+    except (EngineError, CoreError, StoreError, OSError) as error:
+        return [Cell(f"{run_id} cannot be replayed: {error}", "error")]
+    cells = [Cell(replay_words(found), "done" if found.differs is None else "warn"), _BLANK]
+    if (one := found.differs) is not None:
+        cells += [labelled("task", one.task_id), labelled("step", one.step), _BLANK]
+        for title, value in (("WAS", one.was), ("NOW", one.now)):
+            cells += [Cell(title, "muted"), Cell("nothing" if value is None else readable(value)), _BLANK]
+    shell = f"quarterdeck replay {run_id} --db {shlex.quote(str(db))}"
+    return [
+        *cells,
+        Cell("No model, tool or program was called, and nothing was written. The same from a shell:", "muted"),
+        Cell(shell, "", "  "),
+        _BLANK,
+        Cell("To go on from one of its steps with another model, in a new database:", "muted"),
+        Cell(f"{shell} --with-model NAME --from TASK/STEP --into NEW.db", "", "  "),
+    ]

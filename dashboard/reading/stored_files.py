@@ -1,0 +1,47 @@
+"""Finds the archives and forks that lie beside a database, by their names, and says what one holds."""
+
+from pathlib import Path
+from typing import Literal
+
+from dashboard.views.changes.holdings import holdings
+from dashboard.views.drawing.lines import Line, Span
+from dashboard.views.stored import Beside
+from engine.core.errors import CoreError
+from engine.folding import folded_from
+from store import Reader, StoreError
+
+MOST = 50
+"""The newest that are listed."""
+
+
+def files_beside(db: Path) -> list[Beside]:
+    """Return archives and forks of `db` in its folder, the newest first."""
+    found: list[Beside] = []
+    for path in db.parent.glob("*"):
+        kind = _kind_of(path, db)
+        if kind is None:
+            continue
+        try:
+            stat = path.stat()
+        except OSError:  # gone meanwhile
+            continue
+        found.append(Beside(kind, str(path), path.name, stat.st_mtime_ns // 1_000_000, stat.st_size))
+    return sorted(found, key=lambda one: -one.at_ms)[:MOST]
+
+
+def holdings_of(path: Path, seq: int | None, *, working: bool) -> list[Line]:
+    """Return what a file holds after an event, or after its newest; folds its state, so called in a thread.
+
+    `working` tells whether an engine is at work on it then; without one nothing in it goes on.
+    """
+    try:
+        with Reader(path) as reader:
+            return holdings(folded_from(reader, seq), working=working)
+    except (StoreError, CoreError) as error:
+        return [Line((Span(str(error), "error"),))]
+
+
+def _kind_of(path: Path, db: Path) -> Literal["archive", "fork"] | None:
+    if path.suffix == ".zip" and path.name.startswith(db.stem):
+        return "archive"
+    return "fork" if path.suffix == db.suffix and path.name.startswith(f"{db.stem}.at-") else None

@@ -1,0 +1,63 @@
+"""Summaries of one journal for the time bar: those of full blocks are read once.
+
+`read` is called in a thread, with a reader of its own; what it has found is taken over as one piece, so that `spans`
+may be asked in another.
+"""
+
+from collections.abc import Iterable
+
+from dashboard.views.event_log import Entry
+from dashboard.views.measures.time_bar import spans_of
+from store import Reader
+from store.migrations import BLOCK
+from store.records import BlockSummary, Span
+
+FINE_AT_ONCE = 200
+"""Blocks that are cut finer in one `read`, the newest first: a tenth of a second."""
+
+
+class Summaries:
+    """The whole history of one file, in steps."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Span] = []
+        self._fine: dict[int, tuple[int, list[Span]]] = {}
+        """By the first event of a block: in what steps it was cut, and the parts."""
+        self._spans: list[Span] = []
+
+    def read(self, reader: Reader, *, columns: int) -> None:
+        """Read what is new; blocks that last longer than a column of the bar are cut finer.
+
+        Args:
+            columns: How many columns a bar of the whole history has at most.
+        """
+        full = [span for span in self._blocks if span.last_seq % BLOCK == 0]
+        after = full[-1].last_seq // BLOCK if full else 0
+        self._blocks = [*full, *map(_span, reader.blocks(after))]
+        if not self._blocks:
+            return
+        column_ms = max(1, (self._blocks[-1].last_ms - self._blocks[0].first_ms) // columns)
+        wide = [one for one in reversed(self._blocks) if one.last_ms - one.first_ms > column_ms]
+        self._fine = {one.first_seq: self._fine[one.first_seq] for one in wide if one.first_seq in self._fine}
+        stale = [one for one in wide if not self._is_fine(one, column_ms)]
+        for one in stale[:FINE_AT_ONCE]:
+            self._fine[one.first_seq] = column_ms, reader.spans(one.first_seq, one.last_seq, step_ms=column_ms)
+        self._spans = [part for one in self._blocks for part in self._parts(one)]
+
+    def spans(self, recent: Iterable[Entry] = ()) -> list[Span]:
+        """Return all that was read, and what came after it by the newest events of the feed."""
+        last_seq = self._spans[-1].last_seq if self._spans else 0
+        return [*self._spans, *spans_of(recent, last_seq)]
+
+    def _is_fine(self, block: Span, column_ms: int) -> bool:
+        step_ms, parts = self._fine.get(block.first_seq, (0, []))
+        return bool(parts) and step_ms <= column_ms and parts[-1].last_seq == block.last_seq
+
+    def _parts(self, block: Span) -> list[Span]:
+        _, parts = self._fine.get(block.first_seq, (0, []))
+        return parts if parts and parts[-1].last_seq == block.last_seq else [block]
+
+
+def _span(block: BlockSummary) -> Span:
+    first_seq = block.number * BLOCK + 1
+    return Span(first_seq, first_seq + sum(block.counts.values()) - 1, block.first_ms, block.last_ms, block.counts)

@@ -1,0 +1,64 @@
+"""The input of a task whose run has ended: the state forgets it, the journal keeps it where the task was planned."""
+
+from typing import Any, NamedTuple
+
+from dashboard.views.words.names import readable
+from engine.core.codec import decode_events, kind_of
+from engine.core.events import Delegated, Event, GroupGrown, GroupPlanned, NodePlan, RunSubmitted, StrategySwitched
+from store import Reader
+
+_PLANS = [kind_of(kind) for kind in (Delegated, GroupPlanned, GroupGrown, StrategySwitched, RunSubmitted)]
+_MENTIONS = 8
+"""Plans that name a task, the newest first, before it is given up: a graph that grows names nodes again."""
+
+
+def input_of(reader: Reader, run_id: str, task_id: str, before_seq: int) -> str:
+    """Return what a task was given, as text.
+
+    Args:
+        before_seq: An event of it: its plan stands before that one.
+
+    Returns:
+        The text, that of the group's for a node of a graph that takes it; empty where no plan of it was found.
+    """
+    while task_id:
+        found = _plan(reader, run_id, task_id, before_seq)
+        if found is None:
+            return ""
+        if found.of_group is None:
+            return readable(found.input)
+        task_id = found.of_group
+    return ""
+
+
+class _Plan(NamedTuple):
+    task_id: str
+    input: Any
+    of_group: str | None = None
+    """The group whose input it gets, where it has none of its own."""
+
+
+def _plan(reader: Reader, run_id: str, task_id: str, before_seq: int) -> _Plan | None:
+    records = reader.records_before(before_seq, _MENTIONS, run_id=run_id, kinds=_PLANS, value=task_id)
+    events = decode_events([(one.seq, one.kind, one.body) for one in records])
+    return next((plan for event in reversed(events) for plan in _plans(event) if plan.task_id == task_id), None)
+
+
+def _plans(event: Event) -> list[_Plan]:
+    """Return the tasks that an event plans."""
+    match event:
+        case RunSubmitted():
+            return [_Plan(event.root_id, event.request)]
+        case Delegated():
+            return [_Plan(one.task_id, one.input) for one in event.children]
+        case GroupPlanned():
+            return [_node(one, event.task_id) for one in event.nodes]
+        case GroupGrown():
+            return [_node(one, event.task_id) for one in event.added]
+        case StrategySwitched():
+            return [_node(one, group.task_id) for group in event.groups for one in group.added]
+    return []
+
+
+def _node(node: NodePlan, group_id: str) -> _Plan:
+    return _Plan(node.task_id, node.input, None if node.takes == "own" else group_id)

@@ -1,0 +1,1 @@
+"""What belongs to the user: settings, habits, colours, key labels, the external editor, files of specs."""

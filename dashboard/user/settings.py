@@ -1,0 +1,184 @@
+"""The user's settings for every dashboard: colours, motion, name, keys. One TOML file.
+
+    theme = "light"            # dark, light, contrast, colorblind
+    motion = "reduced"         # full, reduced
+    call = "desktop"           # bell, desktop, off: how you are told that something needs you
+    [keys]
+    swap = "W"                 # the name of an action, as the palette (ctrl+p) says it
+
+A value that is wrong is ignored, and said in one line; the rest of the file is used.
+"""
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
+
+from dashboard.clean import clean
+from dashboard.user.key_labels import sign_of
+from dashboard.user.theme import NAMES
+from dashboard.views.teams import from_home
+from engine.folders import NoHome, home_folder
+
+_CHOICES: dict[str, Collection[str]] = {
+    "theme": NAMES,
+    "motion": ("full", "reduced"),
+    "call": ("bell", "desktop", "off"),
+}
+_FIXED = frozenset({
+    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "j", "k", "g", "G", "enter", "space",
+    "asterisk", "tab",
+    "shift+tab", "escape", "colon", "slash", "less_than_sign", "greater_than_sign", "comma", "full_stop", "ctrl+b",
+    "ctrl+f", "ctrl+c", "ctrl+p", "ctrl+q", "ctrl+z", "ctrl+left", "ctrl+right", "ctrl+up", "ctrl+down",
+})  # fmt: skip
+"""Keys that move, type or quit everywhere."""
+_MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
+_NAMED = frozenset(key.value for key in Keys if not key.value.startswith("<")) | {*KEY_NAME_REPLACEMENTS.values()}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a user."""
+
+    theme: str = "dark"
+    motion: str = "full"
+    call: str = "bell"
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys of actions that differ from their own, by the names of the actions; empty of one whose key another has."""
+    problem: str = ""
+    """What in the file is ignored and why, in one line."""
+
+    @property
+    def key_signs(self) -> dict[str, str]:
+        """How texts write those keys; an action that has none is written as a word of the `:` line."""
+        return {action: sign_of(key) or f":{action}" for action, key in self.keys.items()}
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether little may move: by the settings, or by `TEXTUAL_ANIMATIONS=none`."""
+        return self.motion == "reduced" or os.environ.get("TEXTUAL_ANIMATIONS") == "none"
+
+
+def own_file(variable: str, in_home: str, name: str) -> Path | None:
+    """Return where a file of this user is; None without a home folder.
+
+    Args:
+        variable: Names the folder of such files, as the XDG Base Directory Specification has it.
+        in_home: That folder where the variable is not set, below the home folder.
+    """
+    given = Path(os.environ.get(variable, ""))
+    try:
+        return (given if given.is_absolute() else home_folder() / in_home) / "quarterdeck" / name
+    except NoHome:
+        return None
+
+
+def settings_file() -> Path | None:
+    """Return where the settings are; None where this user has no home folder."""
+    return own_file("XDG_CONFIG_HOME", ".config", "settings.toml")
+
+
+def settings_shown() -> str:
+    """Return where the settings are, as a person writes it; empty where this user has no home folder."""
+    path = settings_file()
+    return from_home(str(path), str(Path.home())) if path is not None else ""
+
+
+def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
+    """Read the settings; without a file they are the defaults.
+
+    Args:
+        actions: Actions that may have another key, each with its own one, which may be none or several.
+    """
+    if path is None:
+        return Settings()
+    try:
+        if path.exists() and not path.is_file():
+            return Settings(problem=f"{path} is ignored: it is not a regular file")
+        written = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        return Settings(problem=_ignored(path, error))
+    import tomllib  # only who has settings needs it
+
+    try:
+        said = tomllib.loads(written)
+    except tomllib.TOMLDecodeError as error:
+        return Settings(problem=_ignored(path, error))
+    found, wrong = _choices(said)
+    keys, about_keys = _keys(said.get("keys", {}), actions)
+    wrong += about_keys
+    about = f"{path}: {clean(wrong[0])}" + (f", and {len(wrong) - 1} more" if len(wrong) > 1 else "") if wrong else ""
+    return Settings(found["theme"], found["motion"], found["call"], keys, about)
+
+
+def _ignored(path: Path, error: Exception) -> str:
+    why = error.strerror if isinstance(error, OSError) else None
+    return f"{path} is ignored: {clean(why or str(error))}"
+
+
+def _choices(said: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
+    """Return the choices, and what is wrong with each that is ignored."""
+    found, wrong = {"theme": "dark", "motion": "full", "call": "bell"}, []
+    for name, value in said.items():
+        choices = _CHOICES.get(name)
+        if choices is not None and isinstance(value, str) and value in choices:
+            found[name] = value
+        elif choices is not None:
+            wrong.append(f"{name} is one of {', '.join(choices)}, not {value!r}")
+        elif name != "keys":
+            wrong.append(f"there is no setting {name!r}; there are {', '.join([*_CHOICES, 'keys'])}")
+    return found, wrong
+
+
+def _keys(said: object, actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return keys that can be given, each to one action, what other actions have left, and what is wrong."""
+    if not isinstance(said, Mapping):
+        return {}, ["keys is a table of actions with their keys"]
+    kept: dict[str, str] = {}
+    wrong = []
+    for action, key in said.items():
+        names = _named(key)
+        if action not in actions:
+            wrong.append(f"there is no action {action!r} to give a key; ctrl+p names them")
+        elif not names or any(name in given.split(",") for name in names for given in kept.values()):
+            wrong.append(f"the key of {action!r} is {key!r}: a name such as w, W, ctrl+w or f5, and no other action's")
+        elif fixed := _FIXED.intersection(names):
+            wrong.append(f"the key of {action!r} is {key!r}: {min(fixed)} stays what it is, give it another one")
+        else:
+            kept[str(action)] = ",".join(names)
+    left, lost = _left(kept, actions)
+    return kept | left, wrong + lost
+
+
+def _left(given: Mapping[str, str], actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the keys that actions have left of which others took some, and who has none any more."""
+    takers = {key: action for action, keys in given.items() for key in keys.split(",")}
+    left, lost = {}, []
+    for action, own in actions.items():
+        names = own.split(",")
+        taken = [key for key in names if key in takers]
+        if action in given or not taken:
+            continue
+        left[action] = ",".join(key for key in names if key not in takers)
+        if not left[action]:
+            lost.append(f"{taken[0]} is the key of {takers[taken[0]]!r} now, and {action!r} has none; give it one too")
+    return left, lost
+
+
+def _named(key: object) -> list[str]:
+    """Return keys as Textual calls them; none where one of them is not a key."""
+    if not isinstance(key, str):
+        return []
+    names = [_character_to_key(one) if len(one) == 1 else one for one in map(str.strip, key.split(","))]
+    return names if all(map(_is_key, names)) else []
+
+
+def _is_key(name: str) -> bool:
+    *modifiers, base = name.split("+")
+    if not _MODIFIERS.issuperset(modifiers) or (modifiers and base.isupper()):
+        return False
+    return name in _NAMED or base in _NAMED or (len(base) == 1 and base.isprintable()) or bool(key_to_character(base))

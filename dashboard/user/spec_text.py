@@ -1,0 +1,111 @@
+"""Specs as text in an editor: initial text, faults, and the parsed specs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.words.amounts import counted
+from engine.core.code import references_of
+from engine.core.queries.tree import supervisors_from
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, State
+
+if TYPE_CHECKING:
+    from engine.teamfile import Problem
+
+SHOWN = 5
+"""Faults that are told at once."""
+NEW = Path("agent.yaml")
+"""What a text without a file is called."""
+_EXAMPLE = """\
+name: newcomer
+description: What it does, in words that requests are matched with
+specialties: [general]
+model: gpt-4o-mini  # or code of the team's folder, run: "module:function"
+instructions: You do what you are asked.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A text as it was read: the agent in it, or what is wrong."""
+
+    spec: AgentSpec | None
+    problems: "Sequence[Problem]" = ()
+
+    @property
+    def references(self) -> list[str]:
+        """What would be imported or executed for it."""
+        return references_of(self.spec) if self.spec is not None else []
+
+
+def read_draft(text: str, servers: Sequence[str]) -> Draft:
+    """Read a text that has to be one agent, as the reader of team files does; nothing of its code is imported."""
+    from dashboard.user.specfile import read_spec_text  # reads YAML: only who edits needs it
+    from engine.core.errors import BadValue
+    from engine.teamfile import Problem, TeamFileError
+
+    try:
+        found = read_spec_text(text, NEW, servers)
+    except TeamFileError as error:
+        return Draft(None, error.problems)
+    except BadValue as bad:
+        return Draft(None, [Problem(1, "", bad.reason)])
+    if len(found.agents) == 1:
+        return Draft(found.agents[0])
+    what = counted(len(found.agents), "agent") if found.team is None else "a whole team"
+    return Draft(None, [Problem(1, "", f"{what}, and one agent is asked for; several go in a file:  : add FILE")])
+
+
+def fault_lines(problems: "Sequence[Problem]") -> list[Cell]:
+    """Return what is wrong, by line."""
+    cells = [
+        Cell(f"{_without_agent(one.field)}{one.text}", "error", f"line {one.line:<6} ") for one in problems[:SHOWN]
+    ]
+    more = len(problems) - SHOWN
+    return [*cells, Cell(f"and {counted(more, 'more fault')}", "error", " " * 12)] if more > 0 else cells
+
+
+def _without_agent(field: str) -> str:
+    """Return a field without the list that the agent does not stand in."""
+    named = field.partition("].")[2] if field.startswith("agents[") else field
+    return f"{named}: " if named else ""
+
+
+def servers_known(state: State, supervisor_id: str) -> list[str]:
+    """Return the tool servers that an agent under a supervisor may name."""
+    return list(dict.fromkeys(name for one in supervisors_from(state, supervisor_id) for name in one.options.mcp))
+
+
+def text_of_agent(state: State, agent: Agent) -> str:
+    """Return the spec of an agent as text."""
+    from engine.teamfile.writing import agent_yaml
+
+    return agent_yaml(state.spec_of(agent))
+
+
+def lost_in_text(state: State, agent: Agent) -> list[str]:
+    """Return the fields of an agent's spec that no text says, so that editing it would lose them."""
+    from engine.teamfile.writing import unsaid
+
+    return unsaid(state.spec_of(agent))
+
+
+def text_of_new(state: State, supervisor_id: str) -> str:
+    """Return a text to begin a new agent with: like the last agent of the supervisor, under a name that is free."""
+    from engine.core.records import changed
+    from engine.teamfile.writing import agent_yaml
+
+    supervisor = state.supervisors.get(supervisor_id)
+    beside = [state.agents[one] for one in supervisor.members if one in state.agents] if supervisor is not None else []
+    taken = {agent.name for agent in state.agents.values()}
+    name = next(one for number in range(1, len(taken) + 2) if (one := _numbered(number)) not in taken)
+    if not beside:
+        return _EXAMPLE.replace("newcomer", name)
+    return agent_yaml(changed(state.spec_of(beside[-1]), name=name))
+
+
+def _numbered(number: int) -> str:
+    return "newcomer" if number == 1 else f"newcomer-{number}"

@@ -1,0 +1,1 @@
+"""Changes: previews, outcomes, differences, and the targets of actions. Pure."""

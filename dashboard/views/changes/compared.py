@@ -1,0 +1,49 @@
+"""The page of a comparison: which two teams, how far apart, and what differs by subject."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dashboard.views.changes.differences import difference_lines
+from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.words.amounts import counted, duration, moment
+from engine.core.queries.differences import Difference
+
+MOST = 200
+"""Things of one subject that are shown one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two teams, at one moment."""
+
+    path: str
+    """Its database; empty for the one that is shown."""
+    seq: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two teams, and the differences from one to the other."""
+
+    one: Side
+    other: Side
+    found: Sequence[Difference]
+
+
+def compared_lines(found: Comparison, *, now_ms: int) -> list[Cell]:
+    """Return the page."""
+    apart_ms = found.other.at_ms - found.one.at_ms
+    apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
+    return [
+        Cell(f"What differs: {counted(len(found.found), 'difference')}", "strong"),
+        labelled("from", _said(found.one, now_ms)),
+        labelled("to", f"{_said(found.other, now_ms)}{apart}"),
+        Cell(""),
+        *difference_lines(found.found, most=MOST),
+    ]
+
+
+def _said(side: Side, now_ms: int) -> str:
+    path = f"{side.path} at " if side.path else ""
+    return f"{path}seq {side.seq:,}, {moment(side.at_ms, now_ms)}"

@@ -1,0 +1,130 @@
+"""Members that can take a request or a task, the likeliest first, and how a request would be worked on."""
+
+from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.measures.digest import Digest
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.glyphs import of_agent
+from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.able import is_able
+from engine.core.queries.placement import stand_ins
+from engine.core.queries.strategies import known_strategies
+from engine.core.queries.tree import below_of, depth_of
+from engine.core.state import Agent, State, Task
+from engine.core.validation.bounds import LOWEST_PRIORITY
+
+
+def parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
+    """Return the supervisors that a member could go under: id, name, and what is said of each."""
+    agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
+    now = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
+    barred = {now, *(one.id for one in below_of(state, own))} if own is not None else {now}
+    return [
+        (one.id, one.name, f"{one.mode}, {counted(len(one.members), 'member')}, level {depth_of(state, one)}")
+        for one in state.supervisors.values()
+        if one.id not in barred
+    ]
+
+
+def what_moves(state: State, member_id: str) -> list[Cell]:
+    """Return where a member is, and what goes with it."""
+    agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
+    above_id = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
+    above = state.supervisors.get(above_id or "")
+    where = labelled("now", f"under {above.name}" if above is not None else "on top")
+    if own is not None:
+        under = list(below_of(state, own))
+        agents = sum(member in state.agents for one in under for member in one.members)
+        told = f"{counted(agents, 'agent')} and {counted(len(under) - 1, 'supervisor')} under it go with it"
+    else:
+        told = "its attempts continue; tasks that wait for it alone move with it"
+    return [where, Cell(told, "muted")]
+
+
+def takers(state: State, task: Task, counts: Digest) -> list[tuple[str, str, str]]:
+    """Return the agents that a task could be given to: those that can do it first, then the rest of the team."""
+    able = [agent.id for agent in stand_ins(state, task)]
+    rest = [agent.id for agent in state.agents.values() if agent.id not in able and _may_take(state, task, agent)]
+    return [
+        (one, state.agents[one].name, _about(state, state.agents[one], counts, able=one in able))
+        for one in (*able, *rest)
+    ]
+
+
+def _may_take(state: State, task: Task, agent: Agent) -> bool:
+    at_it = task.attempt.agent_id if task.attempt is not None else task.worker_id
+    return agent.id != at_it and is_able(state, agent)
+
+
+def _about(state: State, agent: Agent, counts: Digest, *, able: bool) -> str:
+    above = state.supervisors.get(agent.supervisor_id)
+    can = ", ".join(state.spec_of(agent).specialties) or "names no specialty"
+    waiting = counts.waiting_of[agent.id]
+    load = f"{of_agent(agent).word}, {waiting:,} waiting" if waiting else of_agent(agent).word
+    return f"{load}; under {above.name if above is not None else '–'}; {'can do it: ' if able else ''}{can}"
+
+
+_ABOUT = {0: "first; may take slots from what is less urgent", DEFAULT_PRIORITY: "as usual", LOWEST_PRIORITY: "last"}
+
+
+def priorities() -> list[Choice]:
+    """Return every priority, the most urgent first."""
+    return [Choice(str(number), str(number), _ABOUT.get(number, "")) for number in range(LOWEST_PRIORITY + 1)]
+
+
+def categories(state: State, supervisor_id: str | None) -> list[Choice]:
+    """Return the categories that a supervisor has strategies for; the first lets it be found."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    strategies = dict(supervisor.options.strategies) if supervisor is not None else {}
+    found = Choice("", "automatic", "from the words of the request" if strategies else "")
+    return [found, *(Choice(name, name, f"coordinated by {mode}") for name, mode in strategies.items())]
+
+
+def receivers(state: State) -> list[Choice]:
+    """Return every supervisor that takes requests, from the top."""
+    return [
+        Choice(one.id, one.name, f"{one.mode}, {counted(len(one.members), 'member')}, level {depth_of(state, one)}")
+        for one in sorted(state.supervisors.values(), key=lambda one: depth_of(state, one))
+        if one.leaving is None
+    ]
+
+
+def modes(state: State, supervisor_id: str | None) -> list[Choice]:
+    """Return the strategies that one run could have; the first leaves it to its supervisor."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    if supervisor is None:
+        return [Choice("", "its own")]
+    others = [one for one in known_strategies() if one != supervisor.mode]
+    told = "for this run alone: submitted as usual, then rewired at once"
+    return [Choice("", "its own", supervisor.mode), *(Choice(name, name, told) for name in others)]
+
+
+def conversations(state: State, supervisor_id: str | None) -> list[str]:
+    """Return the conversations of a supervisor, the last first."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    return [*reversed(supervisor.conversations)] if supervisor is not None else []
+
+
+def has_conversations(state: State, supervisor_id: str | None) -> bool:
+    """Tell whether an agent under a supervisor would see what a conversation remembers: one that a model plays."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    if supervisor is None:
+        return False
+    under = [state.agents[one] for each in below_of(state, supervisor) for one in each.members if one in state.agents]
+    return bool(supervisor.conversations) or any(state.spec_of(agent).is_played_by_model for agent in under)
+
+
+def how_it_goes(state: State, supervisor_id: str | None, category: str | None, mode: str = "") -> list[Cell]:
+    """Return who coordinates a request, and how; `mode` is a strategy for this run alone."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    if supervisor is None:
+        return []
+    own = supervisor.options.strategies.get(category or "", supervisor.mode)
+    told = f"{supervisor.name} coordinates it: {own}"
+    if mode:
+        told += f", from the outset rewired to {mode}; what has begun by then is kept"
+    lines = [Cell(told, "muted")]
+    if supervisor.error is not None:
+        lines.append(Cell(f"{supervisor.name} has failed and takes no requests until it is resumed (z)", "error"))
+    elif supervisor.paused:
+        lines.append(Cell(f"{supervisor.name} is paused: it is begun when that ends", "paused"))
+    return lines

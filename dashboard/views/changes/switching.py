@@ -1,0 +1,263 @@
+"""What a strategy switch would keep, stop, plan anew and leave out: in words, and as two graphs side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from dashboard.clean import clean
+from dashboard.views.drawing.graph_layout import layered
+from dashboard.views.drawing.lines import cut
+from dashboard.views.drawing.rows import Cell, Choice, labelled
+from dashboard.views.words.amounts import counted
+from dashboard.views.words.glyphs import TASK, of_task
+from engine.core.events import GroupChange, StrategySwitched
+from engine.core.queries.strategies import known_strategies, settings_asked
+from engine.core.spec import AGGREGATIONS
+from engine.core.state import State, Supervisor, Task, TaskStatus
+
+NAMED = 6
+"""Tasks of one kind that are named."""
+_JOINS = {
+    "concat": "concatenated",
+    "vote": "majority vote",
+    "best": "the one with the best score",
+    "first": "the first result",
+    "synthesis": "one member merges them",
+}
+_RUN = "run:"
+
+
+def strategies(now: str = "") -> list[tuple[str, str, str]]:
+    """Return every strategy: name, name, what it does; the one of `now` last."""
+    known = known_strategies()
+    every = [(name, name, about) for name, about in known.items() if name != now]
+    if now in known:
+        every.append((now, now, f"as now; for other settings: {known[now]}"))
+    return every
+
+
+def asks_for(mode: str) -> str:
+    """Return the settings that a strategy knows, in the words of its own check."""
+    return settings_asked(mode).replace("`", "").rstrip(".")
+
+
+def has_settings(mode: str) -> bool:
+    """Tell whether a strategy asks for anything."""
+    return not asks_for(mode).startswith("There is nothing")
+
+
+def members_to_choose(state: State, supervisor: Supervisor, now: str | None, nobody: str) -> list[Choice]:
+    """Return the members that may lead or make a synthesis; the first leaves it open, or as it is."""
+    names = [state.agents[one].name for one in supervisor.members if one in state.agents]
+    teams = [state.supervisors[one].name for one in supervisor.members if one in state.supervisors]
+    first = Choice("", now, "as now") if now else Choice("", nobody)
+    return [first, *(Choice(name, name) for name in (*names, *teams) if name != now)]
+
+
+def joins(now: str) -> list[Choice]:
+    """Return the ways to join results; the first leaves it as it is, whatever it is by then."""
+    first = Choice("", now, f"{_JOINS.get(now, '')}, as now")
+    return [first, *(Choice(one, one, _JOINS.get(one, "")) for one in AGGREGATIONS if one != now)]
+
+
+def scopes(state: State, supervisor: Supervisor) -> list[Choice]:
+    """Return what a switch can be for: open runs and new ones, new ones alone, or one run."""
+    runs = dict.fromkeys(
+        task.run_id for task in state.tasks.values()
+        if task.kind == "group" and task.worker_id == supervisor.id and not task.ended
+    )  # fmt: skip
+    each = [
+        Choice(f"{_RUN}{one}", one, f"only that run, {state.runs[one].title}; new ones as before")
+        for one in runs
+        if one in state.runs
+    ]
+    return [
+        Choice("open", "open", "open runs and all new ones"),
+        Choice("new", "new", "new runs only; open ones go on as they are"),
+        *each,
+    ]
+
+
+def run_of(scope: str | None) -> str | None:
+    """Return the run that a scope is for."""
+    return scope.removeprefix(_RUN) if scope is not None and scope.startswith(_RUN) else None
+
+
+def scope_of_run(run_id: str | None) -> str | None:
+    """Return the id of the scope that is for one run."""
+    return None if run_id is None else f"{_RUN}{run_id}"
+
+
+PRESERVE = (
+    Choice("yes", "goes on", "running attempts finish as they began"),
+    Choice("no", "stops", "at its next step; its partial result is kept as context"),
+)
+
+
+def consequence(state: State, event: StrategySwitched) -> list[Cell]:
+    """Return what the switch does to graphs in progress."""
+    if not event.groups:
+        return [Cell("no open run changes; the next request is coordinated this way")]
+    kept = [task_id for change in event.groups for task_id in change.kept]
+    done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept)
+    new = sum(len(change.added) for change in event.groups)
+    planned = sum(len(_planned(change)) for change in event.groups)
+    stopped = sum(len(change.cancelled) for change in event.groups)
+    parts = [f"kept {done} done, {len(kept) - done} running", f"re-planned {planned}", f"cancelled {stopped}"]
+    left_out = sum(len(change.removed) for change in event.groups)
+    parts += [f"{what} {number}" for what, number in (("added", new), ("left out", left_out)) if number]
+    runs = {change.run_id for change in event.groups}
+    told = f"{counted(len(event.groups), 'graph')} of {counted(len(runs), 'open run')}: {' · '.join(parts)}"
+    return [Cell(told), *_named(state, event.groups[-1])]
+
+
+def _named(state: State, change: GroupChange) -> list[Cell]:
+    """Name the tasks of a graph by what becomes of them."""
+    kept = [one for one in change.kept if state.tasks[one].ended]
+    rows = (
+        ("stay done", _titles(state, kept)),
+        ("go on", _titles(state, [one for one in change.kept if one not in kept])),
+        ("re-planned", _titles(state, _planned(change))),
+        ("stopped", _titles(state, change.cancelled)),
+        ("added", [plan.title for plan in change.added]),
+        ("left out", _titles(state, change.removed)),
+    )
+    return [labelled(label, _some(titles), "muted") for label, titles in rows if titles]
+
+
+def _planned(change: GroupChange) -> list[str]:
+    fixed = {*change.kept, *change.cancelled, *(plan.task_id for plan in change.added)}
+    return [task_id for task_id in change.after if task_id not in fixed]
+
+
+def _titles(state: State, task_ids: Sequence[str]) -> list[str]:
+    return [state.tasks[one].title for one in task_ids if one in state.tasks]
+
+
+def _some(titles: Sequence[str]) -> str:
+    more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
+    return ", ".join(titles[:NAMED]) + more
+
+
+STACK, TALL_STACK = 5, 12
+"""Nodes of one layer that are shown, and in a tall window."""
+ARROW = 5
+"""Characters between two layers."""
+INDENT = 3
+"""Characters before layers that go on below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A task as it stands in a picture."""
+
+    id: str
+    glyph: str
+    title: str
+    after: tuple[str, ...]
+
+
+def before(state: State, change: GroupChange) -> list[Node]:
+    """Return the graph as it is now."""
+    nodes = [state.tasks[task_id] for task_id in state.tasks[change.task_id].children if task_id in state.tasks]
+    return [Node(node.id, _glyph(state, node.id), node.title, tuple(node.after)) for node in nodes if _shows(node)]
+
+
+def after(state: State, change: GroupChange) -> list[Node]:
+    """Return the graph as the change leaves it."""
+    gone = set(change.removed)
+    nodes = [
+        Node(node.id, node.glyph, node.title, tuple(change.after.get(node.id, node.after)))
+        for node in before(state, change)
+        if node.id not in gone
+    ]
+    nodes += [Node(task_id, _glyph(state, task_id), state.tasks[task_id].title, ()) for task_id in change.adopted]
+    glyph = TASK[TaskStatus.WAITING].glyph
+    added = [
+        Node(plan.task_id, glyph, plan.title, tuple(change.after.get(plan.task_id, plan.after)))
+        for plan in change.added
+    ]
+    return nodes + added
+
+
+def fits(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> bool:
+    """Tell whether no layer of a graph has to go below."""
+    rooms = [max(map(cell_len, _stack(layer, stack))) for layer in _layers(nodes)]
+    return sum(rooms) + ARROW * (len(rooms) - 1) <= width
+
+
+def drawn(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> list[Cell]:
+    """Return the graph as lines of at most `width` characters; layers that find no room go below.
+
+    Of a layer at most `stack` nodes are shown.
+    """
+    blocks: list[list[list[str]]] = []
+    used = width
+    for layer in _layers(nodes):
+        column = [cut(text, width - INDENT) for text in _stack(layer, stack)]
+        room = max(cell_len(text) for text in column)
+        if used + ARROW + room > width:
+            blocks.append([])
+            used = INDENT if len(blocks) > 1 else 0
+        else:
+            used += ARROW
+        blocks[-1].append(column)
+        used += room
+    lines = [_block(block, continues=place > 0) for place, block in enumerate(blocks)]
+    return [Cell(line) for block in lines for line in block]
+
+
+def _shows(node: Task) -> bool:
+    """Built-in nodes of a plan that was given up say nothing; work that was left out does."""
+    return node.status is not TaskStatus.SKIPPED or node.kind in ("agent", "group")
+
+
+def _glyph(state: State, task_id: str) -> str:
+    return of_task(state.tasks[task_id]).glyph
+
+
+def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Put every node one layer behind the last of those that it waits for."""
+    known = {node.id: node for node in nodes}
+    edges = tuple((other, node.id) for node in nodes for other in node.after)
+    return [[known[one] for one in layer if one in known] for layer in layered(tuple(known), edges).layers]
+
+
+def _stack(layer: Sequence[Node], most: int) -> list[str]:
+    shown = [f"{node.glyph} {clean(node.title)}" for node in layer[:most]]
+    return [*shown, f"+{len(layer) - most} more"] if len(layer) > most else shown
+
+
+def _block(columns: Sequence[Sequence[str]], *, continues: bool) -> list[str]:
+    height = max((len(column) for column in columns), default=0)
+    lines = ["─▶ " if continues and row == 0 else "   " if continues else "" for row in range(height)]
+    for place, column in enumerate(columns):
+        room = max(cell_len(text) for text in column)
+        for row in range(height):
+            text = column[row] if row < len(column) else ""
+            lines[row] += text + " " * (room - cell_len(text))
+            if place < len(columns) - 1:
+                lines[row] += _between(len(column), len(columns[place + 1]), row)
+    return [line.rstrip() for line in lines]
+
+
+_BRANCHES: Mapping[tuple[bool, bool], str] = {
+    (True, True): " ─┬▶ ",
+    (True, False): " ─┤  ",
+    (False, True): "  ├▶ ",
+    (False, False): "  │  ",
+}
+
+
+def _between(left: int, right: int, row: int) -> str:
+    """Draw what runs from a stack of `left` nodes to one of `right`, in one line."""
+    height = max(left, right)
+    if height == 1:
+        return " ──▶ "
+    if row >= height:
+        return "     "
+    if row == height - 1:
+        ends = {(True, True): " ─┴▶ ", (True, False): " ─┘  ", (False, True): "  └▶ "}
+        return ends.get((row < left, row < right), "     ")
+    return _BRANCHES[row < left, row < right]

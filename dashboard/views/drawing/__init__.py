@@ -1,0 +1,1 @@
+"""Drawing with characters: lines, rows, sections, canvas, plots, prose, values. Pure."""

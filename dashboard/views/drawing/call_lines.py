@@ -1,0 +1,75 @@
+"""What a question about a call shows for a person to decide on: its arguments and its diffs, whole."""
+
+import json
+from collections.abc import Iterator
+
+from dashboard.clean import clean
+from dashboard.views.drawing.rows import Cell, labelled
+from engine.core.records import JsonValue
+from engine.core.state import Escalation
+
+PIECE_CHARACTERS = 50_000
+"""Characters of one paragraph: a pane cuts longer ones."""
+BAR = "│ "
+"""Begins each line of an argument, so that none looks like another argument."""
+
+
+def call_cells(asked: Escalation) -> list[Cell]:
+    """Return the arguments and diffs of a question as lines; nothing for one that is about no call."""
+    return [
+        labelled(label if not at else "", piece)
+        for label, text in call_lines(asked)
+        for at, piece in enumerate(_pieces(text))
+    ]
+
+
+def call_lines(asked: Escalation) -> Iterator[tuple[str, str]]:
+    """Yield labels and texts: an argument in one line, as JSON; a text of several lines, and a diff, in as many."""
+    arguments = asked.detail.get("arguments")
+    if isinstance(arguments, dict):
+        for at, (name, value) in enumerate(arguments.items()):
+            label = "" if at else "with"
+            if isinstance(value, str) and "\n" in value:
+                yield label, f"{clean(name)}:"
+                yield "", "\n".join(f"{BAR}{line}" for line in value.split("\n"))
+            else:
+                yield label, f"{clean(name)}: {_in_json(value)}"
+    elif arguments is not None:
+        yield "with", _in_json(arguments)
+    for path, lines in diffs_of(asked):
+        yield "diff", clean(path)
+        yield "", "\n".join(lines)
+
+
+def plain_lines(asked: Escalation) -> list[str]:
+    """Return the same for the command line, below the question."""
+    return [
+        f"  {label if not at else '':<6}{line}"
+        for label, text in call_lines(asked)
+        for at, line in enumerate(text.split("\n"))
+    ]
+
+
+def diffs_of(asked: Escalation) -> Iterator[tuple[str, list[str]]]:
+    """Yield path and lines of each change of a file that a question is about."""
+    diffs = asked.detail.get("diffs")
+    for each in diffs if isinstance(diffs, list) else ():
+        if isinstance(each, dict):
+            diff = str(each.get("diff", ""))
+            # Other characters that end lines stand in a line of the file: what follows must not look like one of ours.
+            yield str(each.get("path", "")), diff.split("\n") if diff else []
+
+
+def _in_json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in parts that a pane shows whole, cut at the end of a line where there is one."""
+    start = 0
+    while len(text) - start > PIECE_CHARACTERS:
+        end = text.rfind("\n", start, start + PIECE_CHARACTERS)
+        end = end if end > start else start + PIECE_CHARACTERS
+        yield text[start:end]
+        start = end + text.startswith("\n", end)
+    yield text[start:]

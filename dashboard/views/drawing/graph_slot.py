@@ -1,0 +1,55 @@
+"""A graph in a pane of another screen: drawn again at most twice a second, less often for a large team."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dashboard.views.drawing.lines import Line
+from dashboard.views.drawing.still import Stillness
+from dashboard.views.header import ViewState
+from dashboard.views.measures.digest import Digest
+
+if TYPE_CHECKING:
+    from dashboard.views.graph.nodes import Sight
+
+EVERY_MS = 500
+ENTITIES_A_MS = 20
+
+
+class GraphSlot:
+    """The lines of a graph with its heading, kept from look to look."""
+
+    def __init__(self) -> None:
+        self._asked: tuple[object, ...] = ()
+        self._counts: Digest | None = None
+        self._live: Mapping[str, str] = {}
+        self._still = Stillness()
+        self._lines: list[Line] = []
+
+    def lines(
+        self,
+        view: ViewState,
+        subject: str,
+        width: int,
+        height: int,
+        *,
+        selected: str | None = None,
+        calm: bool = False,
+        then: "Sight | None" = None,
+    ) -> list[Line]:
+        """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work.
+
+        Args:
+            then: The team as it was when the run ended; its graph is drawn once.
+        """
+        asked = (subject, selected, width, height, id(then))
+        quiet = view.counts is self._counts and view.live == self._live
+        every_ms = max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_A_MS)
+        if asked != self._asked or (then is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)):
+            from dashboard.views.graph import graph_lines  # a team of one has no graph, and a file without a team
+            from dashboard.views.graph.nodes import Sight
+
+            before, sight = self._lines, then or Sight.of(view)
+            self._lines = graph_lines(sight, subject=subject, width=width, height=height, selected=selected, calm=calm)
+            self._still.drawn(view, moved=not quiet or asked != self._asked or self._lines != before)
+            self._asked, self._counts, self._live = asked, view.counts, view.live
+        return self._lines

@@ -1,0 +1,154 @@
+"""Small pictures made of characters: meters, sparklines, lanes of a timeline, plots with an axis.
+
+All are pure functions of numbers and a width in cells. Braille holds two samples a cell and four levels a line.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+from dashboard.views.drawing.lines import Line, Span, joined, padded
+
+FILLED, HALF, REST = "━", "╸", "─"
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_LEFT, _RIGHT = (0x40, 0x44, 0x46, 0x47), (0x80, 0xA0, 0xB0, 0xB8)
+"""Dots of a braille cell from the base line up: one to four of its left and of its right column."""
+_TOPS = (1, 1.5, 2, 3, 4, 5, 6, 8)
+"""Where an axis may end, times a power of ten."""
+
+
+def meter(share: float, width: int, *, tone: str = "busy", rest: str = "line") -> tuple[Span, Span]:
+    """Return a share from 0 to 1 as `━━━╸───`, in half cells."""
+    halves = round(max(0.0, min(1.0, share)) * width * 2)
+    filled = FILLED * (halves // 2) + (HALF if halves % 2 else "")
+    return Span(filled, tone), Span(REST * (width - len(filled)), rest)
+
+
+def spark(values: Sequence[float], width: int, *, most: float | None = None) -> str:
+    """Return the newest samples as a line of braille, the newest at the right; 0 is the base line.
+
+    Args:
+        values: Samples, the oldest first; two of them take a cell.
+        most: The value of full height; the largest of the samples by default.
+    """
+    return area(values, width, 1, most=most, base=True)[0]
+
+
+def area(
+    values: Sequence[float], width: int, height: int, *, most: float | None = None, base: bool = False
+) -> list[str]:
+    """Return the newest samples as a filled area, `height` lines of braille from the top.
+
+    Args:
+        values: Samples, the oldest first; two of them take a cell.
+        height: In lines; each has four levels.
+        most: The value of full height; the largest of the samples by default.
+        base: Draw 0 as a dot on the base line.
+    """
+    newest = list(values[-2 * width :]) if width else []
+    blank = [-1.0] * (2 * width - len(newest))
+    top = (max(newest, default=0.0) if most is None else most) or 1.0
+    steps = [_level(value, top, 4 * height, base=base) for value in (*blank, *newest)]
+    return [
+        "".join(
+            _braille(steps[at] - 4 * row, steps[at + 1] - 4 * row)  # dots of this line, counted from its own base
+            for at in range(0, 2 * width, 2)
+        )
+        for row in reversed(range(height))
+    ]
+
+
+def _level(value: float, top: float, most: int, *, base: bool) -> int:
+    if value < 0:
+        return 0
+    level = ceil(value / top * most - 1e-9)
+    return max(1 if base or value > 0 else 0, min(most, level))
+
+
+def _braille(left: int, right: int) -> str:
+    if left <= 0 and right <= 0:
+        return " "
+    dots = (_LEFT[min(left, 4) - 1] if left > 0 else 0) | (_RIGHT[min(right, 4) - 1] if right > 0 else 0)
+    return chr(0x2800 | dots)
+
+
+_LEFT_DOT, _RIGHT_DOT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)
+"""The dot of a braille cell at each level from the base line up."""
+
+
+def curve(values: Sequence[float], width: int, height: int, *, most: float) -> list[str]:
+    """Return the newest samples as a line, `height` lines of braille from the top; 0 is not drawn.
+
+    Args:
+        values: Samples, the oldest first; two of them take a cell.
+        height: In lines; each has four levels.
+        most: The value of full height.
+    """
+    newest = list(values[-2 * width :]) if width else []
+    levels = [0] * (2 * width - len(newest)) + [_level(value, most or 1.0, 4 * height, base=False) for value in newest]
+    return [
+        "".join(_dots(levels[at] - 4 * row, levels[at + 1] - 4 * row) for at in range(0, 2 * width, 2))
+        for row in reversed(range(height))
+    ]
+
+
+def _dots(left: int, right: int) -> str:
+    dots = (_LEFT_DOT[left - 1] if 0 < left <= 4 else 0) | (_RIGHT_DOT[right - 1] if 0 < right <= 4 else 0)
+    return chr(0x2800 | dots) if dots else " "
+
+
+def bar(share: float, *, most: int = 8) -> str:
+    """Return a share from 0 to 1 as one block `▁` to `█`; what is there at all is at least `▁`."""
+    eighths = ceil(max(0.0, min(1.0, share)) * most - 1e-9)
+    return _EIGHTHS[eighths]
+
+
+def axis_top(most: float) -> float:
+    """Return the end of an axis that holds `most`: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
+    if most <= 0:
+        return 1.0
+    power = 1.0
+    while most > 8 * power:
+        power *= 10
+    while most <= power / 10 * 8:
+        power /= 10
+    return next((step * power for step in _TOPS if step * power >= most), 10 * power)
+
+
+def plot(
+    values: Sequence[float],
+    width: int,
+    height: int,
+    *,
+    top: float,
+    labels: Sequence[str],
+    tones: Sequence[str],
+    over: Sequence[float] = (),
+) -> list[Line]:
+    """Return an area with its axis at the left.
+
+    Args:
+        values: Samples, the oldest first; two of them take a cell.
+        width: In cells, axis included.
+        top: Value at the top of the axis.
+        labels: What stands at the axis, from the top line to the bottom one, spread over the height.
+        tones: Of the lines from the bottom to the top, spread over the height.
+        over: Samples that are drawn as a line over the area.
+    """
+    wide = max(map(len, labels), default=0)
+    room = max(0, width - wide - 2)
+    lines = []
+    at = {round(place * (height - 1) / max(1, len(labels) - 1)): text for place, text in enumerate(labels)}
+    above = curve(over, room, height, most=top)
+    for row, drawn in enumerate(area(values, room, height, most=top, base=True)):
+        tone = tones[min(len(tones) - 1, (height - 1 - row) * len(tones) // height)]
+        axis = (Span(padded(at.get(row, ""), wide, right=True) + " ", "faint"), Span("┤" if row in at else "│", "line"))
+        lines.append(Line((*axis, *_laid_over(drawn, above[row], tone))))
+    return lines
+
+
+def _laid_over(below: str, above: str, tone: str) -> tuple[Span, ...]:
+    """Return a line of braille with another one over it, which has a tone of its own."""
+    if not above.strip():
+        return (Span(below, tone),)
+    both = zip(below, above, strict=True)
+    return joined((under, tone) if over == " " else (over, "plot-p95") for under, over in both)

@@ -1,0 +1,259 @@
+"""Markdown as lines of a pane, for texts that change ten times a second.
+
+Only the last paragraph of a text that grows is read again, and only lines that differ are painted: a word more at the
+end of 6,000 characters costs 0.2 ms. Textual's `Markdown` lays all its widgets out anew, which takes 125 ms, so it
+shows what stands still.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, chop_cells
+
+from dashboard.clean import clean_lines
+from dashboard.views.drawing.lines import BLANK, Line, Span, fit_spans, joined, padded
+from dashboard.views.drawing.markdown import parser
+from dashboard.views.words.keyed import keyed
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MOST_CHARACTERS = 8_000
+"""Of a text, from its end."""
+WIDEST = 92
+MOST_BRACKETS = 500
+"""A paragraph with more of them has no links: an open bracket may be one, and is searched for its end."""
+CURSOR = Span(" ▍", "accent")
+_NEW = 3
+"""Lines at the end of a growing text that are brighter."""
+_BULLETS = "•▪‣◦"
+
+
+def prose(text: str, width: int, *, most: int = MOST_CHARACTERS) -> list[Line]:
+    """Return the end of a markdown text, so many characters at most, as lines of at most `width` cells."""
+    wide = max(8, min(width, WIDEST))
+    lines: list[Line] = []
+    for part in _parts(_end_of(text, most)):
+        lines += [*([BLANK] if lines else []), *_drawn(part, wide)]
+    return lines
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield blocks that mean the same alone: cut at blank lines, but not in code or before what is indented."""
+    kept: list[str] = []
+    fenced = False
+    for block in text.replace("\r\n", "\n").split("\n\n"):
+        if kept and not fenced and not block.startswith((" ", "\t")):
+            yield "\n\n".join(kept)
+            kept = []
+        kept.append(block)
+        fenced ^= block.count("```") % 2 == 1
+    if any(part.strip() for part in kept):
+        yield "\n\n".join(kept)
+
+
+@lru_cache(1_024)
+def _drawn(part: str, width: int) -> tuple[Line, ...]:
+    writer = _Writer(width)
+    for token in _parser(links=part.count("[") <= MOST_BRACKETS).parse("\n".join(clean_lines(part))):
+        writer.take(token)
+    while writer.lines and not writer.lines[-1].spans:
+        writer.lines.pop()
+    return tuple(writer.lines)
+
+
+@cache
+def _parser(*, links: bool) -> "MarkdownIt":
+    return parser() if links else parser().disable(["link", "image"])
+
+
+def growing(text: str, width: int) -> list[Line]:
+    """Return a text that is being written: its last lines are brighter, and the cursor stands where it grows."""
+    lines = prose(text, width - 2) or [BLANK]
+    bright = [
+        line._replace(spans=tuple(span._replace(tone=span.tone or "heat-5") for span in line.spans))
+        for line in lines[-_NEW:]
+    ]
+    bright[-1] = bright[-1]._replace(spans=(*bright[-1].spans, CURSOR))
+    return [*lines[:-_NEW], *bright]
+
+
+def _end_of(text: str, most: int) -> str:
+    """Return the end of a long text, from the beginning of a paragraph on."""
+    if len(text) <= most:
+        return text
+    tail = text[-most:]
+    start = tail.find("\n\n", 0, most // 2)
+    return "…\n\n" + tail[start + 2 if start >= 0 else 0 :]
+
+
+class _Writer:
+    """Takes the tokens of a text one after the other."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines: list[Line] = []
+        self._indent: list[tuple[str, str]] = []
+        """What stands before the first line of the next block, and before those after it, a level each."""
+        self._lists: list[int | None] = []
+        """The number of the next item; None of a list without numbers."""
+        self._tone = ""
+        self._rows: list[list[str]] = []
+
+    def take(self, token: "Token") -> None:
+        """Add what a token brings."""
+        kind = token.type
+        if kind == "inline":
+            self._inline(token)
+        elif kind == "heading_open":
+            self._gap()
+            self._tone = "strong" if token.tag == "h1" else "accent"
+        elif kind in ("heading_close", "paragraph_close"):
+            self._tone = ""
+            if not (token.hidden or self._rows):
+                self._gap()
+        elif kind in ("bullet_list_open", "ordered_list_open"):
+            self._lists.append(int(token.attrs.get("start", 1)) if kind.startswith("ordered") else None)
+        elif kind in ("bullet_list_close", "ordered_list_close"):
+            self._lists.pop()
+            self._gap()
+        elif kind == "list_item_open":
+            self._item()
+        elif kind == "blockquote_open":
+            self._indent.append(("│ ", "│ "))
+        elif kind in ("list_item_close", "blockquote_close"):
+            self._indent.pop()
+        elif kind in ("fence", "code_block"):
+            self._code(token.content)
+        elif kind == "hr":
+            self.lines += [Line((Span("─" * self.width, "line"),)), BLANK]
+        elif kind == "tr_open":
+            self._rows.append([])
+        elif kind == "table_close":
+            self._table()
+
+    def _gap(self) -> None:
+        if self.lines and self.lines[-1].spans:
+            self.lines.append(BLANK)
+
+    def _item(self) -> None:
+        number = self._lists[-1] if self._lists else None
+        depth = sum(one is None for one in self._lists) - 1
+        mark = f"{_BULLETS[depth % len(_BULLETS)]} " if number is None else f"{number}. "
+        if number is not None:
+            self._lists[-1] = number + 1
+        self._indent.append((mark, " " * len(mark)))
+
+    def _before(self) -> Span:
+        """Return what stands before the next line; a sign of an item stands there once."""
+        before = "".join(first for first, _ in self._indent)
+        self._indent = [(later, later) for _, later in self._indent]
+        return Span(before, "guide")
+
+    def _inline(self, token: "Token") -> None:
+        if self._rows:
+            self._rows[-1].append("".join(span.text for span in _spans(token.children or (), "")))
+            return
+        room = max(8, self.width - sum(len(later) for _, later in self._indent))
+        for spans in wrapped(list(_spans(token.children or (), self._tone)), room):
+            self.lines.append(Line((self._before(), *spans)))
+
+    def _code(self, content: str) -> None:
+        room = max(8, self.width - 2 - sum(len(later) for _, later in self._indent))
+        for line in content.rstrip("\n").split("\n"):
+            self.lines += [
+                Line((self._before(), Span("  "), Span(piece, "tool"))) for piece in chop_cells(line, room) or [""]
+            ]
+        self._gap()
+
+    def _table(self) -> None:
+        rows, self._rows = self._rows, []
+        many = max((len(row) for row in rows), default=0)
+        if not many:
+            return
+        room = max(many * 3, self.width - 3 * (many - 1))
+        wide = [max((cell_len(row[at]) for row in rows if at < len(row)), default=1) for at in range(many)]
+        while sum(wide) > room:
+            widest = wide.index(max(wide))
+            wide[widest] -= 1
+        for place, row in enumerate(rows):
+            texts = [padded(row[at] if at < len(row) else "", wide[at]) for at in range(many)]
+            spans: list[Span] = [self._before()]
+            for at, text in enumerate(texts):
+                spans += [*([Span(" │ ", "line")] if at else []), Span(text, "muted" if not place else "")]
+            self.lines.append(Line(fit_spans(spans, self.width)))
+            if not place:
+                self.lines.append(Line((Span("─┼─".join("─" * one for one in wide)[: self.width], "line"),)))
+        self._gap()
+
+
+def _spans(children: "Sequence[Token]", tone: str) -> Iterator[Span]:
+    bold = 0
+    for child in children:
+        if child.type in ("strong_open", "em_open"):
+            bold += child.type == "strong_open"
+        elif child.type in ("strong_close", "em_close"):
+            bold -= child.type == "strong_close"
+        elif child.type == "code_inline":
+            yield Span(child.content, "tool")
+        elif child.type == "softbreak":
+            yield Span(" ", tone)
+        elif child.type == "hardbreak":
+            yield Span("\n", tone)
+        elif child.content:
+            yield Span(child.content, f"{tone} bold".strip() if bold else tone)
+
+
+def wrapped(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
+    """Return spans as lines of at most `width` cells, broken between words where that is possible."""
+    lines: list[list[Span]] = [[]]
+    left = width
+    for text, tone in spans:
+        for place, part in enumerate(text.split("\n")):
+            if place:
+                lines.append([])
+                left = width
+            for word in _words(part):
+                long = cell_len(word.rstrip(" "))
+                if long > left and left < width:
+                    lines.append([])
+                    left, word = width, word.lstrip(" ")
+                    long = cell_len(word.rstrip(" "))
+                pieces = chop_cells(word, width) if long > width else [word]
+                for at, piece in enumerate(pieces):
+                    if at:
+                        lines.append([])
+                        left = width
+                    piece = piece[: len(piece) - max(0, cell_len(piece) - left)] if cell_len(piece) > left else piece
+                    lines[-1].append(Span(piece, tone))
+                    left -= cell_len(piece)
+    return [joined(line) for line in lines]
+
+
+def _words(text: str) -> Iterator[str]:
+    """Return words, each with the blanks behind it."""
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start)
+        if end < 0:
+            yield text[start:]
+            return
+        while end < len(text) and text[end] == " ":
+            end += 1
+        yield text[start:end]
+        start = end
+
+
+def paragraph(text: str, width: int, *, tone: str = "", most: int = 1_000) -> list[Line]:
+    """Return plain text, cleaned and folded, as at most `most` lines; says how many are left out."""
+    lines: list[Line] = []
+    room = max(8, width)
+    for raw in clean_lines(text[: room * most * 2]):
+        lines += [Line(spans) for spans in wrapped([Span(raw, tone)], room)]
+        if len(lines) > most:
+            break
+    if len(lines) <= most and len(text) <= room * most * 2:
+        return lines
+    return [*lines[: most - 1], Line((Span(keyed("… more; <raw:y> shows it whole"), "muted"),))]

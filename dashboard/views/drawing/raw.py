@@ -1,0 +1,60 @@
+"""An object of the state as JSON, and JSON as lines in the colours of its parts. Pure."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from dashboard.clean import clean_lines
+from dashboard.views.drawing.lines import Line, Span
+from dashboard.views.drawing.prose import wrapped
+from engine.core.state import State
+
+MOST_CHARACTERS, MOST_LINES = 50_000, 4_000
+"""What is shown; `Y` copies all."""
+_FIELD = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*":)?(.*)$', re.DOTALL)
+
+
+def object_of(state: State, key: str) -> Any:
+    """Return what the state holds under an id; None where it holds nothing."""
+    homes: Iterable[Mapping[str, Any]] = (
+        state.agents, state.supervisors, state.tasks, state.runs, state.escalations, state.grants, state.insights,
+        state.timers,
+    )  # fmt: skip
+    for home in homes:
+        if key in home:
+            return home[key]
+    return state.summary(key)
+
+
+def as_json(found: Any) -> str:
+    """Return an object of the state as indented JSON."""
+    return json.dumps(msgspec.to_builtins(found, str_keys=True, enc_hook=str), indent=2, ensure_ascii=False)
+
+
+@lru_cache(4)
+def raw_lines(text: str, width: int) -> list[Line]:
+    """Return JSON as lines, folded to a width: names, values and signs differ in colour."""
+    lines: list[Line] = []
+    for raw in clean_lines(text[:MOST_CHARACTERS]):
+        found = _FIELD.match(raw)
+        assert found is not None
+        indent, name, value = found.group(1), found.group(2) or "", found.group(3)
+        spans = [Span(name, "tool"), Span(value, _tone(value))] if name else [Span(value, _tone(value))]
+        room = max(8, width - len(indent))
+        for at, folded in enumerate(wrapped(spans, room)):
+            lines.append(Line((Span(indent + ("  " if at else "")), *folded)))
+        if len(lines) >= MOST_LINES:
+            break
+    is_all = len(lines) < MOST_LINES and len(text) <= MOST_CHARACTERS
+    return lines if is_all else [*lines[:MOST_LINES], Line((Span("… more; Y copies all of it", "muted"),))]
+
+
+def _tone(value: str) -> str:
+    value = value.strip().rstrip(",")
+    if value in ("null", "true", "false", "{", "}", "[", "]", "{}", "[]"):
+        return "muted"
+    return "" if value.startswith('"') else "plot-high"

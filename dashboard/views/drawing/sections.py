@@ -1,0 +1,87 @@
+"""A pane of sections: a head, then sections below each other, parted by hairlines with their titles inlaid."""
+
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+from dashboard.clean import clean_lines
+from dashboard.views.drawing.lines import BLANK, Line, Span, columns, cut, fit_spans, folded, hairline
+
+EDGE = 3
+"""Cells that the line at the left of a pane and the air at both sides take."""
+
+
+class Section(NamedTuple):
+    """Lines under a title."""
+
+    title: str
+    lines: Sequence[Line]
+    right: str = ""
+    """What stands at the other end of its hairline."""
+
+
+def height_of(sections: Sequence[Section]) -> int:
+    """Return how many lines sections take with their hairlines."""
+    return sum(1 + len(one.lines) for one in sections)
+
+
+def framed(
+    head: Sequence[Line], sections: Sequence[Section], width: int, height: int, *, joins: Set[int] = frozenset()
+) -> list[Line]:
+    """Return a pane whose left edge is the line that parts it from what stands beside it.
+
+    Args:
+        head: Lines above the first section.
+        sections: From the top; what does not fit is cut off below.
+        width: In cells, the edge included.
+        joins: Lines at which a hairline from the left ends at the edge.
+    """
+    rows: list[tuple[Line, bool]] = [(one, False) for one in head]
+    for section in sections:
+        rows.append((hairline(section.title, width - 1, right=section.right), True))
+        rows += [(one, False) for one in section.lines]
+    rows += [(BLANK, False)] * (height - len(rows))
+    return [_edged(one, width, rules=rules, joined=y in joins) for y, (one, rules) in enumerate(rows[:height])]
+
+
+def beside(panes: Sequence[tuple[Sequence[Section], int]], height: int) -> list[Line]:
+    """Return panes beside each other, parted by upright lines.
+
+    Args:
+        panes: The sections of each with its width in cells, from the left.
+        height: In lines; what does not fit is cut off below.
+    """
+    drawn = [framed((), sections, width + (not place), height) for place, (sections, width) in enumerate(panes)]
+    lines = []
+    for y in range(height):
+        parts: list[tuple[Sequence[Span], int]] = []
+        for place, (_, width) in enumerate(panes):
+            edge, *inner = drawn[place][y].spans
+            top = [edge._replace(text="┬" if y == 0 else edge.text)] if place else []
+            parts.append(([*top, *inner], width))
+        lines.append(columns(parts, gap=0))
+    return lines
+
+
+def _edged(line: Line, width: int, *, rules: bool, joined: bool) -> Line:
+    edge = ("┼" if joined else "├") if rules else ("┤" if joined else "│")
+    inner = line.spans if rules else (Span(" "), *fit_spans(line.spans, width - EDGE))
+    return Line((Span(edge, "line"), *inner), line.key, line.tone)
+
+
+def wrapped(text: str, width: int, most: int) -> list[str]:
+    """Return the last `most` lines of a text, cleaned and broken at spaces to `width` cells."""
+    width = max(1, width)
+    tail = text[-(most + 1) * width * 2 :]
+    pieces = [piece for one in clean_lines(tail) for piece in folded(one.rstrip(), width)]
+    return pieces[-most:] if most > 0 else []
+
+
+def beginning(text: str, width: int, most: int) -> list[str]:
+    """Return the first `most` lines of a text like `wrapped`; where more follows, the last of them ends with `…`."""
+    width = max(1, width)
+    head = text[: (most + 1) * width * 2]
+    pieces = [piece for one in clean_lines(head) for piece in folded(one.rstrip(), width)]
+    if len(pieces) <= most and len(head) == len(text):
+        return pieces
+    *lines, last = pieces[:most]
+    return [*lines, cut(f"{last} …", width)]

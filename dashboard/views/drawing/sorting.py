@@ -1,0 +1,85 @@
+"""How a table is sorted by one of its columns, and the sign that its heading has then.
+
+Views that know their subjects sort by keys of their own (`ORDERS`, and `HEADS` for the headings that choose them);
+tables of a few rows are sorted here by what their cells say.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from dashboard.views.drawing.rows import Cell, Listing
+
+DOWN, UP = "▾", "▴"
+"""The largest, the newest or the most urgent is on top; the other way round."""
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?")
+_UNKNOWN = frozenset({"", "–", "·"})
+
+
+class Sorting(NamedTuple):
+    """How the rows of a table are sorted now."""
+
+    order: str = ""
+    """One of the view's orders, or a heading; empty as they come."""
+    turned: bool = False
+    """Whether the other end is on top."""
+
+    def clicked(self, order: str, first: str) -> "Sorting":
+        """Return what a click on a heading makes of it: sorted, then turned round, then again as it was at `first`."""
+        if order != self.order:
+            return Sorting(order)
+        return Sorting(first) if self.turned else Sorting(order, turned=True)
+
+    def stepped(self, orders: Sequence[str], by: int) -> "Sorting":
+        """Return the next of a view's orders; after a heading the first one."""
+        place = orders.index(self.order) + by if self.order in orders else 0
+        return Sorting(orders[place % len(orders)])
+
+    @property
+    def said(self) -> str:
+        """In a few words."""
+        return f"{self.order}, turned round" if self.turned else self.order
+
+
+def title_of(order: str, heads: Mapping[str, str]) -> str:
+    """Return the heading of the column that an order sorts by; without `heads` orders are headings."""
+    return next((title for title, one in heads.items() if one == order), "" if heads else order)
+
+
+def sorted_by_cells(listing: Listing, sorting: Sorting) -> Listing:
+    """Return the rows sorted by what their cells say in one column: numbers down from the largest, words from a to z.
+
+    Cells that say nothing are last, whichever end is on top.
+    """
+    titles = [column.title for column in listing.columns]
+    if sorting.order not in titles:
+        return listing
+    place = titles.index(sorting.order)
+    cells = {key: _cell(listing, index, place) for index, key in enumerate(listing.keys)}
+    told = [key for key in listing.keys if _told(cells[key])]
+    ordered = sorted(told, key=lambda key: _rank(cells[key]), reverse=sorting.turned)
+    return replace(listing, keys=[*ordered, *(key for key in listing.keys if not _told(cells[key]))], _places=None)
+
+
+def turned(listing: Listing) -> Listing:
+    """Return the rows with the last one on top."""
+    return replace(listing, keys=[*reversed(listing.keys)], _places=None)
+
+
+def _cell(listing: Listing, index: int, place: int) -> Cell:
+    cells = listing.cells(index)
+    return cells[place] if place < len(cells) else Cell("")
+
+
+def _told(cell: Cell) -> bool:
+    return cell.rank is not None or cell.text.strip() not in _UNKNOWN
+
+
+def _rank(cell: Cell) -> tuple[int, float, str]:
+    text = cell.text.strip()
+    if cell.rank is not None:
+        return 0, -cell.rank, ""
+    if _NUMBER.fullmatch(text):
+        return 0, -float(text.replace(",", "")), ""
+    return 1, 0.0, text.casefold()

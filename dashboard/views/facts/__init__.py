@@ -1,0 +1,1 @@
+"""What is known about one object: an agent, a supervisor, a task, a run. Pure."""

@@ -1,0 +1,197 @@
+"""Tasks that have ended and that the state has forgotten, out of events of the journal; and attempts that failed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any, NamedTuple, TypeAlias
+
+from dashboard.views.drawing.lines import Line, Span, cut, cut_path, padded, spread
+from dashboard.views.event_log import Entry
+from dashboard.views.measures.activity import SPEND_KINDS, SPENDING
+from dashboard.views.words.amounts import ago, duration
+from dashboard.views.words.glyphs import TASK
+from dashboard.views.words.names import Names
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptStarted,
+    BudgetExhausted,
+    CancelRequested,
+    DeadlinePassed,
+    TaskAnswered,
+    TaskFailed,
+    TaskSkipped,
+)  # fmt: skip
+from engine.core.state import TaskStatus
+from engine.core.values import Usage, preview
+
+_End: TypeAlias = AttemptDone | AttemptFailed | AttemptCancelled
+_ENDS = (AttemptDone, AttemptFailed, AttemptCancelled)
+_LATER = (TaskAnswered, TaskFailed, TaskSkipped, CancelRequested, DeadlinePassed, BudgetExhausted)
+"""What a task may come to that has no attempt at work."""
+ENDS = tuple(one.type for one in (*_ENDS, *_LATER))
+"""Kinds of the events that tell how tasks ended."""
+SPENDS = tuple({*ENDS, *SPEND_KINDS, AttemptStarted.type})
+"""Kinds of the events that also tell what tasks have spent."""
+FAILS = (AttemptFailed.type,)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedTask:
+    """What a task came to, and its last attempt."""
+
+    id: str
+    run_id: str
+    agent_id: str
+    title: str
+    status: TaskStatus
+    attempt: int
+    started_ms: int
+    """When its first attempt began, as far as that was read."""
+    ended_ms: int
+    duration_ms: int
+    """Of the last attempt."""
+    error: str | None
+    usage: Usage | None
+    """Of all its attempts, without what they delegated; None where its first one began before what was read."""
+    seq: int
+    """The event that ended its last attempt."""
+
+    @property
+    def took_ms(self) -> int:
+        """How long it took with all its attempts, as of a task whose run is open."""
+        return self.ended_ms - self.started_ms
+
+
+class _Begun(NamedTuple):
+    """A task whose first attempt was seen to begin."""
+
+    seq: int
+    """Its last event."""
+    at_ms: int
+    usage: Usage
+
+
+def ended_in(entries: Sequence[Entry], names: Names) -> list[EndedTask]:
+    """Return the tasks of agents whose attempts ended in these events, which come newest first; each once."""
+    return Ended().of(entries, names)
+
+
+class Ended:
+    """The tasks that ended in the events of a list that grows at its front: only what is new is looked at."""
+
+    def __init__(self) -> None:
+        self._oldest = self._newest = 0
+        self._found: dict[str, EndedTask] = {}
+        self._begun: dict[str, _Begun] = {}
+        self._reasons: dict[str, str] = {}
+        """Of tasks that were asked to stop, as far as they have not."""
+        self.tasks: list[EndedTask] = []
+
+    def of(self, entries: Sequence[Entry], names: Names) -> list[EndedTask]:
+        """Return what `ended_in` does."""
+        oldest, newest = (entries[-1].seq, entries[0].seq) if entries else (0, 0)
+        if newest == self._newest and oldest == self._oldest:
+            return self.tasks
+        fresh = list(entries)
+        if self._oldest <= oldest <= self._newest <= newest:
+            fresh = [*takewhile(lambda one: one.seq > self._newest, entries)]
+            self._found = {key: one for key, one in self._found.items() if one.seq >= oldest}
+            self._begun = {key: one for key, one in self._begun.items() if one.seq >= oldest}
+        else:
+            self._found, self._begun, self._reasons = {}, {}, {}
+        for entry in reversed(fresh):
+            self._learn(entry, names)
+        self.tasks = [*reversed(self._found.values())]
+        self._oldest, self._newest = oldest, newest
+        return self.tasks
+
+    def _learn(self, entry: Entry, names: Names) -> None:
+        event = entry.event
+        if isinstance(event, AttemptStarted) and event.attempt == 1:
+            self._begun[event.task_id] = _Begun(entry.seq, entry.at_ms, Usage())
+        elif isinstance(event, SPENDING):
+            self._spend(entry.seq, event)
+        if isinstance(event, _ENDS):
+            self._end(entry, event, names)
+        elif isinstance(event, TaskAnswered):
+            self._come_to(event.task_id, TaskStatus.DONE, entry.at_ms, None)
+        elif isinstance(event, TaskFailed):
+            self._come_to(event.task_id, TaskStatus.FAILED, entry.at_ms, event.error)
+        elif isinstance(event, TaskSkipped):
+            self._come_to(event.task_id, TaskStatus.SKIPPED, entry.at_ms, event.reason)
+        elif isinstance(event, CancelRequested):
+            self._reasons |= dict.fromkeys(event.stopping, preview(event.reason))
+            for task_id in event.cancelled:
+                self._come_to(task_id, TaskStatus.CANCELLED, entry.at_ms, preview(event.reason))
+        elif isinstance(event, DeadlinePassed | BudgetExhausted):
+            for task_id in event.ended:
+                status = TaskStatus.FAILED if task_id == event.task_id else TaskStatus.CANCELLED
+                self._come_to(task_id, status, entry.at_ms, event.error)
+
+    def _spend(self, seq: int, event: Any) -> None:
+        begun = self._begun.get(event.task_id)
+        if begun is not None:
+            usage = begun.usage.plus(event.usage)
+            self._begun[event.task_id] = begun._replace(seq=seq, usage=usage)
+            if (task := self._found.get(event.task_id)) is not None:
+                self._found[task.id] = replace(task, usage=usage)
+
+    def _end(self, entry: Entry, event: _End, names: Names) -> None:
+        if event.agent_id is None or (isinstance(event, AttemptCancelled) and event.requeued):
+            return
+        last = self._found.pop(event.task_id, None)  # the one that ended last stands last
+        begun = self._begun.get(event.task_id)
+        begun_ms = entry.at_ms - event.duration_ms if begun is None else begun.at_ms
+        status, error = TaskStatus.DONE, None
+        if isinstance(event, AttemptFailed):
+            status, error = TaskStatus.FAILED, event.error
+        elif isinstance(event, AttemptCancelled):
+            status = TaskStatus.CANCELLED if event.limit is None else TaskStatus.FAILED
+            error = event.limit or self._reasons.pop(event.task_id, "cancelled")
+        self._found[event.task_id] = EndedTask(
+            id=event.task_id, run_id=event.run_id, agent_id=event.agent_id, title=names.of(event.task_id),
+            status=status, attempt=event.attempt,
+            started_ms=begun_ms if last is None else min(last.started_ms, begun_ms),
+            ended_ms=entry.at_ms, duration_ms=event.duration_ms,
+            error=error, usage=None if begun is None else begun.usage, seq=entry.seq,
+        )  # fmt: skip
+
+    def _come_to(self, task_id: str, status: TaskStatus, at_ms: int, error: str | None) -> None:
+        if (task := self._found.get(task_id)) is not None:
+            self._found[task_id] = replace(task, status=status, ended_ms=at_ms, error=error)
+
+
+def ended_lines(tasks: Iterable[EndedTask], names: Names, *, width: int) -> list[Line]:
+    """Return a line for each: what it was, who did it, how long it took."""
+    return [_ended(task, names, width) for task in tasks]
+
+
+def _ended(task: EndedTask, names: Names, width: int) -> Line:
+    mark = TASK[task.status]
+    who = max(8, width // 4)
+    took = f"{duration(task.took_ms, most=9):>9}"
+    right = (Span(f" {padded(names.of(task.agent_id), who)} ", "muted"), Span(took))
+    title = cut_path(task.title, max(6, width - who - len(took) - 5))
+    return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)
+
+
+def failed_lines(entries: Iterable[Entry], names: Names, *, width: int, now_ms: int) -> list[Line]:
+    """Return a line for each attempt that failed, as `entries` come: what, by whom, why where there is room."""
+    found = [(entry, entry.event) for entry in entries if isinstance(entry.event, AttemptFailed)]
+    return [_failed(entry.at_ms, event, names, width, now_ms) for entry, event in found]
+
+
+def _failed(at_ms: int, event: AttemptFailed, names: Names, width: int, now_ms: int) -> Line:
+    who = max(8, min(20, width // 4))
+    if width >= 90:
+        error = Span(cut(event.error, width - who - 10 - 34), "muted")
+        left: tuple[Span, ...] = (Span(padded(cut_path(names.work(event), 28), 30), "error"), error)
+    else:
+        left = (Span(cut_path(names.work(event), max(6, width - who - 14)), "error"),)
+    right = (
+        Span(padded(names.of(event.agent_id), who), "muted"),
+        Span(padded(ago(now_ms - at_ms), 11, right=True), "faint"),
+    )
+    return spread((Span("✕ ", "error"), *left), right, width, key=event.task_id)

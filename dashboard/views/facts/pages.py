@@ -1,0 +1,312 @@
+"""One object on a page of its own: an agent, a task, a run, an event, as paragraphs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from dashboard.views.drawing.rows import Cell, labelled
+from dashboard.views.facts.spec_fields import spec_lines
+from dashboard.views.facts.steps import latest_steps, live_cells, step_cells
+from dashboard.views.facts.work import circuit_words, progress, state_of_agent, stuck_since, took, why
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.limits import limit_lines
+from dashboard.views.words.absent import absence
+from dashboard.views.words.amounts import clock, count, counted, duration, elapsed, median, moment, percent, spent
+from dashboard.views.words.glyphs import of_run, of_task
+from dashboard.views.words.keyed import keyed
+from dashboard.views.words.names import Texts, pretty
+from dashboard.views.words.sentences import Sentence
+from engine.core.events import Event
+from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.able import why_away
+from engine.core.queries.targets import at
+from engine.core.queries.track_record import mean_of
+from engine.core.queries.waiting import ready_in
+from engine.core.state import Agent, Run, State, Task
+from engine.core.values import Usage, as_text
+
+BLANK = Cell("")
+AGENT_STEPS = 6
+"""Steps that are shown of an agent."""
+SHOWN = 20
+"""Tasks of a list that are shown on a page."""
+History = Sequence[tuple[int, int, Sentence]]
+"""Events of one object: seq, at_ms, sentence."""
+
+
+def agent_page(
+    state: State,
+    agent_id: str,
+    counts: Digest,
+    live: Mapping[str, str],
+    history: History,
+    *,
+    now_ms: int,
+    steps: Sequence[Event] = (),
+) -> list[Cell]:
+    """Everything about an agent: who it is, what it is at, what it did last.
+
+    `steps` are its last events, the oldest first.
+    """
+    agent = state.agents.get(agent_id)
+    if agent is None:
+        return [Cell(absence(state, agent_id), "muted"), BLANK, *_history(history)]
+    now, ended = state_of_agent(state, agent, working=counts.working), agent.done + agent.failed
+    above = state.supervisors.get(agent.supervisor_id)
+    cells = [
+        labelled("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
+        labelled("under", above.name if above is not None else at(agent.supervisor_id)),
+        labelled("state", now.text, now.tone),
+        labelled("generation", f"g{agent.generation}"),
+        labelled(
+            "done",
+            f"{count(agent.done)}, failed {count(agent.failed)}, {percent(agent.done / ended if ended else None)} ok",
+        ),
+        labelled("p50", f"{duration(median(agent.at_work_ms))} of the last {len(agent.at_work_ms)}"),
+    ]
+    cells += [*_spent(agent.usage), *_standing(state, agent), *_limits(state, agent_id, now_ms)]
+    if agent.error is not None:
+        cells.append(labelled("error", agent.error, "error"))
+    if agent.away:
+        cells.append(labelled("code", why_away(agent), "warn"))
+    if agent.last_error is not None:
+        cells.append(labelled("last error", agent.last_error, "warn"))
+    if agent.circuit != "closed":
+        closes = keyed("<pause or resume:z> closes it")
+        cells.append(labelled("circuit", f"{circuit_words(state, agent, now_ms)}; {closes}", "warn"))
+    if agent.restarts:
+        cells.append(labelled("restarts", count(agent.restarts), "warn"))
+    if agent.stuck:
+        cells.append(labelled("stuck", stuck_since(agent, now_ms), "warn"))
+    for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
+        may = "is called without asking" if grant.allows else "is rejected without asking"
+        cells.append(labelled("granted", f"{grant.tool} {may} ({grant.id}); :revoke {grant.id} asks again"))
+    cells += _track_record(agent)
+    spec = [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
+    at_work = [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
+    says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
+    cells += [*at_work, *spec] if says else [*spec, *at_work]
+    cells += _section("LAST STEPS", step_cells(latest_steps(steps, AGENT_STEPS)))
+    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
+
+
+def _track_record(agent: Agent) -> Iterable[Cell]:
+    """What came of its work in each category of requests."""
+    if not agent.track_record:
+        return
+    yield from (BLANK, Cell("TRACK RECORD", "muted"))
+    for category, record in sorted(agent.track_record.items()):
+        ended = record.done + record.failed
+        seconds, _ = mean_of(record)
+        told = f"{count(record.done)} of {count(ended)} ok, {duration(seconds * 1000)} each"
+        cost = spent(record.usage)
+        yield Cell(f"{category or 'no category'}: {told}{f', {cost}' if cost else ''}")
+
+
+def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str], now_ms: int) -> Iterable[Cell]:
+    agent = state.agents[agent_id]
+    for task_id, generation in (*agent.running.items(), *agent.parked.items()):
+        task = state.tasks[task_id]
+        told = why(state, task, counts, now_ms) or progress(live, task_id)
+        since = elapsed(now_ms - (task.started_ms or now_ms))
+        yield Cell(f"{task.title}  g{generation}  {since}  {told}", "", f"{of_task(task).glyph} ")
+        for cell in live_cells(live, task_id, now_ms, most=600):
+            yield Cell(cell.text, cell.tone, f"  {cell.lead}")
+    queue = state.queues.get(f"agent:{agent_id}")
+    waiting = list(islice(ready_in(state, queue.key), SHOWN)) if queue is not None else []
+    for task_id in waiting:
+        yield Cell(state.tasks[task_id].title, "muted", "◌ ")
+    if queue is not None and queue.ready > SHOWN:
+        yield Cell(f"and {queue.ready - SHOWN:,} more that wait", "muted", "  ")
+    if not agent.running and not agent.parked and not waiting:
+        yield Cell("nothing", "faint")
+
+
+def task_page(
+    state: State,
+    task_id: str,
+    counts: Digest,
+    live: Mapping[str, str],
+    texts: Texts,
+    history: History,
+    *,
+    now_ms: int,
+    steps: Sequence[Event] = (),
+    prompt: str = "",
+) -> list[Cell]:
+    """Everything about a task; of one whose run has ended only its steps and events are left.
+
+    `steps` are its events, the oldest first; `prompt` is what its model was told.
+    """
+    task = state.tasks.get(task_id)
+    done = [*_section("STEPS", step_cells(latest_steps(steps))), *_text("PROMPT", prompt)]
+    if task is None:
+        ended = Cell("its run has ended; this is what happened", "muted")
+        return [ended, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
+    mark = of_task(task)
+    agent = state.agents.get(task.agent_id or task.worker_id or "")
+    cells = [
+        labelled("task", f"{task.title}  ({task.id})", "strong"),
+        labelled("state", mark.text, mark.tone),
+        labelled("agent", agent.name if agent is not None else "–"),
+        labelled("attempts", str(task.attempts)),
+        *_times(task, now_ms),
+        *_spent(task.usage),
+    ]
+    if not task.ended:
+        cells += _limits(state, task_id, now_ms)
+        cells += _urgency(state, task)
+    if reason := why(state, task, counts, now_ms):
+        cells.append(labelled("why", reason))
+    if told := progress(live, task_id):
+        cells.append(labelled("progress", told))
+    if task.error is not None:
+        cells.append(labelled("error", task.error, "error"))
+    if not task.ended:
+        cells += _section("NOW", live_cells(live, task_id, now_ms))
+    cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
+    return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
+
+
+def _standing(state: State, agent: Agent) -> Iterable[Cell]:
+    """What an operator has to know besides: the way back, how a new generation does, its pool."""
+    if agent.previous in state.specs:
+        yield labelled("before", f"{state.specs[agent.previous].name}; B rolls it back", "muted")
+    if agent.probation is not None:
+        trial = agent.probation
+        told = (
+            f"{trial.failed} of its first {trial.ended} failed; it goes back when {trial.failures} of {trial.tasks} do"
+        )
+        yield labelled("on trial", told, "draining")
+    pool = state.spec_of(agent).pool
+    if pool is not None:
+        grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"
+        yield labelled("pool", f"{agent.size} of {pool.min}..{pool.max} instances; {grows}")
+
+
+def _spent(usage: Usage | None) -> list[Cell]:
+    return [labelled("spent", told)] if (told := spent(usage)) else []
+
+
+def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
+    return [labelled(line.label, line.drawn, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
+
+
+def _urgency(state: State, task: Task) -> Iterable[Cell]:
+    """How urgent an open task is, how it fared, and what it asks a person."""
+    yield labelled("priority", str(task.priority), "" if task.priority != DEFAULT_PRIORITY else "muted")
+    if task.preemptions:
+        yield labelled("made way", counted(task.preemptions, "time"), "draining")
+    if task.failed_on:
+        names = [state.agents[one].name if one in state.agents else one for one in task.failed_on]
+        yield labelled("failed on", ", ".join(names), "warn")
+    if task.steps:
+        yield labelled("steps", f"{counted(len(task.steps), 'step')} finished, and kept")
+    asked = state.escalations.get(task.escalation_id or "")
+    if asked is not None:
+        yield labelled("asks", f"{asked.question}  (8: Inbox)", "attention")
+
+
+def _times(task: Task, now_ms: int) -> list[Cell]:
+    cells = [labelled("planned", moment(task.created_ms, now_ms))]
+    if task.started_ms is not None:
+        cells.append(labelled("started", f"{moment(task.started_ms, now_ms)}  {took(task, now_ms)}"))
+    return cells
+
+
+def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: bool = True) -> list[Cell]:
+    """A request and what came of it."""
+    ended, run = state.summary(run_id), state.runs.get(run_id)
+    found = run or ended
+    if found is None:
+        return [Cell(absence(state, run_id), "muted")]
+    mark = of_run(found, working=working)
+    total = run.total if run is not None else ended.tasks if ended is not None else 0
+    spent_ms = (ended.ended_ms if ended is not None else now_ms) - found.started_ms
+    lasted = duration(spent_ms) if ended is not None else elapsed(spent_ms)
+    cells = [
+        labelled("run", found.id, "strong"),
+        labelled("state", mark.text, mark.tone),
+        labelled("strategy", found.strategy),
+        labelled("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
+        labelled("took", f"{lasted}  from {moment(found.started_ms, now_ms)}"),
+    ]
+    cells += [*_spent(found.usage), *(_terms(state, run) if run is not None else ()), *_limits(state, run_id, now_ms)]
+    if ended is not None and ended.error is not None:
+        cells.append(labelled("error", ended.error, "error"))
+    output = texts.of(ended.output) if ended is not None else ""
+    cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(found.request))
+    if run is not None:
+        told = "still at work" if working else "goes on with the next engine"
+        cells += [*_plan(state, run), BLANK, Cell(f"{told}; its output will appear here", "faint")]
+    return cells
+
+
+def _terms(state: State, run: Run) -> Iterable[Cell]:
+    """How urgent an open run is, what it waits for, and what it asks a person."""
+    yield labelled("priority", str(run.priority), "" if run.priority != DEFAULT_PRIORITY else "muted")
+    if run.category is not None:
+        yield labelled("category", run.category)
+    if run.after:
+        yield labelled("after", ", ".join(run.after), "waiting")
+    asked = [one for one in state.escalations.values() if one.run_id == run.id]
+    if asked:
+        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
+        yield labelled("asks", f"{asked[0].question}{more}  (8: Inbox)", "attention")
+
+
+def _plan(state: State, run: Run) -> Iterable[Cell]:
+    """The nodes of its graph, each with the way it has come."""
+    nodes = state.tasks[run.root_id].children
+    yield from [BLANK, Cell("PLAN", "muted")] if nodes else []
+    for task_id in nodes[:SHOWN]:
+        node = state.tasks[task_id]
+        parts = [state.tasks[child] for child in node.children]
+        far = f"  {sum(part.ended for part in parts)} of {len(parts)}" if parts else ""
+        yield Cell(f"{node.title}{far}", of_task(node).tone, f"{of_task(node).glyph} ")
+    if len(nodes) > SHOWN:
+        yield Cell(f"and {len(nodes) - SHOWN:,} more", "muted", "  ")
+
+
+def described(found: Any, history: History) -> list[Cell]:
+    """An object of the state that has no page of its own: each field that says anything, and its events."""
+    fields = msgspec.to_builtins(found, str_keys=True, enc_hook=str)
+    said = {name.removesuffix("_id").replace("_", " "): value for name, value in _saying(fields).items()}
+    wide = max(12, *(len(name) + 2 for name in said))
+    cells = [labelled(name, as_text(value), wide=wide) for name, value in said.items()]
+    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
+
+
+def _saying(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that say anything, also of a record in a field."""
+    kept = {name: _saying(value) if isinstance(value, dict) else value for name, value in fields.items()}
+    return {name: value for name, value in kept.items() if value not in (None, "", [], {}, False)}
+
+
+def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:
+    """An event with its whole body."""
+    return [
+        labelled("event", f"{seq:,}", "strong"),
+        labelled("kind", kind),
+        labelled("at", moment(at_ms, now_ms)),
+        labelled("means", sentence.text, sentence.tone),
+        BLANK,
+        Cell(pretty(body)),
+    ]
+
+
+def _text(title: str, text: str) -> list[Cell]:
+    return [BLANK, Cell(title, "muted"), Cell(text)] if text else []
+
+
+def _section(title: str, cells: list[Cell]) -> list[Cell]:
+    return [BLANK, Cell(title, "muted"), *cells] if cells else []
+
+
+def _history(history: History) -> Iterable[Cell]:
+    for seq, at_ms, sentence in history:
+        yield Cell(sentence.text, sentence.tone, f"{clock(at_ms)}  {seq:>9,}  ")
+    if not history:
+        yield Cell("none yet", "faint")

@@ -1,0 +1,139 @@
+"""The work of an open run: what is at work, what waits, and how far each stage of its graph is. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dashboard.views.drawing.lines import Line, Span, cut_path, padded, spread
+from dashboard.views.drawing.plots import meter
+from dashboard.views.facts.steps import told_progress
+from dashboard.views.facts.work import why
+from dashboard.views.measures.digest import Digest
+from dashboard.views.words.amounts import duration, median
+from dashboard.views.words.glyphs import of_task
+from engine.core.queries.queues import capability_of, few_of
+from engine.core.queries.targets import name_of
+from engine.core.state import Run, State, Task, TaskStatus
+
+MOST = 200
+"""Lines of one list."""
+TASKS_A_MS = 5
+"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
+_WAITS = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
+
+
+class Stage(NamedTuple):
+    """A node of the graph of a run, with the tasks below it."""
+
+    task: Task
+    ended: int
+    total: int
+
+
+@dataclass(slots=True, eq=False)  # tasks change in place: another count may be of the same ones
+class Census:
+    """The tasks of a run, gone through once."""
+
+    at_work: list[Task] = field(default_factory=list)
+    waiting: list[Task] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+
+
+def census(state: State, run: Run) -> Census:
+    """Go through the tasks of a run: who leads first, then what has worked longest; what waits as it will begin."""
+    root = state.tasks[run.root_id]
+    stage_of: dict[str, str] = {one: one for one in root.children}
+    ended: dict[str, int] = dict.fromkeys(root.children, 0)
+    total: dict[str, int] = dict.fromkeys(root.children, 0)
+    out = Census()
+    for task_id in run.tasks:
+        task = state.tasks[task_id]
+        if task.kind != "agent":
+            continue
+        stage = _stage(state, task_id, stage_of)
+        if stage in total:
+            total[stage] += 1
+            ended[stage] += task.ended
+        if task.status is TaskStatus.RUNNING:
+            out.at_work.append(task)
+        elif task.status in _WAITS:
+            out.waiting.append(task)
+    out.at_work.sort(key=lambda task: (not task.children, task.started_ms or 0))
+    out.waiting.sort(key=lambda task: (not task.ready, task.priority, task.ready_ms or task.created_ms))
+    nodes = (state.tasks[one] for one in root.children if one in state.tasks)
+    out.stages = [Stage(task, ended[task.id], total[task.id]) for task in nodes]
+    return out
+
+
+def _stage(state: State, task_id: str, known: dict[str, str]) -> str:
+    """Return the node of the run's own graph that a task belongs to; each way up is gone once."""
+    path: list[str] = []
+    at: str | None = task_id
+    while at is not None and at not in known:
+        path.append(at)
+        task = state.tasks.get(at)
+        at = task.parent_id if task is not None else None
+    found = known[at] if at is not None else ""
+    known.update(dict.fromkeys(path, found))
+    return found
+
+
+def at_work_lines(
+    state: State, found: Census, live: Mapping[str, str], *, width: int, now_ms: int, working: bool, most: int = MOST
+) -> list[Line]:
+    """Return a line for each task at work, up to `most`: how far it is, and since when."""
+    return [_at_work(state, task, live, width, now_ms, working) for task in found.at_work[:most]]
+
+
+def _at_work(state: State, task: Task, live: Mapping[str, str], width: int, now_ms: int, working: bool) -> Line:
+    mark = of_task(task, working=working)
+    share, told = _far(state, task, live, now_ms, working)
+    wide = max(6, min(24, width // 4))
+    shown = () if share is None else meter(share, wide, tone=mark.tone or "busy")
+    right = (*(shown or (Span(" " * wide),)), Span(padded(told, 11, right=True), "muted" if task.children else ""))
+    room = max(4, width - wide - 11 - 3)
+    title = Span(cut_path(task.title, room), "strong" if task.children else "")
+    return spread((Span(f"{mark.glyph} ", mark.tone), title), right, width, key=task.id)
+
+
+def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int, working: bool) -> tuple[float | None, str]:
+    """Return the share of a task that is done, where it can be said, and that or its time in words."""
+    spent_ms = now_ms - (task.started_ms or now_ms)
+    if task.children:
+        total = len(task.children)
+        return (total - task.open) / total, f"{total - task.open:,}/{total:,}"
+    done, most = told_progress(live, task.id)
+    if most:
+        return done / most, duration(spent_ms)
+    agent = state.agents.get(task.agent_id or "")
+    usual = median(agent.at_work_ms) if agent is not None and working else None
+    worked_ms = task.attempt.at_work_ms(now_ms) if task.attempt is not None else 0
+    return (min(0.95, worked_ms / usual) if usual else None), duration(spent_ms)
+
+
+def waiting_lines(
+    state: State, found: Census, counts: Digest, *, width: int, now_ms: int, most: int = MOST
+) -> list[Line]:
+    """Return a line for each task that waits, up to `most`: for whom, or why."""
+    lines = [_waits(state, task, counts, width, now_ms) for task in found.waiting[:most]]
+    more = len(found.waiting) - most
+    return [*lines, *([Line((Span(f"  and {more:,} more; 5 shows all", "muted"),))] if more > 0 else [])]
+
+
+def _waits(state: State, task: Task, counts: Digest, width: int, now_ms: int) -> Line:
+    mark = of_task(task)
+    told = f"for {receiver(state, task)}" if task.ready else why(state, task, counts, now_ms)
+    room = max(8, width * 11 // 20)
+    title = Span(padded(cut_path(task.title, room - 3), room - 2))
+    return spread((Span(f"{mark.glyph} ", mark.tone), title, Span(told, "muted")), (), width, key=task.id)
+
+
+def receiver(state: State, task: Task) -> str:
+    """Return who may take a task that is ready: the agent, or those who can do what is asked for."""
+    if task.worker_id is not None:
+        return name_of(state, task.worker_id)
+    queue = state.queues.get(task.queue or "")
+    if queue is not None and len(queue.agents) == 1 and queue.agents[0] in state.agents:
+        return state.agents[queue.agents[0]].name
+    key = task.queue or ""
+    return ", ".join(few_of(capability_of(key))) if key.startswith("able:") else "an agent"

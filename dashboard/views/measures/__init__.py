@@ -1,0 +1,1 @@
+"""Figures over time: activity, meters, metrics, progress, queues, the time bar. Pure."""

@@ -1,0 +1,109 @@
+"""Counters over the whole state, computed once per redraw."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+from dashboard.views.measures.queues import waiting_of
+from engine.core.queries.tree import above_of
+from engine.core.state import Agent, State, Task, TaskStatus
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Digest:
+    """Counters that rows share, so that no row walks through the state."""
+
+    waiting_of: Counter[str] = field(default_factory=Counter)
+    """Ready tasks by agent (its own queue) and by supervisor (all its queues)."""
+    waiting: int = 0
+    """Ready tasks in all queues."""
+    retrying_of: dict[str, list[Task]] = field(default_factory=dict)
+    """Tasks in back-off by the agent that tried last."""
+    planned_for: dict[str, Task] = field(default_factory=dict)
+    """A task of an open graph that is for this worker and has to wait for others."""
+    busy_of: Counter[str] = field(default_factory=Counter)
+    """Agents at work by supervisor, all below it included."""
+    agents_of: Counter[str] = field(default_factory=Counter)
+    errors_of: Counter[str] = field(default_factory=Counter)
+    stuck_in: dict[str, Agent] = field(default_factory=dict)
+    """An agent of a supervisor whose slots are all kept by code of ended attempts."""
+    needs_person: list[str] = field(default_factory=list)
+    """As `needs_person` returns it."""
+    working: bool = True
+    """Whether an engine is at work; without one nothing that is under way goes on."""
+    seq: int = 0
+    """The newest event of the state that was counted."""
+    _answers: dict[Callable[[State], Any], Any] = field(default_factory=dict)
+
+    def once(self, ask: Callable[[State], T], state: State) -> T:
+        """Return the answer to a question about the state that was counted; each is looked for once."""
+        if ask not in self._answers:
+            self._answers[ask] = ask(state)
+        answer: T = self._answers[ask]
+        return answer
+
+
+def digest(state: State, *, working: bool = True) -> Digest:
+    """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
+    out = Digest(working=working, seq=state.seq, needs_person=needs_person(state), waiting_of=waiting_of(state))
+    out.waiting = sum(queue.ready for queue in state.queues.values())
+    _teams(state, out)
+    for timer in state.timers.values():
+        task = state.tasks.get(timer.subject)
+        if task is not None and task.agent_id is not None and task.status is TaskStatus.RETRYING:
+            out.retrying_of.setdefault(task.agent_id, []).append(task)
+    for run in state.runs.values():
+        for child_id in state.tasks[run.root_id].children if run.root_id in state.tasks else ():
+            task = state.tasks[child_id]
+            if task.worker_id is not None and task.blockers and task.status is TaskStatus.WAITING:
+                out.planned_for.setdefault(task.worker_id, task)
+    return out
+
+
+def _teams(state: State, out: Digest) -> None:
+    """Sum the agents of each supervisor, and its sums into all above it."""
+    own = {supervisor_id: [0, 0, 0] for supervisor_id in state.supervisors}
+    for agent in state.agents.values():
+        sums = own.get(agent.supervisor_id)
+        if sums is not None:
+            sums[0] += 1
+            if agent.running or agent.parked or agent.is_stuck:
+                sums[1] += 1
+            if agent.is_stuck:
+                out.stuck_in.setdefault(agent.supervisor_id, agent)
+            if agent.error is not None:
+                sums[2] += 1
+    whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}
+    for supervisor_id, sums in own.items():
+        for above in islice(above_of(state, state.supervisors[supervisor_id]), 1, None):
+            into = whole[above.id]
+            for place, count in enumerate(sums):
+                into[place] += count
+    counters = (out.agents_of, out.busy_of, out.errors_of)
+    for place, counter in enumerate(counters):
+        counter.update({supervisor_id: sums[place] for supervisor_id, sums in whole.items()})
+
+
+def needs_person(state: State) -> list[str]:
+    """Ids of what needs a person: questions, agents in error, teams and tasks that failed or are in doubt.
+
+    Questions come first, the one that is answered by itself first at the head.
+    """
+    failed, in_doubt = TaskStatus.FAILED, TaskStatus.IN_DOUBT
+    asked = sorted(state.escalations.values(), key=lambda one: (one.due_ms is None, one.due_ms or 0))
+    broken = [agent.id for agent in state.agents.values() if agent.error is not None]
+    broken += [supervisor.id for supervisor in state.supervisors.values() if supervisor.error is not None]
+    return [
+        *(one.id for one in asked),
+        *broken,
+        *(
+            task.id
+            for task in state.tasks.values()
+            if ((status := task.status) is failed or (status is in_doubt and task.escalation_id is None))
+            and task.kind == "agent"
+        ),
+    ]

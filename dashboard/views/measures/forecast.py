@@ -1,0 +1,92 @@
+"""Estimates how long running work may take, as a range; no estimate without enough data. Pure."""
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import NamedTuple
+
+from dashboard.views.words.amounts import duration
+from engine.core.queries.tree import above_of
+from engine.core.state import Run, State, Supervisor
+
+FEWEST = 8
+"""Fewest ended tasks for an estimate."""
+NARROWEST, WIDEST = 0.15, 0.6
+"""Distance of the range's ends from its middle, as a share of the middle."""
+
+
+MOST_NODES = 200
+"""Nodes of a graph that are looked at."""
+
+
+class Range(NamedTuple):
+    """From the shortest to the longest time that is likely, in milliseconds."""
+
+    low_ms: float
+    high_ms: float
+    is_open: bool = False
+    """Whether only the lower end is known, because more tasks may come."""
+
+    @property
+    def text(self) -> str:
+        """Such as `32–50 s`, `2–4 min`, `1 min 10 s – 2 min 05 s` where the units differ, or `≥ 32 s`."""
+        if self.is_open:
+            return f"≥ {Range(self.low_ms, self.low_ms).text}"
+        for unit_ms, unit, upto in ((1_000, "s", 120), (60_000, "min", 120), (3_600_000, "h", 1_000_000)):
+            low, high = self.low_ms / unit_ms, self.high_ms / unit_ms
+            if high <= upto and (low >= 1 or unit == "s"):
+                first, last = max(1, round(low)), max(1, round(high))
+                return f"{first}–{last} {unit}" if first != last else f"{last} {unit}"
+        return f"{duration(self.low_ms)} – {duration(self.high_ms)}"
+
+
+def time_left(state: State, run: Run, now_ms: int) -> Range | None:
+    """Return how long an open run may still take, from how many of its tasks ended in its time; None if unclear.
+
+    The ends of the range are two standard deviations of a Poisson count away from the middle. While more tasks may
+    come, or a person is asked, only the lower end is known; of tasks that a person is asked about, nothing is.
+    """
+    if run.ended < FEWEST or run.paused or run.suspended or run.after or run.held:
+        return None
+    if any(one.paused or one.exhausted or one.error for one in _over(state, run)):
+        return None
+    asked = len(asked_about(state, run))
+    left = run.total - run.ended - asked
+    if left <= 0:
+        return None
+    a_task_ms = max(0, now_ms - run.started_ms) / run.ended
+    off = max(NARROWEST, min(WIDEST, 2 / sqrt(run.ended)))
+    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off), asked > 0 or may_grow(state, run))
+
+
+def asked_about(state: State, run: Run) -> set[str]:
+    """Return the ids of the tasks of an open run about which a person is asked; their duration is unknown."""
+    return {one.subject for one in state.escalations.values() if one.run_id == run.id}
+
+
+def waits_for_you(state: State, run: Run) -> bool:
+    """Tell whether all that a run has left waits for the answers of people, about a spent budget above it too."""
+    if not run.running and (run.held or any(one.held for one in _over(state, run))):
+        return True
+    left = run.total - run.ended
+    return 0 < left <= len(state.escalations) and left <= len(asked_about(state, run))
+
+
+def _over(state: State, run: Run) -> Iterator[Supervisor]:
+    """Yield the supervisors whose pause, error or spent budget holds all of a run."""
+    supervisor = state.supervisors.get(run.supervisor_id)
+    return iter(()) if supervisor is None else above_of(state, supervisor)
+
+
+def may_grow(state: State, run: Run) -> bool:
+    """Tell whether more tasks may come: a lead has handed out work and is not done, or a graph is not planned yet."""
+    todo, looked_at = [run.root_id], 0
+    while todo and looked_at < MOST_NODES:
+        task = state.tasks.get(todo.pop())
+        looked_at += 1
+        if task is None or task.ended:
+            continue
+        is_lead, is_planned = task.kind == "agent" and bool(task.children), bool(task.children)
+        if is_lead or (task.kind == "group" and not is_planned):
+            return True
+        todo += task.children[:MOST_NODES]
+    return False

@@ -1,0 +1,316 @@
+"""How a team does over time: throughput, time a task, queue, agents at work, failures, tokens; and each agent beside.
+
+Of a team that uses no tokens the last plot adds up what was done.
+
+It is made of the ends of attempts, which say how long each was at work and whether it failed, and of what was spent.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import accumulate, chain
+from math import ceil
+
+from rich.cells import cell_len
+
+from dashboard.views.drawing.lines import BLANK, Line, Span, cells, hairline, spread
+from dashboard.views.drawing.plots import axis_top, plot
+from dashboard.views.measures.activity import Activity, Ended, Spent
+from dashboard.views.measures.strip import RATE_S
+from dashboard.views.measures.usage import is_metered
+from dashboard.views.words.amounts import count, counted, duration, short_money
+from dashboard.views.words.amounts import left as left_of
+from engine.core.state import State
+
+WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}
+LABELS = 7
+"""Cells of the labels of an axis."""
+TITLE = 7
+"""Cells of a title line around its title and what stands at its end."""
+LATEST = "latest "
+"""Before figures of the newest sample, where there is room: the table below has those of the whole window."""
+TABLE_FROM = 24
+"""Lines of the body from which on there is a table under the plots."""
+_LOW, _MID, _HIGH = "plot-low", "plot-mid", "plot-high"
+_BUSY = ("busy-before", "busy-before", "busy")
+_MOST_IN_BUCKET = 400
+"""Times of a sample that count for its percentiles."""
+
+
+@dataclass(slots=True)
+class Series:
+    """Samples of a window, the oldest first; each is a whole span of the clock."""
+
+    each_ms: int
+    running: int
+    """Attempts at work at its end."""
+    done: list[int] = field(default_factory=list)
+    failed: list[int] = field(default_factory=list)
+    p50_ms: list[float] = field(default_factory=list)
+    p95_ms: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
+    """Attempts at work, on the mean."""
+    tokens: list[int] = field(default_factory=list)
+    cost_usd: list[float] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """What ended in one sample; `busy_ms` is also of what ended later."""
+
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    busy_ms: int = 0
+    took_ms: list[int] = field(default_factory=list)
+
+
+class Window:
+    """Ends of attempts, and what was spent, by sample: each is counted once, however many the window has."""
+
+    def __init__(self, window_ms: int, samples: int, now_ms: int) -> None:
+        """Begin with a window of so many samples that ends now."""
+        self._samples = max(1, samples)
+        self._each_ms = max(250, ceil(window_ms / self._samples))
+        self._first = now_ms // self._each_ms - self._samples + 1
+        self._buckets: dict[int, _Bucket] = {}
+        self._ranked: dict[int, tuple[int, int]] = {}
+        """The percentiles of samples, as they were told last."""
+        self._changed: set[int] = set()
+        """Samples that have got a time since then."""
+
+    def add(self, ends: Iterable[Ended]) -> None:
+        """Count ends of attempts, in any order; older ones than the window are left out."""
+        each_ms, first = self._each_ms, self._first
+        for end in ends:
+            place = end.at_ms // each_ms
+            if place < first:
+                continue
+            bucket = self._bucket(place)
+            if not end.done:
+                bucket.failed += 1
+            else:
+                bucket.done += 1
+                if len(bucket.took_ms) < _MOST_IN_BUCKET:
+                    bucket.took_ms.append(end.at_work_ms)
+                    self._changed.add(place)
+            # By the clock it may lie years ahead of the window, with as long a time at work. Of what waited in between
+            # the end does not say when it worked: it counts as if that was at last.
+            from_ms = max(end.at_ms - min(end.at_work_ms, each_ms * self._samples), first * each_ms)
+            while from_ms < end.at_ms:
+                until_ms = min(end.at_ms, (from_ms // each_ms + 1) * each_ms)
+                self._bucket(from_ms // each_ms).busy_ms += until_ms - from_ms
+                from_ms = until_ms
+
+    def add_spent(self, spends: Iterable[Spent]) -> None:
+        """Count what was spent, in any order; what is older than the window is left out."""
+        for one in spends:
+            place = one.at_ms // self._each_ms
+            if place >= self._first:
+                bucket = self._bucket(place)
+                bucket.tokens += one.tokens
+                bucket.cost_usd += one.cost_usd
+
+    def _bucket(self, place: int) -> _Bucket:
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            bucket = self._buckets[place] = _Bucket()
+        return bucket
+
+    def series(self, now_ms: int, running_ms: Sequence[int] = ()) -> Series:
+        """Return what happened up to now, with the attempts that are at work since these moments."""
+        each_ms, samples = self._each_ms, self._samples
+        self._first = first = now_ms // each_ms - samples + 1
+        self._buckets = {place: one for place, one in self._buckets.items() if place >= first}
+        found = [self._buckets.get(first + place) or _Bucket() for place in range(samples)]
+        out = Series(
+            each_ms, len(running_ms), [one.done for one in found], [one.failed for one in found], [], [],
+            [one.busy_ms / each_ms for one in found], [one.tokens for one in found], [one.cost_usd for one in found],
+        )  # fmt: skip
+        begin_ms = first * each_ms
+        _under_way(out.busy, [since_ms - begin_ms for since_ms in running_ms], now_ms - begin_ms, each_ms)
+        over_ms = now_ms % each_ms
+        if over_ms:
+            out.busy[-1] *= each_ms / over_ms  # the newest sample is not over yet
+        self._rank(out, [one.took_ms for one in found])
+        return out
+
+    def _rank(self, out: Series, took: list[list[int]]) -> None:
+        """Percentiles of each sample and those before it, a twentieth of the window: single samples say little.
+
+        Those of samples in which nothing has ended since, nor before them in that span, are known.
+        """
+        back, first = max(1, len(took) // 20), self._first
+        changed = {place + later for place in self._changed for later in range(back)}
+        known = {place: one for place, one in self._ranked.items() if place - back >= first and place not in changed}
+        for place in range(len(took)):
+            one = known.get(first + place)
+            if one is None:
+                near = list(chain.from_iterable(took[max(0, place - back + 1) : place + 1]))
+                near.sort()
+                one = (near[len(near) // 2], near[min(len(near) - 1, len(near) * 95 // 100)]) if near else (0, 0)
+                known[first + place] = one
+            out.p50_ms.append(one[0])
+            out.p95_ms.append(one[1])
+        self._ranked = known
+        self._changed.clear()
+
+
+def _under_way(busy: list[float], since_ms: Sequence[int], until_ms: int, each_ms: int) -> None:
+    """Add what began so long after the window did and goes on until its end."""
+    begun = [0] * len(busy)
+    for since in since_ms:
+        place, over_ms = divmod(max(0, since), each_ms)
+        if since < until_ms:
+            begun[place] += 1
+            busy[place] -= over_ms / each_ms
+    level = 0
+    for place, count_of_sample in enumerate(begun):
+        level += count_of_sample
+        busy[place] += level * min(1.0, (until_ms - place * each_ms) / each_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    title: str
+    value: str
+    values: Sequence[float]
+    labels: tuple[str, str, str]
+    top: float
+    below: str
+    tones: tuple[str, ...]
+    over: Sequence[float] = ()
+
+
+def grid(width: int, height: int) -> tuple[int, int]:
+    """Return how many plots stand side by side and below each other."""
+    return (3 if width >= 160 else 2 if width >= 70 else 1), (2 if height >= 12 else 1)
+
+
+def plots(
+    found: Series, activity: Activity, state: State, *, now_ms: int, width: int, height: int, large: int | None = None,
+    member: str | None = None, agents: int | None = None, waiting: int | None = None, end: str = "now",
+) -> list[Line]:  # fmt: skip
+    """Return the plots in a grid of the size.
+
+    Args:
+        activity: Lengths of queues as they were looked at.
+        member: The agent or supervisor whose queue alone is plotted; None means all.
+        agents: How many agents' work is plotted; by default all of the team.
+        waiting: How many tasks wait at the end; by default as many as at the last look.
+        end: What the end of the window is called.
+        large: The place of the one plot that is shown alone; None shows as many as fit.
+    """
+    across, down = grid(width, height)
+    queue = _queue(activity, found, now_ms, member)
+    waiting = max(0, int(queue[-1])) if waiting is None else waiting
+    drawn = _plots(found, queue, waiting, state, len(state.agents) if agents is None else agents)
+    if large is not None:
+        drawn, across, down = [drawn[large % len(drawn)]], 1, 1
+    lines: list[Line] = []
+    for row in range(down):
+        tall = height * (row + 1) // down - height * row // down
+        here = drawn[row * across : (row + 1) * across]
+        wide = [width * (place + 1) // across - width * place // across for place in range(across)]
+        lines += _side_by_side([_one(one, wide[place] - 1, tall, found, end) for place, one in enumerate(here)])
+    return lines
+
+
+def plot_count() -> int:
+    """Return how many plots there are."""
+    return 6
+
+
+def _plots(found: Series, queue: Sequence[float], waiting: int, state: State, agents: int) -> list[_Plot]:
+    seconds = found.each_ms / 1000
+    done = [one / seconds for one in found.done]
+    failed = [one / seconds for one in found.failed]
+    tokens = [one / seconds for one in found.tokens]
+    costs = sum(found.cost_usd)
+    time_top = axis_top(max(found.p95_ms, default=0) or 1_000)
+    return [
+        _flat("THROUGHPUT", f"{_lately(done, found.each_ms):.1f}/s", done, "done a second", _BUSY),
+        _Plot(
+            "TIME A TASK",
+            f"{LATEST}p50 {duration(found.p50_ms[-1] or None)}  p95 {duration(found.p95_ms[-1] or None)}",
+            found.p50_ms,
+            (duration(time_top), duration(time_top / 2), "0"),
+            time_top,
+            "the line is p95",
+            (_LOW, _MID, _HIGH),
+            found.p95_ms,
+        ),
+        _flat("QUEUE", count(waiting), queue, "tasks waiting", ("guide", "idle", "waiting")),
+        _flat(
+            "AT WORK",
+            f"{found.running:,}",
+            found.busy,
+            f"attempts, of {counted(agents, 'agent')}",
+            _BUSY,
+        ),
+        _flat("FAILED", f"{_lately(failed, found.each_ms):.2f}/s", failed, "failed a second", ("error",)),
+        _flat(
+            "TOKENS",
+            f"{_lately(tokens, found.each_ms):,.0f}/s",
+            tokens,
+            f"a second; {short_money(Decimal(str(costs)))} in the window",
+            (_LOW, _MID, _HIGH),
+        )
+        if is_metered(state)
+        else _flat("DONE", count(sum(found.done)), [*accumulate(found.done)], "added up", (_LOW, _MID, _HIGH)),
+    ]
+
+
+def _lately(rates: Sequence[float], each_ms: int) -> float:
+    """Return the mean of the samples of the last seconds, as the health strip does; the newest is not over yet."""
+    over = rates[:-1][-max(1, round(RATE_S * 1000 / each_ms)) :] or rates
+    return sum(over) / len(over)
+
+
+def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tuple[str, ...]) -> _Plot:
+    top = axis_top(max(values, default=0) or 1)
+    upper, middle = (f"{one:,.0f}" if one == round(one) else f"{one:g}" for one in (top, top / 2))
+    return _Plot(title, value, values, (upper, middle, "0"), top, below, tones)
+
+
+def _queue(activity: Activity, found: Series, now_ms: int, member: str | None) -> list[float]:
+    """Lengths of the queues by sample; below 0 before the first look: they were not empty."""
+    samples, each_ms = len(found.done), found.each_ms
+    first = now_ms // each_ms - samples + 1
+    lengths = [-1.0] * samples
+    for at_ms, waiting in activity.queued if member is None else activity.queues.looks(member):
+        place = at_ms // each_ms - first
+        if 0 <= place < samples:
+            lengths[place:] = [float(waiting)] * (samples - place)
+    return lengths
+
+
+def _one(one: _Plot, width: int, height: int, found: Series, end: str) -> list[Line]:
+    """Return one plot with its title and what its axes mean."""
+    has_room = cell_len(one.title) + cell_len(one.value) + TITLE <= width
+    lines = [hairline(one.title, width, right=one.value if has_room else one.value.removeprefix(LATEST), tone="strong")]
+    room = height - 2
+    labels = [f"{label:>{LABELS}}" for label in one.labels]
+    if room > 0:
+        lines += plot(one.values, width, room, top=one.top, labels=labels, tones=one.tones, over=one.over)
+    wide = LABELS + 2
+    window_ms = found.each_ms * len(found.done) // 1000 * 1000  # samples of whole milliseconds make it a little longer
+    left = [Span(" " * wide), Span(f"−{left_of(window_ms)}", "faint")]
+    middle = Span(one.below, "faint")
+    free = width - wide - len(end) - cells(left[1:]) - cells([middle])
+    last = f"{end} " if free > 2 else end
+    lines.append(spread([*left, Span(" " * max(1, (free - 2) // 2)), middle], [Span(last, "faint")], width))
+    return lines
+
+
+def _side_by_side(blocks: Sequence[Sequence[Line]]) -> list[Line]:
+    lines = []
+    for row in range(max((len(block) for block in blocks), default=0)):
+        spans: list[Span] = []
+        for place, block in enumerate(blocks):
+            spans += (block[row] if row < len(block) else BLANK).spans
+            if place < len(blocks) - 1:
+                spans.append(Span("┬" if row == 0 else "│", "line"))
+        lines.append(Line(tuple(spans)))
+    return lines

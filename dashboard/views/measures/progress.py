@@ -1,0 +1,120 @@
+"""How far a supervisor's open work has come, and when it may end: a range, from how fast it went lately."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from dashboard.views.header import ViewState
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.forecast import Range, may_grow
+from dashboard.views.words.amounts import percent
+from engine.core.queries.tree import agents_of, supervisors_from
+from engine.core.state import RunStatus, RunSummary, State, TaskStatus
+
+WINDOW_MS, WINDOWS = 20_000, 3
+"""The slowest and the fastest of these make the range."""
+LEAST = 6
+"""Ends in those windows, below which nothing is said."""
+MOST_RUNS = 20
+"""Open runs that are looked at for tasks to come."""
+EVERY_MS, TASKS_A_MS = 500, 20
+"""Shortest pause between two walks over all tasks, and tasks per millisecond of longer pauses."""
+
+
+def at_most(share: float, *, grows: bool) -> str:
+    """Return a share in percent; of what may grow it is the most that can have ended."""
+    return f"{'≤' if grows and share > 0 else ''}{percent(share)}"
+
+
+def share_done(run: RunSummary) -> float:
+    """How much of a run that has ended was done; one that ended before it had tasks is all or nothing."""
+    return run.done / run.tasks if run.tasks else float(run.status is RunStatus.DONE)
+
+
+class Progress(NamedTuple):
+    """Tasks of agents in open runs."""
+
+    ended: int = 0
+    total: int = 0
+    failed: int = 0
+    grows: int = 0
+    """Of those at work, how many may still ask for more, so that less of it has ended than it seems."""
+
+    @property
+    def share(self) -> float:
+        """How much of it has ended, from 0 to 1."""
+        return self.ended / self.total if self.total else 0.0
+
+    @property
+    def said(self) -> str:
+        """The share in percent, such as `88%`, and `≤88%` where more tasks may come."""
+        return at_most(self.share, grows=self.grows > 0)
+
+
+class Progresses:
+    """The progress of every supervisor, counted at most twice a second."""
+
+    def __init__(self) -> None:
+        self._seq, self._next_ms = -1, 0
+        self._found: Mapping[str, Progress] = {}
+
+    def of(self, view: ViewState) -> Mapping[str, Progress]:
+        """Return the progress by supervisor, everything below it included."""
+        state = view.state
+        if state.seq != self._seq and (view.due(self._next_ms) or state.seq < self._seq):
+            self._seq, self._next_ms = state.seq, view.wall_ms + max(EVERY_MS, len(state.tasks) // TASKS_A_MS)
+            self._found = progress_of(state)
+        return self._found
+
+
+def progress_of(state: State) -> dict[str, Progress]:
+    """Count the tasks of open runs by supervisor, everything below it included."""
+    own: dict[str, list[int]] = {}
+    failed = TaskStatus.FAILED
+    for task in state.tasks.values():
+        if task.kind == "agent":
+            sums = own.get(task.supervisor_id)
+            if sums is None:
+                sums = own[task.supervisor_id] = [0, 0, 0, 0]
+            sums[1] += 1
+            if task.ended_ms is not None:
+                sums[0] += 1
+                sums[2] += task.status is failed
+            elif task.children:
+                sums[3] += 1
+    whole: dict[str, Progress] = {}
+    for supervisor_id, sums in own.items():
+        for above in supervisors_from(state, supervisor_id):
+            before = whole.get(above.id, Progress())
+            whole[above.id] = Progress(*(one + more for one, more in zip(before, sums, strict=True)))
+    return whole
+
+
+def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: Activity, now_ms: int) -> str:
+    """Return when the open work of a supervisor may end, such as `41–66 s to go`; empty where too little is known.
+
+    While more tasks may come, only the lower end is known: `≥ 41 s to go`.
+    """
+    to_do, windows = progress.total - progress.ended, _windows_known(activity, now_ms)
+    if to_do <= 0 or windows <= 0:  # a fast team's ends are kept for less than a window
+        return ""
+    whose = {agent.id for agent in agents_of(state, supervisor_id)}
+    counts = [0] * windows
+    for end in reversed(activity.ends):
+        window = (now_ms - end.at_ms) // WINDOW_MS
+        if window >= windows:
+            break
+        if end.done and end.agent_id in whose and window >= 0:
+            counts[window] += 1
+    if sum(counts) < LEAST or not all(counts):
+        return ""
+    fast, slow = (to_do / count * WINDOW_MS for count in (max(counts), min(counts)))
+    is_open = any(may_grow(state, run) for run in islice(state.runs.values(), MOST_RUNS) if not run.after)
+    return f"{Range(fast, slow, is_open).text} to go"
+
+
+def _windows_known(activity: Activity, now_ms: int) -> int:
+    """How many whole windows the ends that are kept cover."""
+    if not activity.ends:
+        return 0
+    return min(WINDOWS, (now_ms - activity.ends[0].at_ms) // WINDOW_MS)

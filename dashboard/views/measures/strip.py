@@ -1,0 +1,143 @@
+"""The health strip under the header: how busy, how fast, how much waits, what it costs, what fails."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dashboard.views.drawing.lines import Line, Span, cells, fit_spans
+from dashboard.views.drawing.plots import meter, spark
+from dashboard.views.measures.activity import SLOT_MS, Activity
+from dashboard.views.measures.digest import Digest
+from dashboard.views.measures.usage import is_metered
+from dashboard.views.words.amounts import duration, money
+from engine.core.queries.budget import budgets
+from engine.core.state import State
+from engine.core.values import dollars
+
+EACH = 4
+"""Quarter seconds of a sample of a sparkline: it moves once a second."""
+WINDOW_MS = 60_000
+RATE_S = 5
+"""Seconds over which a rate is taken."""
+_METER, _MOST = 14, 12
+_APART = 3
+"""Columns between two parts at least, the line in them."""
+
+
+class _Part(NamedTuple):
+    label: str
+    picture: tuple[Span, ...]
+    value: tuple[Span, ...]
+    drop: int
+    """Falls away when there is no room, the highest first; 0 never does."""
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        gap = (Span(" "),) if self.picture else ()
+        return (Span(f"{self.label} ", "muted"), *self.picture, *gap, *self.value)
+
+
+def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, width: int) -> Line:
+    """Return the strip, its parts spread evenly over the width; where it is tight some fall away."""
+    wide = max(4, min(_MOST, (width - 70) // 8))
+    parts = _parts(state, counts, activity, now_ms, wide)
+    while len(parts) > 1 and sum(cells(part.spans) + _APART for part in parts) - _APART > width - 2:
+        victim = max(parts, key=lambda part: part.drop)
+        if victim.drop == 0:
+            break
+        parts.remove(victim)
+    return _spread([part.spans for part in parts], width)
+
+
+def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: int) -> list[_Part]:
+    agents = list(state.agents.values())
+    busy = sum(1 for agent in agents if agent.running or agent.parked) if counts.working else 0
+    total = f"{len(agents):,}"
+    seconds = wide * 2
+    events = activity.events.sums(now_ms, seconds, EACH)
+    ended = activity.done.sums(now_ms, seconds, EACH)
+    metered = is_metered(state)
+    tokens = activity.tokens.sums(now_ms, seconds, EACH) if metered else ended
+    waiting = _lengths(activity, now_ms, seconds)
+    errors, share = _errors(activity, now_ms, seconds)
+    failing = "error" if share else "muted"
+    return [
+        _Part(
+            "busy",
+            meter(busy / len(agents) if agents else 0.0, min(_METER, wide)),
+            (Span(f"{busy:>{len(total)},}", "strong"), Span(f" of {total}", "muted")),
+            1,
+        ),
+        _Part("ev/s", (Span(spark(events, wide), "plot-high"),), (Span(f"{_rate(events):>5,.0f}", "strong"),), 5),
+        _Part("queue", (Span(spark(waiting, wide), "waiting"),), (Span(f"{counts.waiting:>6,}", "strong"),), 2),
+        _Part(
+            "tok/s" if metered else "done/s",
+            (Span(spark(tokens, wide), "done"),),
+            (Span(f"{_rate(tokens):>5,.0f}" if metered else f"{_rate(ended):>5.1f}", "strong"),),
+            3,
+        ),
+        *_cost(state, metered=metered),
+        _Part("err", (Span(spark(errors, wide), failing),), (Span(f"{share:>5.1%}", failing),), 0),
+        _Part("p95", (), (Span(f"{_p95(activity, now_ms):>8}", "strong"),), 4),
+    ]
+
+
+def _rate(samples: Sequence[int]) -> float:
+    """Return a rate a second over the newest samples that are over."""
+    over = samples[-RATE_S - 1 : -1]
+    return sum(over) / (len(over) * EACH * SLOT_MS / 1000) if over else 0.0
+
+
+def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
+    """Return how long the queues were in the last seconds, as at the look before; none before the first look."""
+    each_ms, lengths, left = EACH * SLOT_MS, [0] * seconds, seconds
+    first = now_ms // each_ms - seconds + 1
+    for at_ms, length in reversed(activity.queued):
+        place = max(0, at_ms // each_ms - first)
+        if place < left:
+            lengths[place:left] = [length] * (left - place)
+            left = place
+        if not left:
+            break
+    return lengths[left:]
+
+
+def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:
+    """Return failures a second, and the share of the attempts of the last minute that failed."""
+    failed = activity.failed.sums(now_ms, 60, EACH)
+    ended = activity.done.sums(now_ms, 60, EACH)
+    total = sum(failed) + sum(ended)
+    return failed[-seconds:], sum(failed) / total if total else 0.0
+
+
+def _p95(activity: Activity, now_ms: int) -> str:
+    near = (one for one in activity.ends if one.done and now_ms - one.at_ms <= WINDOW_MS)
+    took = sorted(one.at_work_ms for one in near)
+    return duration(took[min(len(took) - 1, len(took) * 95 // 100)] if took else None)
+
+
+def _cost(state: State, *, metered: bool) -> list[_Part]:
+    """What has been spent, and of how much where the team has a budget of money."""
+    if not metered or not state.roots:
+        return []
+    root = state.roots[0]
+    spent = (Span(money(root.usage), "strong"),)
+    for budget in budgets(state, root):
+        if budget.name == "cost_usd" and budget.limit:
+            share = budget.share
+            tone = "error" if share >= 1 else "draining" if share >= 0.8 else "busy"
+            return [
+                _Part("cost", meter(share, 8, tone=tone), (*spent, Span(f" of {dollars(budget.limit)}", "muted")), 0)
+            ]
+    return [_Part("cost", (), spent, 0)]
+
+
+def _spread(parts: Sequence[tuple[Span, ...]], width: int) -> Line:
+    room = width - 2 - sum(map(cells, parts))
+    gaps = len(parts) - 1
+    out: list[Span] = [Span(" ")]
+    for place, part in enumerate(parts):
+        out += part
+        if place < gaps:
+            gap = max(_APART, room * (place + 1) // gaps - room * place // gaps)
+            out += [Span(" " * ((gap - 1) // 2)), Span("│", "line"), Span(" " * (gap - 1 - (gap - 1) // 2))]
+    return Line(fit_spans(out, width))

@@ -1,0 +1,163 @@
+"""The rows of the time bar: how much happened when, the marks over it, where the operator stands, and what was said.
+
+Pure: from columns, a moment and a size to lines. What an action said takes the words of the bar for a while.
+"""
+
+from collections.abc import Sequence
+
+from dashboard.clean import clean
+from dashboard.views.drawing.lines import Line, Span, fit_spans, folded, joined
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.measures.time_bar import LEGEND, TONES, TimeBar
+from dashboard.views.past import Moment
+from dashboard.views.words.amounts import clock
+
+HEAD = 7
+"""Cells before the first column: a blank, the word, a blank, the rail."""
+MOST_SAID = 4
+"""Lines over which a long message may go."""
+_LATER = "faint"
+_Letter = tuple[str, str]
+
+
+def rows_at(screen_rows: int) -> int:
+    """Return how many rows the bar has on a screen of so many."""
+    return 1 if screen_rows < 30 else 2 if screen_rows < 45 else 3
+
+
+def columns_at(width: int, rows: int) -> int:
+    """Return how many columns of time there are in a width; in one row the time of day stands behind them."""
+    return max(1, width - HEAD - 2 - (WORDS if rows == 1 else 0))
+
+
+WORDS = 25
+"""Cells that time and seq take behind a bar of one row: `13:59:10  seq 1,011,459`."""
+
+
+def time_rows(
+    bar: TimeBar, *, width: int, rows: int, seq: int, at_ms: int, alive: bool, past: Moment | None, said: Cell | None,
+    stays: bool = False,
+) -> list[Line]:  # fmt: skip
+    """Return the lines of the bar.
+
+    Args:
+        bar: Columns, as many as `columns_at` says.
+        rows: How high it is without a message.
+        seq: The event after which the screen shows the team.
+        at_ms: Its time, UTC milliseconds.
+        alive: Whether an engine is at work.
+        past: The moment of the past that is shown.
+        said: What an action said; it takes the words of the bar.
+        stays: Whether that stands there until something is done; then it hides no bar, and takes one line.
+    """
+    cursor = bar.column_of(past.seq) if past is not None else None
+    message = _message(said, width)
+    if rows == 1:
+        below = [_line(_blocks_with_marks(bar, cursor), _words(seq, at_ms, past), alive=alive, past=past)]
+        if stays and said is not None:
+            return [Line((Span(" "), *fit_spans([Span(clean(said.text), said.tone)], width - 2))), *below]
+        return message or below
+    above = message or [_marks(bar, cursor, seq=seq, at_ms=at_ms, past=past)]
+    blocks = bar.blocks(rows - 1)
+    return [
+        *above,
+        *(
+            _line(_painted(row, cursor), (), alive=alive, past=past, word=place == len(blocks) - 1)
+            for place, row in enumerate(blocks)
+        ),
+    ]
+
+
+def column_under(x: int, *, width: int, rows: int) -> int:
+    """Return the column of time at a place of the bar; of one beside it the first or last."""
+    return min(max(x - HEAD, 0), columns_at(width, rows) - 1)
+
+
+def _message(said: Cell | None, width: int) -> list[Line]:
+    if said is None or not said.text:
+        return []
+    pieces = folded(clean(said.text[: 3 * MOST_SAID * max(20, width)]), max(20, width - 2))
+    if len(pieces) > MOST_SAID:
+        pieces = [*pieces[: MOST_SAID - 1], " ".join(pieces[MOST_SAID - 1 :])]
+    return [Line((Span(" "), *fit_spans([Span(piece, said.tone)], width - 2))) for piece in pieces]
+
+
+def _words(seq: int, at_ms: int, past: Moment | None) -> tuple[Span, ...]:
+    if past is None and not seq:
+        return ()  # nothing happened, or nothing was read yet: there is no moment to name
+    tone = "past bold" if past is not None else "muted"
+    shown_ms = past.at_ms if past is not None else at_ms
+    return (Span(f" {clock(shown_ms)}  seq {seq:,}", tone),)
+
+
+def _line(
+    blocks: Sequence[_Letter], words: Sequence[Span], *, alive: bool, past: Moment | None, word: bool = True
+) -> Line:
+    name, tone = ("PAST", "past bold") if past is not None else ("LIVE", "busy bold") if alive else ("END ", "muted")
+    rail = "past" if past is not None else "guide"
+    return Line(
+        (Span(f" {name if word else '    '} ", tone), Span("▕", rail), *joined(blocks), Span("▏", rail), *words)
+    )
+
+
+def _blocks_with_marks(bar: TimeBar, cursor: int | None) -> list[_Letter]:
+    """Return one row in which a mark stands in place of its block."""
+    letters = _painted(bar.blocks()[0], cursor)
+    for place, slot in enumerate(bar.slots):
+        if slot.mark:
+            tone = letters[place][1] if cursor is not None and place >= cursor else TONES[slot.mark]
+            letters[place] = slot.mark, tone
+    return letters
+
+
+def _painted(row: str, cursor: int | None) -> list[_Letter]:
+    if cursor is None:
+        return [(letter, "line" if letter == "·" else "plot-high") for letter in row]
+    return [
+        (letter, "past-badge" if place == cursor else _LATER if place > cursor else "past")
+        for place, letter in enumerate(row)
+    ]
+
+
+def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Moment | None) -> Line:
+    """Return the marks, and between them as many words as there is room for, each in one piece."""
+    letters: list[_Letter | None] = [
+        ((slot.mark, _LATER if cursor is not None and place > cursor else TONES[slot.mark]) if slot.mark else None)
+        for place, slot in enumerate(bar.slots)
+    ]
+    if cursor is not None and letters:
+        letters[cursor] = "▼", "past bold"
+    for shorter in _texts(seq, at_ms, past):
+        for text in shorter:
+            start = _room(letters, len(text))
+            if start is not None:
+                letters[start : start + len(text)] = text
+                break
+    return Line((Span(" " * HEAD), *joined(letter or (" ", "") for letter in letters)))
+
+
+def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[list[_Letter]]]:
+    """Return what stands between the marks, the most important first, each in shorter and shorter words."""
+    if past is not None:
+        at, later = f"seq {seq:,}", f", live +{max(0, past.live_seq - seq):,}"
+        said = (f"AT {clock(past.at_ms)}  {at}{later}", f"{at}{later}", at)  # the time stands in the header too
+        return [[_spelled([(one, "past bold")]) for one in said]]
+    signs = [part for sign, word in LEGEND for part in ((sign, TONES[sign]), (f" {word}  ", "muted"))]
+    legend = [_spelled(signs)[:-2]]
+    now = [_spelled([(f"{clock(at_ms)}  seq {seq:,}", "muted")])]
+    return [now, legend] if seq else [legend]
+
+
+def _spelled(parts: Sequence[_Letter]) -> list[_Letter]:
+    return [(letter, tone) for text, tone in parts for letter in text]
+
+
+def _room(letters: Sequence[_Letter | None], length: int) -> int | None:
+    """Return where a text stands in the middle of the widest gap, with two blanks at both its ends."""
+    widest, start, best = 0, 0, 0
+    for place in range(len(letters) + 1):
+        if place == len(letters) or letters[place] is not None:
+            if place - start > widest:
+                widest, best = place - start, start
+            start = place + 1
+    return best + (widest - length) // 2 if length and widest >= length + 4 else None

@@ -1,0 +1,1 @@
+"""Words: amounts, names, sentences, command lines, filters, help. Pure."""

@@ -1,0 +1,306 @@
+"""Formats a command as the equivalent command line: one that was carried out, or one that is to be sent."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dashboard.views.words.names import short_id
+from engine.core.commands import COMMAND_KINDS, Command
+from engine.core.queries.excerpts import args_of, cut
+from engine.core.queries.targets import words
+from engine.core.records import JsonValue, fields
+from engine.core.state import State
+
+Args = Mapping[str, Any]
+_MEMBERS = ("agent", "supervisor", "target", "parent")
+"""Arguments that name a member, or may."""
+
+
+def command_line(kind: str, args: Args) -> str:
+    """Return the command line that does the same as a command; empty where only Python can send it.
+
+    Args:
+        kind: The type of the command, such as `swap_agent`.
+        args: What the journal keeps of it: fields at their default are left out, long texts are cut.
+    """
+    if kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
+        return ""
+    said = (_WAYS.get(kind) or _plain(kind))(args)
+    return "quarterdeck " + " ".join(map(shlex.quote, said)) if said else ""
+
+
+def left_out(kind: str, args: Args) -> str:
+    """Return what a command did that its line does not; empty where the line does the same."""
+    unsaid = [name for name in _UNSAID.get(kind, ()) if name in args]
+    for group, known in _SAID_IN.get(kind, {}).items():
+        inside = args.get(group)
+        unsaid += [f"{group}.{name}" for name in inside if name not in known] if isinstance(inside, Mapping) else []
+    if kind == "submit" and not isinstance(args.get("request", ""), str):
+        unsaid.append("a request that is no text")
+    if kind == "switch_strategy" and not (args.get("mode") and args.get("supervisor")):
+        unsaid.append("the same strategy" if args.get("supervisor") else "the first supervisor")
+    if kind == "swap_agents" and not _is_one_swap(_several(args, "swaps")):
+        unsaid.append("another spec for each agent")
+    if unsaid:
+        return f"no option says {', '.join(unsaid)}"
+    is_cut = kind not in ("load_team", "add_agent") and cut(_without_files(args))  # those are a file whole
+    return "the journal keeps only a part of what was given" if is_cut else ""
+
+
+def _without_files(value: Any) -> Any:
+    if isinstance(value, list):
+        return [*map(_without_files, value)]
+    if isinstance(value, Mapping):
+        return {name: _without_files(each) for name, each in value.items() if name not in _IN_FILES}
+    return value
+
+
+def in_shell(state: State, command: Command) -> str:
+    """Return the command line that sends a command, with members by their shortest unambiguous names.
+
+    It is empty where no line does the same.
+    """
+    named = words(state)
+
+    def worded(args: Args) -> Args:
+        said = {name: args[name] for name in _MEMBERS if name in args}
+        swaps = {name: [worded(one) for one in args[name]] for name in ("swaps", "rollbacks") if name in args}
+        return {**args, **{name: named.get(str(one).removeprefix("@"), one) for name, one in said.items()}, **swaps}
+
+    args = args_of(command)
+    return "" if left_out(command.type, args).startswith("no option") else command_line(command.type, worded(args))
+
+
+def in_words(kind: str, args: Args) -> str:
+    """Return what a command did in words, where no command line does it, such as `register spec scout`."""
+    spec = args.get("spec")
+    name = args.get("name") or (spec.get("name") if isinstance(spec, Mapping) else args.get("registered"))
+    return f"{kind.replace('_', ' ')} {name or ''}".strip()
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _line(word: str, stand: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """Return the words of a line: what stands without a name goes last, behind `--`, where it looks like an option."""
+    stand = [one for one in stand if one]
+    if any(one[0] == "-" and one != "-" for one in stand):
+        return [word, *options, "--", *stand]
+    return [word, *stand, *options]
+
+
+def _seconds(value: JsonValue) -> str:
+    """Return a length of time as options take it."""
+    return f"{value:.3f}".rstrip("0").rstrip(".") + "s" if isinstance(value, int | float) else _text(value)
+
+
+def _options(args: Args, names: Sequence[str], **other: str) -> list[str]:
+    """Return `--name value` for the arguments that were given; a true one is a flag. `other` renames."""
+    words: list[str] = []
+    for name in names:
+        value = args.get(name)
+        if value is None or value is False:
+            continue
+        words.append("--" + other.get(name, name.removesuffix("_s").replace("_", "-")))
+        if value is not True:
+            words.append(_seconds(value) if name.endswith("_s") else _text(value))
+    return words
+
+
+def _of(word: str, *places: str, options: Sequence[str] = (), **other: str) -> Callable[[Args], list[str]]:
+    """Return a way of words: the subcommand, then the arguments that stand without a name, then options."""
+
+    def words(args: Args) -> list[str]:
+        stand = [_text(args[place]) for place in places if args.get(place) is not None]
+        return _line(word, stand, _options(args, options, **other))
+
+    return words
+
+
+def _plain(kind: str) -> Callable[[Args], list[str]]:
+    """Return the way of a subcommand of the same name, with what is required as arguments and the rest as options."""
+    given = [one for one in fields(COMMAND_KINDS[kind]) if one.name != "type"]
+    return _of(
+        kind, *(one.name for one in given if one.required), options=[one.name for one in given if not one.required]
+    )
+
+
+def _spec_name(spec: JsonValue) -> str:
+    """Return what stands for a spec that was given whole: the file with it."""
+    name = spec.get("name") if isinstance(spec, Mapping) else None
+    return f"{name or 'agent'}.yaml"
+
+
+def _swap_options(args: Args) -> list[str]:
+    with_spec = ["--with", _spec_name(args["spec"])] if args.get("spec") is not None else []
+    after = args.get("rollback_failures")
+    rollback = ["--rollback-after", f"{_text(after)}/{_text(args.get('rollback_tasks', 10))}"] if after else []
+    return [*with_spec, *_options(args, ("registered", "mode", "deadline_s"), registered="with"), *rollback]
+
+
+def _swap(args: Args) -> list[str]:
+    return ["swap", _text(args.get("agent", "")), *_swap_options(args)]
+
+
+def _several(args: Args, name: str) -> list[Args]:
+    each = args.get(name)
+    return [one for one in each if isinstance(one, Mapping)] if isinstance(each, list) else []
+
+
+def _is_one_swap(swaps: Sequence[Args]) -> bool:
+    """Tell whether several swaps are one line: of the same spec for all, or each of a spec of its own name."""
+    return len({*map(_alike, swaps)}) < 2 or _is_of_file(swaps)
+
+
+def _alike(swap: Args) -> str:
+    return json.dumps({name: value for name, value in swap.items() if name not in ("agent", "generation")})
+
+
+def _is_of_file(swaps: Sequence[Args]) -> bool:
+    rest = {_alike({**one, "spec": None}) for one in swaps}
+    return len(rest) == 1 and all(isinstance(one.get("spec"), Mapping) for one in swaps)
+
+
+def _swaps(args: Args) -> list[str]:
+    swaps = _several(args, "swaps")
+    agents = [_text(one.get("agent", "")) for one in swaps]
+    options = _swap_options(swaps[0]) if swaps else []
+    if len({*map(_alike, swaps)}) > 1 and _is_of_file(swaps):
+        options = ["--from", "agents.yaml", *options[2:]]
+    return ["swap", *agents, *options]
+
+
+def _rollbacks(args: Args) -> list[str]:
+    several = _several(args, "rollbacks")
+    options = _options(several[0], ("mode",)) if several else []
+    return ["rollback", *(_text(one.get("agent", "")) for one in several), *options]
+
+
+def _strategy(args: Args) -> list[str]:
+    stand = [_text(args.get("supervisor", "")), _text(args.get("mode", ""))]
+    options = _options(args, ("aggregation", "aggregator", "lead", "run"))
+    settings = args.get("settings")
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
+        options += ["--set", f"{name}={_setting(value)}"]
+    options += ["--no-preserve"] if args.get("preserve_agent_states") is False else []
+    return _line("strategy", stand, [*options, *(["--new-only"] if args.get("scope") == "new" else [])])
+
+
+def _setting(value: JsonValue) -> str:
+    """Return a value as it is read back: a text that would be read as JSON in quotes."""
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    try:
+        json.loads(value)
+    except ValueError:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _capability(args: Args) -> list[str]:
+    words = ["capability", _text(args.get("agent", ""))]
+    for name in ("add", "remove"):
+        labels = args.get(name)
+        for label in labels if isinstance(labels, list) else ():
+            words += [f"--{name}", _text(label)]
+    return words
+
+
+def _answer(args: Args) -> list[str]:
+    also = args.get("also")
+    questions = [_text(args.get("escalation", "")), *map(_text, also if isinstance(also, list) else ())]
+    output = args.get("output")
+    options = ["--all-alike"] if args.get("alike") else []
+    if output is not None:
+        options = ["--output" if isinstance(output, str) else "--output-json", _text(output), *options]
+    return _line("answer", [",".join(questions), _text(args.get("answer", ""))], options)
+
+
+def _add(args: Args) -> list[str]:
+    if args.get("registered") is not None:
+        return []  # a spec of the registry is added by Python alone
+    file = _spec_name(args.get("spec") or args.get("team"))
+    return ["add", file, *_options(args, ("supervisor", "parent"), supervisor="under", parent="under")]
+
+
+def _settings(args: Args) -> list[str]:
+    words = ["set", _text(args.get("supervisor", "")), *_options(args, ("max_parallel", "max_agents"))]
+    options = args.get("options")
+    if not isinstance(options, Mapping):
+        return words
+    preempt = options.get("preempt")
+    if isinstance(preempt, Mapping):
+        words += ["--preempt", _text(preempt.get("at", "step"))]
+    words += ["--no-track-record"] if options.get("track_record") is False else []
+    return words + _options(options, [name for name in options if name != "preempt"])
+
+
+def _run(args: Args) -> list[str]:
+    after, limits = args.get("after"), args.get("limits")
+    options = _options(args, ("supervisor", "priority", "deadline_s", "category", "conversation"))
+    for run in after if isinstance(after, list) else ():
+        options += ["--after", _text(run)]
+    if isinstance(limits, Mapping):
+        options += _options(limits, _SAID_IN["submit"]["limits"], cost_usd="max-cost", **_MOST)
+    return _line("run", [_text(args.get("request", ""))], options)
+
+
+_MOST = {"attempts": "max-attempts", "tokens": "max-tokens"}
+_WAYS: dict[str, Callable[[Args], list[str]]] = {
+    "submit": _run,
+    "set_priority": _of("priority", "target", "priority"),
+    "set_deadline": lambda args: [
+        "deadline", _text(args.get("target", "")), _seconds(args["deadline_s"]) if args.get("deadline_s") else "none"
+    ],
+    "answer": _answer,
+    "revoke_grant": lambda args: ["grants", "--revoke", _text(args.get("grant", ""))],
+    "cancel": _of("cancel", "target", options=("reason",)),
+    "retry_work": _of("retry", "target"),
+    "switch_strategy": _strategy,
+    "undo": lambda args: ["undo", *([short_id(_text(args["command_id"]))] if args.get("command_id") else [])],
+    "stop_engine": _of("stop"),
+    "hand_over": lambda args: [
+        "engine", "--hand-over", *(["--grace", _text(args["grace_s"])] if "grace_s" in args else [])
+    ],
+    "import_state": _of("import", "path"),
+    "load_team": _of("up", "path", options=("on_conflict", "prune")),
+    "declare": lambda args: ["add", _spec_name(args.get("member")), *_options(args, ("parent",), parent="under")],
+    "add_agent": _add,
+    "add_supervisor": _add,
+    "remove_member": _of("remove", "target", options=("mode",)),
+    "swap_agent": _swap,
+    "swap_agents": _swaps,
+    "rollback": _of("rollback", "agent", options=("mode",)),
+    "rollback_agents": _rollbacks,
+    "change_capabilities": _capability,
+    "move": _of("move", "target", "parent"),
+    "replace_team": lambda args: [
+        "replace", _text(args.get("supervisor", "")), _spec_name(args.get("team")), *_options(args, ("mode",))
+    ],
+    "change_supervisor": _settings,
+}  # fmt: skip
+"""By the type of the command, where its words are not those of `_plain`."""
+_UNSAID = {
+    "submit": ("on_failure",),
+    "cancel": ("grace_s",),
+    "set_deadline": ("due_ms",),
+    "move": ("place",),
+    "add_agent": ("name", "evict"),
+    "change_supervisor": ("exactly", "fields"),
+}
+"""Fields without an option. The generation that a swap expects is a guard, and no part of what it does."""
+_SAID_IN: dict[str, dict[str, tuple[str, ...]]] = {
+    "submit": {"limits": ("attempts", "tokens", "cost_usd")},
+    "change_supervisor": {"options": ("max_total", "processes", "balance", "track_record", "ageing_s", "preempt")},
+}
+"""What of a field with several values has an option."""
+_IN_FILES = ("spec", "team", "member")
+"""Fields whose values stand in the file that the line names."""
+_PYTHON_ONLY = ("register_spec", "unregister_spec", "ping")
+"""These have no subcommand."""

@@ -1,0 +1,174 @@
+"""Filters of events: what the journal is asked for, and what of it then passes.
+
+Rule: the query never excludes an event that passes, so that a million events are searched in the database, and only
+the few that may pass are decoded.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
+
+from dashboard.views.words.filters import Filter, Found, Keyed, Took, Value, Word
+from dashboard.views.words.names import Names
+from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
+from engine.core.queries.answered import model_of
+from engine.core.records import names as names_of_fields
+from engine.core.state import State
+from store.records import Record
+from store.statements import Conditions
+
+_TIMED = {kind for kind, cls in KINDS.items() if "duration_ms" in names_of_fields(cls)}
+_KINDS_WITH = {
+    "tool": {"step_recorded", "tool_started", "tool_failed"},
+    "model": {"step_recorded", "model_failed"},
+    "status": {kind for kind, cls in KINDS.items() if "status" in names_of_fields(cls)},
+}
+
+
+class OfEvent:
+    """An event as filters see it."""
+
+    def __init__(self, record: Record, event: Event, names: Names, state: State) -> None:
+        """Take an event with its record.
+
+        Args:
+            event: What was decoded from that.
+            names: Names of what it is about.
+            state: The team, to know under whom an agent is.
+        """
+        self._record, self._event, self._names, self._state = record, event, names, state
+
+    def has(self, word: str) -> bool:
+        return self._is_in_body(word) or word in self._record.kind or word in self._named().casefold()
+
+    def _is_in_body(self, word: str) -> bool:
+        spelled = json.dumps(word, ensure_ascii=False)[1:-1]
+        if spelled.isascii():  # as the journal looks for it
+            return spelled.encode() in self._record.body.lower()
+        return spelled in self._body().casefold()
+
+    def _body(self) -> str:
+        return self._record.body.decode("utf-8", errors="replace")
+
+    def _named(self) -> str:
+        record = self._record
+        return "\0".join(self._names.of(one) for one in (record.agent_id, record.task_id, record.run_id) if one)
+
+    def texts(self) -> Iterable[str]:
+        return (self._record.kind, *self._named().split("\0"), self._body())
+
+    def values(self, key: str) -> Iterable[Value]:
+        record, event = self._record, self._event
+        if key in ("agent", "run", "task"):
+            an_id = {"agent": record.agent_id, "run": record.run_id, "task": record.task_id}[key]
+            name = self._names.of(an_id)
+            return [Value("" if name == an_id else name, an_id)] if an_id else []
+        return _VALUES[key](record, event) if key in _VALUES else self._above()
+
+    def _above(self) -> Iterable[Value]:
+        agent, run = (
+            self._state.agents.get(self._record.agent_id or ""),
+            self._state.runs.get(self._record.run_id or ""),
+        )
+        above = getattr(self._event, "supervisor_id", None) or (
+            agent.supervisor_id if agent is not None else run.supervisor_id if run is not None else None
+        )
+        while above is not None:
+            yield Value(self._names.of(above), above)
+            supervisor = self._state.supervisors.get(above)
+            above = None if supervisor is None else supervisor.parent_id
+
+    def took_ms(self) -> float | None:
+        return getattr(self._event, "duration_ms", None)
+
+
+def _status(record: Record, event: Event) -> Iterable[Value]:
+    status = getattr(event, "status", None)
+    return [Value(record.kind), *([Value(str(getattr(status, "value", status)))] if status is not None else [])]
+
+
+def _tool(_: Record, event: Event) -> Iterable[Value]:
+    is_tool = isinstance(event, ToolStarted | ToolFailed) or (isinstance(event, StepRecorded) and event.what == "tool")
+    return [Value(event.name)] if is_tool and isinstance(event, ToolStarted | ToolFailed | StepRecorded) else []
+
+
+def _model(_: Record, event: Event) -> Iterable[Value]:
+    if isinstance(event, ModelFailed):
+        return [Value(event.model)]
+    model = model_of(event) if isinstance(event, StepRecorded) else None
+    return [Value(model)] if model else []
+
+
+_VALUES: dict[str, Callable[[Record, Event], Iterable[Value]]] = {
+    "kind": lambda record, _: [Value(record.kind)],
+    "status": _status,
+    "tool": _tool,
+    "model": _model,
+}
+
+
+def likely(records: Sequence[Record], wanted: Filter, names: Names) -> list[Record]:
+    """Return the records that pass what a filter has of regular expressions, before anything is decoded.
+
+    Raises:
+        FilterError: If an expression takes too long.
+    """
+    for found in [term.test for term in wanted.terms if isinstance(term.test, Found) and not term.negated]:
+        is_named = cache(found.is_in)
+        records = [
+            record
+            for record in records
+            if found.is_in(record.body.decode("utf-8", errors="replace"))
+            or is_named(record.kind)
+            or any(is_named(names.of(one)) for one in (record.agent_id, record.task_id, record.run_id) if one)
+        ]
+    return [*records]
+
+
+def conditions_of(wanted: Filter, ids_of: Callable[[str], Collection[str] | None]) -> Conditions:
+    """Return what an event has to meet to have a chance to pass a filter; the journal can look for that.
+
+    Args:
+        wanted: The filter.
+        ids_of: Returns every id whose name contains a word; None where they are too many.
+    """
+    kinds: set[str] | None = None
+    found = Conditions(mentions=[])
+    mentions: list[tuple[str, Collection[str]]] = []
+    ids: dict[str, set[str]] = {}
+    for term in wanted.terms:
+        test = term.test
+        if term.negated:
+            continue
+        if isinstance(test, Word):
+            # Other letters the journal does not know in both cases.
+            if test.text.isascii() and (named := ids_of(test.text)) is not None:
+                mentions.append((test.text, named))
+        elif isinstance(test, Took):
+            kinds = _both(kinds, _TIMED)
+        elif isinstance(test, Keyed):
+            if test.key in ("agent", "run", "task"):
+                if (named := ids_of(test.wanted)) is None:
+                    continue
+                few = {*named, test.wanted.removeprefix("@"), test.wanted}
+                ids[test.key] = few & ids[test.key] if test.key in ids else few
+            elif (likely := _kinds(test)) is not None:
+                kinds = _both(kinds, likely)
+    found["mentions"] = mentions
+    found["kinds"] = kinds
+    found["agent_ids"], found["run_ids"], found["task_ids"] = ids.get("agent"), ids.get("run"), ids.get("task")
+    return found
+
+
+def _kinds(test: Keyed) -> set[str] | None:
+    """Return the kinds of events that may meet a term; None where any may."""
+    named = {kind for kind in KINDS if test.meets(Value(kind))}
+    if test.key == "kind":
+        return named
+    if test.key == "status":
+        return named | _KINDS_WITH["status"]
+    return _KINDS_WITH.get(test.key)
+
+
+def _both(kinds: set[str] | None, others: set[str]) -> set[str]:
+    return set(others) if kinds is None else kinds & others

@@ -1,0 +1,46 @@
+"""Notifications of one line: what happened that a person has to know."""
+
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.words.amounts import duration
+from dashboard.views.words.keyed import keyed
+from engine.core.state import RunStatus, RunSummary, State
+from engine.core.values import preview
+
+_SHOW_WHY = " · <runs:7> and enter show why"
+
+
+class News:
+    """Notice runs that end while the dashboard is open."""
+
+    def __init__(self) -> None:
+        self._known: str | None = None
+
+    def of(self, state: State, *, caught_up: bool) -> Cell | None:
+        """Return what is new since the last call.
+
+        Args:
+            state: As far as it is folded.
+            caught_up: Whether that is all there is in the file; until it was so once, nothing is new.
+        """
+        newest = state.finished[-1] if state.finished else None
+        now = newest.id if newest is not None else ""
+        if self._known is None:
+            self._known = now if caught_up else None
+            return None
+        if now == self._known or newest is None:
+            return None
+        self._known = now
+        return _told(newest)
+
+
+def _told(run: RunSummary) -> Cell | None:
+    """A cancelled run is no news: the user who cancelled it knows."""
+    title = preview(run.title, 24)
+    if run.status is RunStatus.DONE:
+        took = duration(run.ended_ms - run.started_ms)
+        return Cell(f"✓ {title} is done after {took}{keyed(' · <runs:7> and enter show its output')}", "busy")
+    if run.status is RunStatus.FAILED:
+        return Cell(f"✕ {title} has failed{keyed(_SHOW_WHY)}", "error")
+    if run.status is RunStatus.SKIPPED:
+        return Cell(f"– {title} was skipped{keyed(_SHOW_WHY)}", "stopped")
+    return None

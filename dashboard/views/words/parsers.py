@@ -1,0 +1,177 @@
+"""What a person types into a field: lengths of time, `key=value` settings, limits. Each fault is one line."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dashboard.views.drawing.rows import Cell
+from engine.core.commands import Command
+from engine.core.errors import BadValue
+from engine.core.limits import Limits
+from engine.core.records import JsonValue
+from engine.core.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A question about one object that one typed line answers."""
+
+    title: str
+    """What is asked; `{}` stands for the object."""
+    placeholder: str
+    """What may be typed."""
+    about: Callable[[State, str, int], Sequence[Cell]]
+    """State, id and the time in ms to how it is now, and what would become of it."""
+    meant: Callable[[str, str, int], Command | None]
+    """Id, text and the time in ms to what a line means, None of one that says nothing yet; raises `Mistyped`."""
+    does: str = "Set it"
+    """What the button says."""
+    keeps: bool = False
+    """Whether what was typed is a text that is kept until it was taken."""
+
+
+_LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")
+_UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_NONE = ("none", "never", "-", "–")
+
+
+class Mistyped(ValueError):
+    """A field that cannot be understood; the message says what would be right."""
+
+
+def length_s(text: str) -> float | None:
+    """Return a length of time in seconds, `90s`, `5m`, `2h`, `1d`; None for `none`.
+
+    Raises:
+        Mistyped: If it is neither.
+    """
+    if text.strip().lower() in _NONE:
+        return None
+    found = _LENGTH.fullmatch(text.strip())
+    if found is None:
+        raise Mistyped(f"{text.strip()!r} is not a duration; write 90s, 5m, 2h, or none")
+    return float(found[1]) * _UNITS_S[found[2]]
+
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+_DAY_MS = 86_400_000
+
+
+def due_in_s(text: str, now_ms: int) -> float | None:
+    """Return in how many seconds something is due: after a length of time, or at a time of day; None for `none`.
+
+    Args:
+        text: Such as `10m`, `14:30` (today, else tomorrow), `2026-01-31T12:04`, `none`.
+        now_ms: The time of the team, UTC milliseconds.
+
+    Raises:
+        Mistyped: If it is none of these, or lies in the past.
+    """
+    text = text.strip()
+    is_clock, is_day = _CLOCK.fullmatch(text) is not None, "-" in text[1:]
+    try:
+        if not is_clock and not is_day:
+            return length_s(text)
+        due_ms = _said_ms(text.zfill(8 if text.count(":") > 1 else 5), now_ms)
+    except (Mistyped, ValueError, OverflowError, OSError):
+        raise Mistyped(f"{text!r} is not a deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none") from None
+    if is_clock and due_ms <= now_ms:
+        due_ms += _DAY_MS
+    if due_ms <= now_ms:
+        raise Mistyped(f"{text} has passed already; write a later time")
+    return round((due_ms - now_ms) / 1000, 3)
+
+
+class Seq(int):
+    """The seq of an event, where a time may stand too."""
+
+
+def moment_of(text: str, now_ms: int) -> "Seq | int":
+    """Return a moment: a `Seq`, or a time in UTC milliseconds.
+
+    Args:
+        text: Such as `812` (an event), `10m` (ago), `12:04`, `2026-01-31T12:04`.
+        now_ms: The time of the team, UTC milliseconds; a time of day is the last such time before it.
+
+    Raises:
+        Mistyped: If it is none.
+    """
+    text = text.strip()
+    digits = text.replace(",", "").replace("_", "")
+    if digits.isascii() and digits.isdigit():
+        return Seq(digits[:18])
+    found = _LENGTH.fullmatch(text)
+    try:
+        if found is not None:
+            return now_ms - round(float(found[1]) * _UNITS_S[found[2]] * 1_000)
+        at_ms = _said_ms(text, now_ms)
+        return at_ms if at_ms <= now_ms or "-" in text else _said_ms(text, now_ms, days_ago=1)
+    except (ValueError, OverflowError, OSError):
+        raise Mistyped(f"{text!r} is neither a time nor a seq; write 13:59:10, 10m, 2026-01-31T12:04 or 812") from None
+
+
+def _said_ms(text: str, now_ms: int, *, days_ago: int = 0) -> int:
+    """Return a time of day, of the day where the operator is or one before, or a time with its date."""
+    day = datetime.fromtimestamp(now_ms / 1000).astimezone().date() - timedelta(days_ago)
+    said = datetime.fromisoformat(text if "-" in text else f"{day}T{text}")
+    return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a line, those in quotes as one.
+
+    Raises:
+        Mistyped: If the quotes do not close.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Mistyped("the quotes do not close") from error
+
+
+def settings_of(words: Iterable[str]) -> dict[str, JsonValue]:
+    """Return `key=value` words as settings; a value is JSON where it can be, else a text.
+
+    Raises:
+        Mistyped: If one has no `=`.
+    """
+    settings: dict[str, JsonValue] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise Mistyped(f"{word!r} is not a setting; write key=value")
+        try:
+            settings[key] = json.loads(value)
+        except (ValueError, RecursionError):
+            settings[key] = value
+    return settings
+
+
+def settings_line(settings: dict[str, JsonValue]) -> str:
+    """Return settings as they would be typed."""
+    return " ".join(
+        f"{key}={shlex.quote(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))}"
+        for key, value in settings.items()
+    )
+
+
+def limits_of(text: str) -> Limits | None:
+    """Return limits of a line such as `tokens=20000 cost_usd=0.5 then=ask`; None of an empty one.
+
+    Raises:
+        Mistyped: If a name or a value is none of theirs.
+    """
+    said = settings_of(words_of(text))
+    if not said:
+        return None
+    names = ("attempts", "time_s", "tokens", "cost_usd", "warn_at", "then")
+    unknown = next((key for key in said if key not in names), None)
+    if unknown is not None:
+        raise Mistyped(f"no limit {unknown!r}; there are {', '.join(names)}")
+    try:
+        return Limits(**said)  # type: ignore[arg-type]  # which says what is wrong
+    except BadValue as bad:
+        raise Mistyped(bad.reason) from bad

@@ -1,0 +1,134 @@
+"""The tour for newcomers: a few steps of two lines, each of which waits until the operator has done it.
+
+It looks on and never acts: what a step asks for are looks, which change nothing, also in the past and read-only.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dashboard.views.drawing.lines import Line, Span, folded, hairline
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.words.keyed import keyed
+
+ROWS = 3
+"""Lines of the card: a hairline with the title, and two of text."""
+OFFER = Cell("new here?  f2  shows the dashboard in a minute, step by step · offered once", "accent")
+ENDED = "that was the tour; f2 or :tour shows it again"
+
+
+class Seen(NamedTuple):
+    """What the operator is looking at."""
+
+    place: str = ""
+    """The place on top; empty on a page."""
+    page: bool = False
+    cursor: str = ""
+    past: bool = False
+    typing: bool = False
+    """Whether a filter is being typed."""
+    needle: str = ""
+    help: bool = False
+
+
+class Step(NamedTuple):
+    """One step."""
+
+    text: str
+    key: str
+    """The key that does it, for `keyed`, as in the text."""
+    done: Callable[[Seen, Seen], bool]
+    """From what was seen when the step began to what is seen now."""
+    at: str
+    """Id of the part of the frame that it points at."""
+    takes: frozenset[str] = frozenset()
+    """Keys that are the step's own, which else go on or leave the tour."""
+
+
+STEPS = (
+    Step(
+        "This is the team: supervisors with the agents under them, what each does now, and how much is done and has "
+        "failed. ▌ is the cursor.",
+        "↓", lambda before, now: now.cursor != before.cursor, "body",
+    ),
+    Step(
+        "Enter opens what is under the cursor: a supervisor, an agent, from there a task, and each of its events.",
+        "enter", lambda before, now: now.page, "body",
+    ),
+    Step(
+        "A page says all about one object: steps, output, cost, what came before. Esc goes back, here and everywhere.",
+        "esc", lambda before, now: not now.page, "body", frozenset({"escape"}),
+    ),
+    Step(
+        "The numbers go to the other screens: Graph, Timeline, Metrics, Tasks, Events, … Look at the tasks.",
+        "<tasks:5>", lambda before, now: now.place not in ("", before.place), "tabs",
+    ),
+    Step(
+        "Every list has the same filter, live while you type: words, agent:NAME, status:failed, >5s. Enter keeps it, "
+        "esc takes it off.",
+        "/", lambda before, now: before.typing and not now.typing, "body",
+    ),
+    Step(
+        "This bar is the whole history. Go back to the mark before, or click on it: every screen shows the team as it "
+        "was then.",
+        "<mark before:[>", lambda before, now: now.past, "time",
+    ),
+    Step(
+        "PAST: nothing can be changed here. <minute before:{> <next minute:}> go by minutes, <play:p> plays, "
+        "<fork:F> makes a new team of this moment. Back:",
+        "<live:L>", lambda before, now: not now.past, "time",
+    ),
+    Step(
+        "To change something, put the cursor on it: <swap:h> swaps, <pause or resume:z> pauses, <run:n> asks for work; "
+        "each first shows what it will do. All keys of a screen:",
+        "<help:?>", lambda before, now: now.help, "keys",
+    ),
+)  # fmt: skip
+
+
+class Tour:
+    """The user's position in the tour; `step` is None at the end."""
+
+    def __init__(self) -> None:
+        self.place = -1
+        self._before = Seen()
+
+    @property
+    def step(self) -> Step | None:
+        """The step that is shown; None where the tour is over, or has not begun."""
+        return STEPS[self.place] if 0 <= self.place < len(STEPS) else None
+
+    def look(self, now: Seen) -> bool:
+        """Go on where the step has been done; tell whether another one is shown."""
+        if self.place < 0:
+            self.go_on(now)
+            return True
+        step = self.step
+        if step is None:
+            return False
+        if step.done(self._before, now):
+            self.go_on(now)
+            return True
+        if now.typing and not self._before.typing:
+            self._before = self._before._replace(typing=True)
+        return False
+
+    def go_on(self, now: Seen) -> None:
+        """Show the next step, past those that are so already."""
+        self.place += 1
+        self._before = now
+        while (step := self.step) is not None and step.done(now, now):
+            self.place += 1
+
+    def lines(self, width: int) -> list[Line]:
+        """Return the card: a title, and what to do."""
+        step = self.step
+        if step is None:
+            return []
+        leaves = "" if "escape" in step.takes else " · esc leaves"
+        title = hairline(f"TOUR {self.place + 1} of {len(STEPS)}", width, right=f"space goes on{leaves}")
+        mark = {"body": "▲ ", "tabs": "▲ ", "time": "▼ ", "keys": "▼ "}[step.at]
+        key = keyed(step.key)
+        rows = folded(keyed(step.text), max(10, width - 6 - len(key)))
+        first = Line((Span(" "), Span(mark, "accent"), Span(rows[0])))
+        rest = Line((Span("   "), *((Span(rows[1] + " "),) if len(rows) > 1 else ()), Span(f" {key} ", "badge")))
+        return [title, first, rest]
