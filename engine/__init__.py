@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.clock import Clock, RealClock, VirtualClock
-    from engine.core.limits import Limits
-    from engine.core.model_spec import McpSpec, ModelSpec, Price
-    from engine.core.options import Preempt, SupervisorOptions
-    from engine.core.spec import (
+    from engine.core.records.values import Usage
+    from engine.core.specs.limits import Limits
+    from engine.core.specs.model_spec import McpSpec, ModelSpec, Price
+    from engine.core.specs.options import Preempt, SupervisorOptions
+    from engine.core.specs.spec import (
         AgentCapability,
         AgentSpec,
         Circuit,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Retry,
         Skip,
     )
-    from engine.core.values import Usage
     from engine.errors import (
         AgentCrashed,
         AlreadyStarted,
@@ -44,36 +43,37 @@ if TYPE_CHECKING:
         UnknownRuntime,
         Unusable,
     )
-    from engine.metrics import AgentView, SupervisionMetrics
-    from engine.registry import AgentInfo, AgentRegistry, SpecifiedAgent, UnknownName, create_agent_from_spec
-    from engine.results import RunCancelled, RunFailed, RunResult, RunSkipped, WorkStatus
-    from engine.runtimes.context import BlockingContext, Context
-    from engine.runtimes.task import Task
+    from engine.platform.clock import Clock, RealClock, VirtualClock
+    from engine.runtimes.functions.context import BlockingContext, Context
+    from engine.runtimes.functions.task import Task
+    from engine.runtimes.functions.tools import idempotent, tool
     from engine.runtimes.toolbox.calling import ToolError, ToolTimeout
-    from engine.runtimes.tools import idempotent, tool
     from engine.stream.records import StreamEvent
     from engine.supervisor.attached import AttachedSupervisor
     from engine.supervisor.dynamic import DynamicSupervisor
+    from engine.supervisor.metrics import AgentView, SupervisionMetrics
+    from engine.supervisor.registry import AgentInfo, AgentRegistry, SpecifiedAgent, UnknownName, create_agent_from_spec
+    from engine.supervisor.results import RunCancelled, RunFailed, RunResult, RunSkipped, WorkStatus
     from store import StoreBusy
 
 _LOADED_ON_FIRST_USE = {
-    "engine.clock": "Clock RealClock VirtualClock",
-    "engine.core.limits": "Limits",
-    "engine.core.model_spec": "McpSpec ModelSpec Price",
-    "engine.core.options": "Preempt SupervisorOptions",
-    "engine.core.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart Retry "
+    "engine.platform.clock": "Clock RealClock VirtualClock",
+    "engine.core.specs.limits": "Limits",
+    "engine.core.specs.model_spec": "McpSpec ModelSpec Price",
+    "engine.core.specs.options": "Preempt SupervisorOptions",
+    "engine.core.specs.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart Retry "
     "Skip",
-    "engine.core.values": "Usage",
+    "engine.core.records.values": "Usage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
     "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater ToolRejected UnknownOption UnknownRun "
     "UnknownRuntime Unusable",
-    "engine.metrics": "AgentView SupervisionMetrics",
-    "engine.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
-    "engine.results": "RunCancelled RunFailed RunResult RunSkipped WorkStatus",
-    "engine.runtimes.context": "BlockingContext Context",
-    "engine.runtimes.task": "Task",
+    "engine.supervisor.metrics": "AgentView SupervisionMetrics",
+    "engine.supervisor.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
+    "engine.supervisor.results": "RunCancelled RunFailed RunResult RunSkipped WorkStatus",
+    "engine.runtimes.functions.context": "BlockingContext Context",
+    "engine.runtimes.functions.task": "Task",
     "engine.runtimes.toolbox.calling": "ToolError ToolTimeout",
-    "engine.runtimes.tools": "idempotent tool",
+    "engine.runtimes.functions.tools": "idempotent tool",
     "engine.stream.records": "StreamEvent",
     "engine.supervisor.attached": "AttachedSupervisor",
     "engine.supervisor.dynamic": "DynamicSupervisor",

@@ -9,8 +9,8 @@ from typing import Annotated, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from engine.core.records import JsonValue
-from engine.patterns import BadPattern, Pattern
+from engine.core.records.records import JsonValue
+from engine.platform.patterns import BadPattern, Pattern
 
 
 class Part(BaseModel):

@@ -21,8 +21,8 @@ from dashboard.cli.trust import allow
 from dashboard.demo.stdlib import stdlib_folder
 from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, end, let_go, start_engine, wait_until_up
-from engine import sender
 from engine.core.commands import Submit
+from engine.platform import sender
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from screenshots.film import film

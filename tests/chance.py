@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from engine.core.commands import Command, Resume, Submit
-from engine.core.records import changed
+from engine.core.records.records import changed
+from engine.core.records.values import Usage
 from engine.core.signals import (
     AgentUnusable,
     AgentUsable,
@@ -21,7 +22,6 @@ from engine.core.signals import (
     ThreadCameBack,
 )
 from engine.core.state import Agent, Run, Supervisor
-from engine.core.values import Usage
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.operators import acts, considered, drawn_command
 from engine.simulation.teams import drawn_team, each_spec

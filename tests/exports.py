@@ -7,13 +7,13 @@ from msgspec import Raw
 from pydantic import JsonValue
 
 from engine.archive.manifest import FORMAT, VERSION, counts_of
-from engine.core.codec import decode_state, encode_state
+from engine.core.documents.document import references_in
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.signals import StateReady
 from engine.core.state import State
 from engine.core.transfer.approvals import forget_approvals
-from engine.core.transfer.document import references_in
 from engine.core.transfer.exporting import make_document
-from engine.texts import walk
+from engine.reading.texts import walk
 from tests.world import World
 
 Document = dict[str, Any]

@@ -6,8 +6,6 @@ effects that the core asks for. `tests.chance` lets chance drive it, `tests.stor
 
 from typing import Any
 
-from engine.core.code import named_in
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import (
     Answer,
     Command,
@@ -15,7 +13,7 @@ from engine.core.commands import (
     Order,
     SupervisorSpec,
 )
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.effects import (
     AnswerCall,
     CheckOutputs,
@@ -26,8 +24,11 @@ from engine.core.effects import (
     StartTimer,
     StopAttempt,
 )
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.errors import BadValue
 from engine.core.events import Event
+from engine.core.queries.team.code import named_in
+from engine.core.records.values import Usage
 from engine.core.signals import (
     AttemptErred,
     AttemptStopped,
@@ -44,11 +45,10 @@ from engine.core.signals import (
     TimerDue,
     ToolBegan,
 )
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
 from engine.core.validation.records import checked
-from engine.core.values import Usage
 
 LONG = "a text that is longer than what the state keeps inline, so that it is held by reference to the journal. " * 2
 

@@ -10,9 +10,9 @@ from dashboard.views.changes.bulk import pausing
 from dashboard.views.changes.targets import Target, is_in_trouble
 from dashboard.views.words.parsers import Mistyped, settings_of
 from engine.core.commands import Command, Pause, Resume
-from engine.core.queries.strategies import known_strategies
 from engine.core.queries.targets import word_for
-from engine.core.queries.waiting import Waits
+from engine.core.queries.team.strategies import known_strategies
+from engine.core.scheduler.waiting import Waits
 from engine.core.state import State, SwapMode
 
 

@@ -16,10 +16,10 @@ from dashboard.views.words.keyed import keyed
 from dashboard.views.words.parsers import Line, Mistyped, due_in_s, length_s, limits_of, settings_of, words_of
 from engine.core import commands
 from engine.core.commands import Command
-from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
 from engine.core.queries.targets import at, find_member
-from engine.core.queries.tree import depth_of, mean_ms_of
-from engine.core.records import JsonValue, names
+from engine.core.queries.team.tree import depth_of, mean_ms_of
+from engine.core.records.records import JsonValue, names
+from engine.core.specs.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
 from engine.core.state import State
 
 SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "track_record", "ageing", "preempt")

@@ -16,11 +16,11 @@ from dashboard.views.words.amounts import moment, remaining
 from dashboard.views.words.parsers import Line, Mistyped, due_in_s
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.errors import Refused
-from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.budget import deadline_of
-from engine.core.queries.reach import reached
+from engine.core.queries.money.budget import deadline_of
 from engine.core.queries.targets import at as at_id
 from engine.core.queries.targets import find_task, find_work, id_in
+from engine.core.queries.work.reach import reached
+from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 

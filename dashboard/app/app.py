@@ -48,7 +48,7 @@ from dashboard.views.words.news import News
 from dashboard.views.words.place import Place
 from dashboard.views.words.tips import DISMISS
 from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
-from engine.garbage import collect_all, collect_young
+from engine.platform.garbage import collect_all, collect_young
 
 WARM_S = 1.0
 INTERRUPT_S = 3.0
@@ -59,7 +59,7 @@ SAID_MS, HEARD_MS = 6_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 _WARMED = (
     "dashboard.engines.client", "dashboard.frame.page_screen", "dashboard.app.palette", "dashboard.views.graph",
-    "engine.core.queries.preview",
+    "engine.core.preview",
 )  # fmt: skip
 _HERE = Path(__file__).resolve().parent
 

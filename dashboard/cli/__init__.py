@@ -187,7 +187,7 @@ def _of_packages(error: BaseException) -> Failure | None:
         ("store.errors", "StoreError", WRONG_USAGE),
         ("engine.core.errors", "CoreError", WRONG_USAGE),
         ("engine.teamfile", "TeamFileError", WRONG_USAGE),
-        ("engine.trust", "TrustError", REFUSED),
+        ("engine.trusted_code.trust", "TrustError", REFUSED),
         ("engine.errors", "CommandRefusedError", REFUSED),
         ("engine.errors", "EngineError", WORK_FAILED),
         ("dashboard.engines.process", "EngineDidNotStart", NO_ENGINE),

@@ -19,12 +19,12 @@ from dashboard.engines.process import bound_engine, is_alive
 from dashboard.views.changes.outcomes import brought
 from dashboard.views.words.amounts import size
 from engine.archive import ImportPlan, ImportRefused, export_archive, plan_import
-from engine.core.code import UNASKED
 from engine.core.commands import ImportState
 from engine.core.errors import Refused
+from engine.core.queries.team.code import UNASKED
 from engine.core.state import State
 from engine.errors import ExportRefused
-from engine.folding import folded
+from engine.reading.folding import folded
 
 TAKEN_WITHIN_S = 300.0
 

@@ -17,11 +17,11 @@ from dashboard.engines.process import is_alive
 from dashboard.reading.databases import Found, databases, ours_in, own_folders
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.words.amounts import counted
-from engine import folders
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied
 from engine.core.state import State
-from engine.folding import events_of, folded, folded_from
+from engine.platform import folders
+from engine.reading.folding import events_of, folded, folded_from
 from store import Reader, StoreError, check_place
 from store.files import Files
 

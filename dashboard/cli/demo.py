@@ -20,7 +20,7 @@ from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, 
 from dashboard.cli.trust import allow, assign
 from dashboard.engines.process import is_alive
 from engine.core.commands import Submit
-from engine.folding import folded
+from engine.reading.folding import folded
 from engine.teamfile import parse_team
 from engine.teamfile.code import TeamCode
 

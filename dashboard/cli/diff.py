@@ -15,9 +15,9 @@ from dashboard.views.changes.differences import MANY, difference_lines
 from dashboard.views.words.amounts import counted, duration
 from dashboard.views.words.amounts import moment as said_moment
 from engine.core.queries.differences import Difference
-from engine.core.records import names
+from engine.core.records.records import names
 from engine.errors import ImportRefused
-from engine.moments import Moment, compared, moment
+from engine.history.moments import Moment, compared, moment
 from store.wall_clock import wall_ms
 
 

@@ -19,16 +19,16 @@ from dashboard.cli.trust import trust_list
 from dashboard.reading.databases import Found, databases_at_hand, inspected
 from dashboard.views.header import waiting_said
 from dashboard.views.words.amounts import counted, duration
-from engine.core.codec import decode_briefly
+from engine.core.encoding.codec import decode_briefly
 from engine.core.errors import CoreError
 from engine.errors import Unusable
-from engine.folding import folded_from
 from engine.models.at_hand import agents_at_hand, servers_at_hand
 from engine.models.providers import keys_found
+from engine.reading.folding import folded_from
 from engine.runtimes.programs.worktree import all_left
 from engine.teamfile import TeamFileError, read_team
 from engine.teamfile.code import TeamCode
-from engine.trust import TrustError
+from engine.trusted_code.trust import TrustError
 from store import InboxClient, Reader, StoreError, find_loss, may_command, verify
 from store.filesystem import refuse_network
 from store.wall_clock import wall_ms

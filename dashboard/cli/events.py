@@ -28,7 +28,7 @@ from engine.core.events import KINDS, AgentAdded
 from engine.core.fold import fold
 from engine.core.queries.targets import find_agent, id_in
 from engine.core.state import State
-from engine.folding import ends_of, events_of, folded_from
+from engine.reading.folding import ends_of, events_of, folded_from
 from store import Reader, Record, Tail
 from store.statements import Conditions
 

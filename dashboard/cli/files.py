@@ -15,7 +15,7 @@ import click
 from dashboard.cli.database import team_file_here
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
-from engine.core.values import counted
+from engine.core.records.values import counted
 from engine.models.providers import key_missing, keys_found
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode

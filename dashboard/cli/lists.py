@@ -29,10 +29,10 @@ from dashboard.views.words.subjects import OfRun, OfSupervisor, OfTask, agents_p
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, id_in, name_of
-from engine.core.queries.track_record import mean_of
-from engine.core.queries.tree import levels, warning_of
+from engine.core.queries.team.track_record import mean_of
+from engine.core.queries.team.tree import levels, warning_of
 from engine.core.state import Agent, Run, RunSummary, State, Task
-from engine.folding import events_of, finished_run, folded_from, pages
+from engine.reading.folding import events_of, finished_run, folded_from, pages
 from store import EngineInfo, Reader, find_loss
 
 _AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "DONE", "TIME EACH", "USD EACH", "COST"})

@@ -15,11 +15,11 @@ from dashboard.cli.sending import Sending, change, plain
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
-from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
 from engine.core.queries.targets import at, find_agent
-from engine.core.spec import AgentSpec
+from engine.core.specs.options import BALANCES, Balance, Preempt, SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.core.validation.bounds import NAME
-from engine.folding import folded
+from engine.reading.folding import folded
 
 if TYPE_CHECKING:
     from dashboard.user.specfile import SpecFile

@@ -14,15 +14,15 @@ from dashboard.cli.steps import parts_of, step_item
 from dashboard.engines.process import bound_engine
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.names import readable
-from engine.comparing import Pair, side_by_side
 from engine.core.commands import Resume, SwapAgent
 from engine.core.errors import Refused
 from engine.core.queries.targets import at
-from engine.core.records import JsonValue, changed
-from engine.core.values import as_text, preview
-from engine.folding import folded, folded_at
-from engine.forking import Fork, fork, step_named
-from engine.steps import Step
+from engine.core.records.records import JsonValue, changed
+from engine.core.records.values import as_text, preview
+from engine.history.comparing import Pair, side_by_side
+from engine.history.forking import Fork, fork, step_named
+from engine.history.steps import Step
+from engine.reading.folding import folded, folded_at
 from store import NameTaken, Reader
 
 _WITHIN_S = 30.0

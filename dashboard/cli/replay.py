@@ -16,8 +16,8 @@ from dashboard.cli.trust import trust_list
 from dashboard.reading.replayed import replay_words
 from engine.core.queries.targets import id_in
 from engine.errors import OpenRun, UnknownRun, Unusable
-from engine.replaying import Replay
-from engine.replaying import replay as replayed
+from engine.history.replaying import Replay
+from engine.history.replaying import replay as replayed
 
 _SHOWN = 70
 

@@ -30,10 +30,10 @@ from dashboard.engines.process import bound_engine, is_alive
 from dashboard.interrupts import no_interrupt_lost
 from dashboard.views.words.names import readable
 from engine.core.commands import Submit
-from engine.core.limits import Limits
 from engine.core.queries.targets import find_supervisor, id_in
+from engine.core.specs.limits import Limits
 from engine.core.validation.bounds import LOWEST_PRIORITY
-from engine.folding import folded
+from engine.reading.folding import folded
 
 ANSWER_WITHIN_S = 10.0
 LARGEST_REQUEST_BYTES = 1_000_000

@@ -9,7 +9,7 @@ import click
 from dashboard.cli.database import VARIABLE, database_of
 from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
 from dashboard.engines.process import is_alive
-from engine.garbage import collect_rarely, keep_memory_small
+from engine.platform.garbage import collect_rarely, keep_memory_small
 from store import Reader
 
 _WELCOME = """\

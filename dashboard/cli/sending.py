@@ -17,8 +17,8 @@ from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, 
 from dashboard.cli.printing.times import Within
 from dashboard.engines.client import Client, CommandReply
 from engine.core.commands import Command
-from engine.folding import folded
-from engine.sender import sender_of
+from engine.platform.sender import sender_of
+from engine.reading.folding import folded
 
 TIMEOUT_S = 10.0
 _META = "quarterdeck."

@@ -16,10 +16,10 @@ from dashboard.views.past import fork_moment
 from dashboard.views.words.amounts import counted, duration, money
 from engine.core.errors import Refused
 from engine.core.queries.targets import id_in
-from engine.core.records import JsonValue
-from engine.core.values import as_text, preview
-from engine.folding import folded
-from engine.steps import Step, steps_of
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text, preview
+from engine.history.steps import Step, steps_of
+from engine.reading.folding import folded
 from store import NameTaken, Reader
 
 _SHOWN = 60
@@ -71,8 +71,8 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
 
     With --step what came after that step in its task is dropped, and the task goes on from there.
     """
-    from engine.forking import ChangedStep, step_named  # the whole engine, longer than all that `steps` does
-    from engine.forking import fork as forked
+    from engine.history.forking import ChangedStep, step_named  # the whole engine, longer than all that `steps` does
+    from engine.history.forking import fork as forked
 
     db = database_of(ctx, changes=False)
     if (step is None) != (output_json is None):

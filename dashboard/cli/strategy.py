@@ -12,11 +12,11 @@ from dashboard.cli.sending import Sending, order, sending_options
 from dashboard.views.words.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
-from engine.core.queries.preview import switched
-from engine.core.records import JsonValue
-from engine.core.spec import AGGREGATIONS, Aggregation
+from engine.core.preview import switched
+from engine.core.records.records import JsonValue
+from engine.core.specs.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
-from engine.folding import folded
+from engine.reading.folding import folded
 
 
 @click.command("strategy")

@@ -14,11 +14,11 @@ from dashboard.cli.database import data_folder
 from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, quoted, say
 from dashboard.cli.sending import Sending
 from dashboard.views.words.amounts import counted
-from engine.core.code import UNASKED, is_imported
+from engine.core.documents.document import references_in
+from engine.core.queries.team.code import UNASKED, is_imported
 from engine.core.state import State
-from engine.core.transfer.document import references_in
-from engine.folding import folded
-from engine.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_assignment, needs_trust
+from engine.reading.folding import folded
+from engine.trusted_code.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_assignment, needs_trust
 from store.wall_clock import wall_ms
 
 if TYPE_CHECKING:

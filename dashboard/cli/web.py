@@ -15,7 +15,7 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.printing.times import seconds
-from engine.garbage import collect_rarely
+from engine.platform.garbage import collect_rarely
 from store import Reader
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from engine.core.commands import Command
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
 from engine.core.validation.bounds import LOWEST_PRIORITY
-from engine.folding import folded, folded_from
+from engine.reading.folding import folded, folded_from
 from store import Reader
 
 

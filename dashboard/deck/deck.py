@@ -201,7 +201,7 @@ class Deck(TimeTravel):
 
     def _client(self) -> "Client":
         from dashboard.engines.client import Client  # only who changes the team needs it
-        from engine.sender import sender_of
+        from engine.platform.sender import sender_of
 
         self.feed.stay()
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
@@ -299,7 +299,7 @@ class Deck(TimeTravel):
     def plan_import(self, archive: Path, then: "Callable[[ImportPlan | str], None]") -> None:
         """Look into an archive; go on with its plan, or with what is wrong in one line."""
         from engine.archive import ArchiveError, plan_import  # only who imports needs it
-        from engine.trust import user_list
+        from engine.trusted_code.trust import user_list
 
         def looking() -> "ImportPlan | str":
             try:
@@ -316,7 +316,7 @@ class Deck(TimeTravel):
 
     def untrusted(self, references: Sequence[str]) -> list[str]:
         """Return which of some references this user's list does not allow here; blocks where there are any."""
-        from engine.trust import TrustError, needs_trust, user_list  # only who brings code needs it
+        from engine.trusted_code.trust import TrustError, needs_trust, user_list  # only who brings code needs it
 
         allowed = user_list() if references else None
         try:
@@ -330,7 +330,7 @@ class Deck(TimeTravel):
         From a browser nothing is added: what is not on the list already is refused.
         """
         from engine.errors import EngineError  # only who brings code needs it
-        from engine.trust import TrustError, grant, user_list
+        from engine.trusted_code.trust import TrustError, grant, user_list
 
         if self.in_browser:
             new = self.untrusted(references)

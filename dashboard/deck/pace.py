@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from dashboard.reading.feed import Feed
-from engine.garbage import collect_young
+from engine.platform.garbage import collect_young
 
 FLUSH_S = 0.1
 """How often arrived events are folded, in seconds; after a silence they are shown at once."""

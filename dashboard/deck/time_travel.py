@@ -20,7 +20,7 @@ from store import Reader, StoreError
 from store.records import Span
 
 if TYPE_CHECKING:
-    from engine.forking import Fork
+    from engine.history.forking import Fork
 
 T = TypeVar("T")
 MINUTE_MS = 60_000
@@ -83,7 +83,7 @@ class TimeTravel(App[int]):
 
     def read_state(self, seq: int, then: Callable[[State], None], *, failed: Callable[[], None] = do_nothing) -> None:
         """Fold the team as it was after an event, as `read` reads."""
-        from engine.folding import folded_from  # only who looks back needs it
+        from engine.reading.folding import folded_from  # only who looks back needs it
 
         self.read(lambda reader: folded_from(reader, seq), then, failed=failed)
 
@@ -229,7 +229,7 @@ class TimeTravel(App[int]):
 
     def fork(self, target: Path, seq: int) -> None:
         """Make a database that goes on from an event of this one."""
-        from engine.forking import fork  # only who forks needs it
+        from engine.history.forking import fork  # only who forks needs it
 
         def told(made: "Fork") -> None:
             self.acts.add("fork")

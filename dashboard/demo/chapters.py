@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from dashboard.demo.markdown import bullets, code, place, prose, share, size, table
-from engine.core.values import counted
+from engine.core.records.values import counted
 
 Section: TypeAlias = dict[str, Any]
 ALIKE = ("Alike", "Here", "And here")

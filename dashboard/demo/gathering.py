@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from engine.errors import first_of
-from engine.runtimes.context import Context
+from engine.runtimes.functions.context import Context
 
 WAVE = 24
 """Items of a wave: few enough for a quick cancellation."""

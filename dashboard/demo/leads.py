@@ -17,10 +17,10 @@ from dashboard.demo.report import report, sections_in, with_summary
 from dashboard.demo.scan import CODE, language_of
 from dashboard.demo.source import SourceRefused, read_bytes
 from dashboard.demo.walk import Listing, Target, target_of, walk
-from engine.core.values import counted
+from engine.core.records.values import counted
 from engine.errors import DelegationFailed
-from engine.runtimes.context import BlockingContext, Context
-from engine.runtimes.task import Task
+from engine.runtimes.functions.context import BlockingContext, Context
+from engine.runtimes.functions.task import Task
 
 SHOWN_SKIPPED = 120
 FOR_THE_EDITOR = 20_000

@@ -7,7 +7,7 @@ from typing import Any, Final
 from dashboard.demo import chapters
 from dashboard.demo.chapters import Section
 from dashboard.demo.markdown import code, place, prose, share, size
-from engine.core.values import counted
+from engine.core.records.values import counted
 
 CHAPTERS: Final = (
     ("What is here", "map", chapters.what_is_here),

@@ -28,7 +28,7 @@ _FILES = sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py"))
 def __getattr__(name: str) -> ModuleType:
     if name not in _FILES:
         raise AttributeError(name)
-    from engine.strategies_plugins import installed_strategies  # 25 ms, for which no first frame waits
+    from engine.platform.strategies_plugins import installed_strategies  # 25 ms, for which no first frame waits
 
     installed_strategies()  # dialogs offer these too
     return import_module(f"{__name__}.{name}")

@@ -22,8 +22,8 @@ from dashboard.views.words.amounts import counted
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextBox
 from engine.core.commands import Answer
-from engine.core.queries.questions import alike
-from engine.core.records import JsonValue
+from engine.core.queries.people.questions import alike
+from engine.core.records.records import JsonValue
 from engine.core.state import Escalation
 
 _KINDS = (

@@ -14,7 +14,7 @@ from dashboard.views.words.amounts import counted
 from dashboard.views.words.parsers import Line, Mistyped
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
-from engine.core.records import changed
+from engine.core.records.records import changed
 
 LOOK_MS, MANY = 1_000, 20
 """More than MANY changes are checked again only every LOOK_MS."""

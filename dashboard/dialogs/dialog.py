@@ -31,7 +31,7 @@ from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import WIDEST
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
-from engine.core.records import changed
+from engine.core.records.records import changed
 from engine.core.state import State
 
 if TYPE_CHECKING:

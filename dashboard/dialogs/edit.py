@@ -12,7 +12,7 @@ from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from engine.core.commands import AddAgent, SwapAgent
 from engine.core.queries.targets import at, word_for
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent
 
 GONE = "this agent has left the team; copy the text, and <new-agent:N> begins a new agent"

@@ -17,8 +17,8 @@ from dashboard.views.words.parsers import Mistyped, due_in_s, limits_of
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Submit, SwitchStrategy
-from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at, word_for
+from engine.core.specs.options import DEFAULT_PRIORITY
 
 _UNWRITTEN = "…"
 """Placeholder for an empty request, so that the other fields can be checked."""

@@ -31,7 +31,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.yaml_area import YamlArea
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 
 NO_PROGRAMS = "$EDITOR is a program of this machine; write here"
 CHECK_S, LONG = 0.3, 20_000

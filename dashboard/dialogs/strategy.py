@@ -17,9 +17,9 @@ from dashboard.views.words.parsers import Mistyped, settings_line, settings_of, 
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
-from engine.core.queries.strategies import known_strategies
 from engine.core.queries.targets import at
-from engine.core.records import JsonValue
+from engine.core.queries.team.strategies import known_strategies
+from engine.core.records.records import JsonValue
 from engine.core.state import Supervisor
 
 _LED = ("delegate",)
@@ -163,7 +163,7 @@ class StrategyDialog(Dialog):
         return (picker.chosen or None) if picker.display else None
 
     def _show(self, view: ViewState, command: SwitchStrategy) -> None:
-        from engine.core.queries.preview import switched  # not for the first frame
+        from engine.core.preview import switched  # not for the first frame
 
         state = view.state
         graphs, told = self.query_one("#graphs"), self.told("consequence")

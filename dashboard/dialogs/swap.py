@@ -27,7 +27,7 @@ from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.queries.targets import at, word_for, words
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from dashboard.interrupts import Stop
-from engine.core.codec import encode_command
 from engine.core.commands import Command
+from engine.core.encoding.codec import encode_command
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.records import JsonValue
-from engine.folding import events_of
-from engine.sender import sender_of
+from engine.core.records.records import JsonValue
+from engine.platform.sender import sender_of
+from engine.reading.folding import events_of
 from store import CommandRow, InboxClient, Reader, Record, StoreError, Tail
 from store.wall_clock import wall_ms
 

@@ -19,7 +19,7 @@ from dashboard.views.words.sentences import Sentence, sentence
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
 from engine.core.events import Event
-from engine.core.values import TextRef
+from engine.core.records.values import TextRef
 from store import Reader
 
 HISTORY = 100

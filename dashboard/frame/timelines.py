@@ -9,7 +9,7 @@ from itertools import takewhile
 from dashboard.deck.deck import Deck
 from dashboard.views.event_log import Entry
 from dashboard.views.timeline import BODIED, KINDS, Lanes
-from engine.core.codec import encode_event
+from engine.core.encoding.codec import encode_event
 from engine.core.events import Event
 from store import Reader, Record
 

@@ -50,7 +50,7 @@ def compare(db: Path, key: str, *, now_ms: int) -> Comparison:
         Mistyped: If one cannot be understood or is not there.
         StoreError, CoreError, ImportRefused: If a file cannot be read, or an archive cannot be believed.
     """
-    from engine.moments import compared  # only who compares needs it
+    from engine.history.moments import compared  # only who compares needs it
 
     with ExitStack() as stack:
         names = sides_of(key)
@@ -61,7 +61,7 @@ def compare(db: Path, key: str, *, now_ms: int) -> Comparison:
 
 
 def _opened(db: Path, said: str, now_ms: int) -> AbstractContextManager:  # type: ignore[type-arg]
-    from engine.moments import moment
+    from engine.history.moments import moment
 
     path, when = db, said
     if is_path(said):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.folders import NoHome, home_folder
+from engine.platform.folders import NoHome, home_folder
 from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, looks_like_ours
 
 

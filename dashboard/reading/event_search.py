@@ -15,7 +15,7 @@ from dashboard.views.words.filters import Filter, FilterError
 from dashboard.views.words.names import Names
 from engine.core.events import RunFinished
 from engine.core.state import State
-from engine.folding import ends_of, events_of
+from engine.reading.folding import ends_of, events_of
 from store import Reader, Record
 from store.statements import Conditions
 

@@ -19,12 +19,12 @@ from typing import Unpack
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import Activity
 from dashboard.views.words.names import Names, readable
-from engine.core.codec import decode_events, decode_state, kind_of
+from engine.core.encoding.codec import decode_events, decode_state, kind_of
 from engine.core.errors import CoreError
 from engine.core.events import PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.folding import ends_of
+from engine.reading.folding import ends_of
 from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.lock import identity, lost

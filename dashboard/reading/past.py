@@ -23,12 +23,12 @@ from dashboard.views.measures.queues import EVERY_MS, waiting_of
 from dashboard.views.measures.time_bar import MARKS
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.names import Names
-from engine import garbage
-from engine.core.codec import decode_events, decode_state, encode_state
+from engine.core.encoding.codec import decode_events, decode_state, encode_state
 from engine.core.errors import CoreError
 from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
+from engine.platform import garbage
 from store import Reader, StoreError
 
 PAGE = 100

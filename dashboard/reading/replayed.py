@@ -9,7 +9,7 @@ from dashboard.views.words.amounts import counted
 from dashboard.views.words.names import readable
 
 if TYPE_CHECKING:
-    from engine.replaying import Replay
+    from engine.history.replaying import Replay
 
 _BLANK = Cell("")
 
@@ -34,8 +34,8 @@ def replay_cells(db: Path, run_id: str) -> list[Cell]:
 
     from engine.core.errors import CoreError
     from engine.errors import EngineError
-    from engine.replaying import replay  # the engine's shell: only who replays needs it
-    from engine.trust import user_list
+    from engine.history.replaying import replay  # the engine's shell: only who replays needs it
+    from engine.trusted_code.trust import user_list
     from store import StoreError
 
     try:

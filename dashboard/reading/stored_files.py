@@ -7,7 +7,7 @@ from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.lines import Line, Span
 from dashboard.views.stored import Beside
 from engine.core.errors import CoreError
-from engine.folding import folded_from
+from engine.reading.folding import folded_from
 from store import Reader, StoreError
 
 MOST = 50

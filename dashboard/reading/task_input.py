@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from dashboard.views.words.names import readable
-from engine.core.codec import decode_events, kind_of
+from engine.core.encoding.codec import decode_events, kind_of
 from engine.core.events import Delegated, Event, GroupGrown, GroupPlanned, NodePlan, RunSubmitted, StrategySwitched
 from store import Reader
 

@@ -13,9 +13,9 @@ from dashboard.views.drawing.lines import Line
 from dashboard.views.tail import Told, newest
 from dashboard.views.teams import TeamFound
 from dashboard.views.words.names import Names
-from engine import folders
 from engine.core.errors import CoreError
-from engine.folding import folded_from
+from engine.platform import folders
+from engine.reading.folding import folded_from
 from store import Reader, StoreError
 
 LAST_EVENTS = 60

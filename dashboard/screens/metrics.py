@@ -20,7 +20,7 @@ from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import clock
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
-from engine.core.queries.tree import agents_of
+from engine.core.queries.team.tree import agents_of
 from engine.core.state import Agent
 from store import Reader
 

@@ -7,7 +7,7 @@ from dashboard.views.facts.run_work import TASKS_A_MS, Census, census
 from dashboard.views.header import ViewState
 from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.views.words.names import Texts
-from engine.core.values import TextRef
+from engine.core.records.values import TextRef
 from store import Reader
 
 

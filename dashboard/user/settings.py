@@ -20,7 +20,7 @@ from dashboard.clean import clean
 from dashboard.user.key_labels import sign_of
 from dashboard.user.theme import NAMES
 from dashboard.views.teams import from_home
-from engine.folders import NoHome, home_folder
+from engine.platform.folders import NoHome, home_folder
 
 _CHOICES: dict[str, Collection[str]] = {
     "theme": NAMES,

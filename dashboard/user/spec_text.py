@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import counted
-from engine.core.code import references_of
-from engine.core.queries.tree import supervisors_from
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.code import references_of
+from engine.core.queries.team.tree import supervisors_from
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def lost_in_text(state: State, agent: Agent) -> list[str]:
 
 def text_of_new(state: State, supervisor_id: str) -> str:
     """Return a text to begin a new agent with: like the last agent of the supervisor, under a name that is free."""
-    from engine.core.records import changed
+    from engine.core.records.records import changed
     from engine.teamfile.writing import agent_yaml
 
     supervisor = state.supervisors.get(supervisor_id)

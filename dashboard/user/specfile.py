@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from engine.core.commands import SupervisorSpec
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.teamfile import TeamFileError, UnusableTeamFile, parse_team, text_of
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, read_document

@@ -5,7 +5,7 @@ when it is folded from abridged events.
 """
 
 from engine.core.events import Delegated, Event
-from engine.core.records import JsonValue, changed, names
+from engine.core.records.records import JsonValue, changed, names
 
 LARGE_BYTES = 100_000
 """An event of a longer body is abridged."""

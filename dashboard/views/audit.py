@@ -111,7 +111,7 @@ def _told(entries: Sequence[Entry], names: Names, width: int, most: int) -> list
 
 def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
     """Return whether a command can be taken back, and how."""
-    from engine.core.queries.undoing import as_command, left_by  # imported when a change is first looked at
+    from engine.core.queries.people.undoing import as_command, left_by  # imported when a change is first looked at
 
     back = (one for one in entries if isinstance(one.event, CommandUndone) and one.event.command_id == event.command_id)
     taken = next(back, None)

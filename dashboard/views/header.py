@@ -14,7 +14,7 @@ from dashboard.views.past import Moment, past_condition
 from dashboard.views.words.amounts import counted, moment, stopwatch
 from dashboard.views.words.keyed import keyed
 from dashboard.views.words.names import Names
-from engine.core.queries.able import bound_elsewhere
+from engine.core.queries.team.able import bound_elsewhere
 from engine.core.state import State
 from store.records import EngineInfo, StandbyInfo
 

@@ -14,9 +14,9 @@ from dashboard.views.words.keyed import keyed
 from dashboard.views.words.names import without
 from dashboard.views.words.subjects import OfNeed
 from engine.core.events import CommandApplied, EscalationAnswered
-from engine.core.queries.questions import alike
+from engine.core.queries.people.questions import alike
 from engine.core.queries.targets import name_of
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.core.state import Escalation, State, TaskStatus
 
 COLUMNS = (

@@ -25,7 +25,7 @@ from dashboard.views.words.amounts import count, duration, median, money, tokens
 from dashboard.views.words.filters import Filter, filter_typed
 from dashboard.views.words.help import COLUMNS
 from dashboard.views.words.subjects import OfSupervisor, agents_passing
-from engine.core.queries.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
+from engine.core.queries.team.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 
 GAP = 1

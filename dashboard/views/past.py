@@ -9,7 +9,7 @@ from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.event_log import Entry
 from dashboard.views.words.amounts import counted, duration, moment
 from dashboard.views.words.keyed import keyed
-from engine.core.queries.tree import open_tasks
+from engine.core.queries.team.tree import open_tasks
 from engine.core.state import State
 
 REFUSED = (

@@ -16,9 +16,9 @@ from dashboard.views.words.filters import filter_typed
 from dashboard.views.words.glyphs import ASKS, of_run
 from dashboard.views.words.names import said
 from dashboard.views.words.subjects import OfRun
-from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.budget import deadline_of
+from engine.core.queries.money.budget import deadline_of
 from engine.core.queries.targets import at
+from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunStatus, RunSummary, State
 
 COLUMNS = (

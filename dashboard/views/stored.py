@@ -11,7 +11,7 @@ from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matche
 from dashboard.views.drawing.sections import EDGE, Section, beside
 from dashboard.views.words.amounts import ago, counted, duration, moment, size
 from dashboard.views.words.keyed import keyed
-from engine.core.queries.tree import open_tasks
+from engine.core.queries.team.tree import open_tasks
 from engine.core.state import State
 from store.records import SnapshotInfo
 

@@ -16,7 +16,7 @@ from dashboard.views.words.amounts import clock, counted, duration
 from dashboard.views.words.glyphs import of_event
 from dashboard.views.words.names import Names, without
 from dashboard.views.words.sentences import sentence
-from engine.core.values import preview
+from engine.core.records.values import preview
 
 CALM = 15.0
 """Events a second above which routine ones are joined."""

@@ -16,10 +16,10 @@ from dashboard.views.words.filters import filter_typed
 from dashboard.views.words.glyphs import TASK, of_task
 from dashboard.views.words.names import without
 from dashboard.views.words.subjects import OfEnded, OfTask, worker_name
-from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import name_of
+from engine.core.records.values import Usage
+from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
-from engine.core.values import Usage
 
 _TOOK = 6
 """Cells of a time in the last column: WHY needs the others in a window of 80, beside a scroll bar."""

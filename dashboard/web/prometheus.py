@@ -15,9 +15,9 @@ from pathlib import Path
 from engine.core.events import Event, RunFinished, StateImported, StepRecorded, TaskReopened
 from engine.core.fold import fold
 from engine.core.queries.targets import words
+from engine.core.records.values import Usage
 from engine.core.state import State
-from engine.core.values import Usage
-from engine.folding import events_of, folded_from, pages
+from engine.reading.folding import events_of, folded_from, pages
 from store import Reader
 
 BUCKETS_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)

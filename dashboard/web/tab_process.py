@@ -20,7 +20,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     from dashboard.app.navigation import read_place
     from dashboard.web.confinement import confine
     from dashboard.web.tab import TabApp
-    from engine.garbage import collect_rarely, keep_memory_small
+    from engine.platform.garbage import collect_rarely, keep_memory_small
     from store import Reader, StoreError
 
     sys.dont_write_bytecode = True

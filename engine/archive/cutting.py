@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from engine.archive.manifest import INTO_ITS_OWN, LARGEST_AT_WORK, too_many
 from engine.archive.reading import Archive, Contents
-from engine.core.codec import encode_state
-from engine.core.records import JsonValue, changed
+from engine.core.documents.document import KINDS, number_of, point_to, text_refs
+from engine.core.documents.importing import compact
+from engine.core.encoding.codec import encode_state
+from engine.core.records.records import JsonValue, changed
 from engine.core.state import State
 from engine.core.transfer.approvals import forget_approvals
-from engine.core.transfer.document import KINDS, number_of, point_to, text_refs
-from engine.core.transfer.importing import compact
 from engine.errors import ImportRefused
 
 PIECE_BYTES = 48_000

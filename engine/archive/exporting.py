@@ -20,19 +20,19 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
-from engine.core.codec import decode_briefly
+from engine.core.documents.document import bound_in, text_refs, write_document
+from engine.core.encoding.codec import decode_briefly
+from engine.core.encoding.strict_json import NotStrict
 from engine.core.errors import CorruptJournal
 from engine.core.queries.targets import find_supervisor
-from engine.core.records import JsonValue
-from engine.core.strict_json import NotStrict
-from engine.core.transfer.document import bound_in, text_refs, write_document
+from engine.core.records.records import JsonValue
+from engine.core.records.values import TextRef
 from engine.core.transfer.exporting import make_document
-from engine.core.values import TextRef
 from engine.errors import ExportRefused
-from engine.folding import folded_from, pages
-from engine.garbage import paused
-from engine.texts import walk
-from engine.version import program_version
+from engine.platform.garbage import paused
+from engine.platform.version import program_version
+from engine.reading.folding import folded_from, pages
+from engine.reading.texts import walk
 from store import Reader
 from store.wall_clock import wall_ms
 

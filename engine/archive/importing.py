@@ -25,10 +25,10 @@ from engine.archive.container import unpacked_bytes
 from engine.archive.cutting import Part, Piece, Refusal, Rest, pieces
 from engine.archive.reading import Contents, read_archive
 from engine.core.commands import ImportState, Order
+from engine.core.documents.importing import part_from
 from engine.core.signals import ArchiveChecked, PartRead, Signal, StateReady, StateUnusable
-from engine.core.transfer.importing import part_from
 from engine.errors import ImportRefused
-from engine.runtimes.services import Services
+from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import one_line
 
 READ_HERE_BYTES = 1_000_000

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, check_values
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES, check_values
 
 FORMAT = "quarterdeck-archive"
 VERSION = 4

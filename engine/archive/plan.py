@@ -7,11 +7,11 @@ from pathlib import Path
 from engine.archive.container import file_sha256
 from engine.archive.importing import opened
 from engine.archive.reading import Contents
-from engine.closure import Folder
+from engine.core.documents.importing import free_name
 from engine.core.state import State
-from engine.core.transfer.importing import free_name
-from engine.folding import folded
-from engine.trust import TrustList, code_folder, needs_trust
+from engine.reading.folding import folded
+from engine.trusted_code.closure import Folder
+from engine.trusted_code.trust import TrustList, code_folder, needs_trust
 
 
 @dataclass(frozen=True, slots=True)

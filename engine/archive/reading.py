@@ -22,15 +22,15 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
-from engine.core.codec import decode_state, encode_state, said
-from engine.core.records import JsonValue
+from engine.core.documents.document import Document, bound_in, read_document, references_in
+from engine.core.documents.ids import last_numbers
+from engine.core.encoding.codec import decode_state, encode_state, said
+from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict, strict_json, strict_lines
+from engine.core.records.records import JsonValue
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict, strict_json, strict_lines
 from engine.core.transfer.admission import Inadmissible, check, try_out
-from engine.core.transfer.document import Document, bound_in, read_document, references_in
-from engine.core.transfer.ids import last_numbers
 from engine.errors import ImportRefused, NotJson
-from engine.garbage import paused
+from engine.platform.garbage import paused
 from engine.runtimes.values import json_value
 
 

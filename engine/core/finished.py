@@ -1,11 +1,11 @@
 """Finished runs: what is remembered of each, also after the state has dropped it; from the events that told it."""
 
 from engine.core.commands import Submit
+from engine.core.documents.importing import state_from
 from engine.core.events import RunFinished, RunSubmitted, StateImported, SummariesImported
 from engine.core.queries.targets import at
-from engine.core.records import names
+from engine.core.records.records import names
 from engine.core.state import RunSummary
-from engine.core.transfer.importing import state_from
 
 
 def summary_of(event: RunFinished, seq: int) -> RunSummary:

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 from msgspec import Raw, field
 
 from engine.core.events.attempt import Said, StepKind
-from engine.core.records import JsonValue, fact, facts_of, shared_fields
+from engine.core.records.records import JsonValue, fact, facts_of, shared_fields
+from engine.core.records.values import Usage
 from engine.core.state import CallKind, ParkedFor
-from engine.core.values import Usage
 
 PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
 """Kind of question to a person: of the agent, approval of a tool call, permission of a program."""

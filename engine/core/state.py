@@ -15,9 +15,9 @@ from engine.core.entities.engine import *
 from engine.core.entities.memory import *
 from engine.core.entities.team import *
 from engine.core.entities.work import *
-from engine.core.records import entity
-from engine.core.spec import AgentSpec
-from engine.core.values import Usage
+from engine.core.records.records import entity
+from engine.core.records.values import Usage
+from engine.core.specs.spec import AgentSpec
 
 SUMMARIES = 200
 """How many finished runs are remembered in one line each."""

@@ -7,7 +7,7 @@ from collections import deque
 
 from engine.core.commands import Order
 from engine.core.decide import decide
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.effects import Effect
 from engine.core.effects.table import effects_of, restart_effects
 from engine.core.errors import ChangesNothing
@@ -23,7 +23,7 @@ from engine.core.followups import (
     TakeSlot,
 )
 from engine.core.followups.table import CHANGES_WHO_IS_ABLE, followups_of
-from engine.core.records import changed
+from engine.core.records.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
 from engine.core.state import State

@@ -13,16 +13,16 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer, TellSteer
-from engine.core.options import GRACE_S
-from engine.core.records import JsonValue, changed
+from engine.core.records.records import JsonValue, changed
+from engine.core.records.values import NO_USAGE, Usage
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
-from engine.core.values import NO_USAGE, Usage
+from engine.core.specs.options import GRACE_S
 from engine.errors import AttemptInterrupted, Unusable
 from engine.host.runtime_pool import RuntimePool, unusable_agent
-from engine.runtimes.coroutine_guard import driven
-from engine.runtimes.services import Services, of_attempt
+from engine.runtimes.attempts.services import Services, of_attempt
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.coroutine_guard import driven
 from engine.runtimes.values import json_value, one_line, traits, type_name
-from engine.runtimes.work import Work
 
 THROWS = 3
 """How often an attempt is cancelled when the engine ends before it is abandoned; leaves room for cleaning up."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from engine.core import signals
-from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Order
 from engine.core.effects import Effect
+from engine.core.encoding.codec import encode_event, kind_of
 from engine.core.events import EVENTS, CommandRefused, Event, SignalDropped
-from engine.core.records import names
+from engine.core.records.records import names
 from engine.core.signals import Signal
 from engine.core.state import RunSummary
 from engine.runtimes.values import with_class

@@ -7,16 +7,16 @@ from typing import Any
 
 from engine.core import effects, signals
 from engine.core.effects import Effect
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
 from engine.core.signals import Signal
-from engine.core.values import as_text
 from engine.errors import Unusable
-from engine.guards import CheckedOutput, verdict_of
 from engine.host.attempts import Attempts
+from engine.host.built_in.guards import CheckedOutput, verdict_of
+from engine.host.built_in.joins import Result, join
 from engine.host.pending_commands import PendingCommands
 from engine.host.runtime_pool import RuntimePool, unusable_agent
-from engine.joins import Result, join
-from engine.runtimes.services import Services
+from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import json_value, one_line
 
 MOST_CHECKS = 4

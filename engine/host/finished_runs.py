@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import TypedDict
 
-from engine.core.codec import kind_of
 from engine.core.commands import Command, RetryWork, Submit
+from engine.core.encoding.codec import kind_of
 from engine.core.events import RunFinished, RunSubmitted
 from engine.core.finished import submit_again
 from engine.core.queries.targets import at, id_in
 from engine.core.state import RunSummary
-from engine.folding import IMPORTS, events_of, summary_in
-from engine.runtimes.services import Services
+from engine.reading.folding import IMPORTS, events_of, summary_in
+from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import own
 from store.journal import Journal
 

@@ -15,7 +15,7 @@ from engine.core.commands import HandOver, Order
 from engine.core.events import CommandRefused
 from engine.host.attempts import Attempts
 from engine.host.batch import DirectEvent, Message
-from engine.runtimes.services import Services
+from engine.runtimes.attempts.services import Services
 from store.opening import Store
 from store.standbys import standbys
 

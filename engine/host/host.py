@@ -12,17 +12,15 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from engine.archive.importing import Imports
-from engine.clock import Clock, RealClock
-from engine.core.code import named_in
 from engine.core.commands import Command, ImportState, Order
 from engine.core.errors import BadValue
 from engine.core.events import Event
-from engine.core.options import GRACE_S
+from engine.core.queries.team.code import named_in
 from engine.core.signals import EngineBegan, EngineEnds, Signal
+from engine.core.specs.options import GRACE_S
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_of
-from engine.folding import events_of
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Then
 from engine.host.effects import Performer
@@ -35,21 +33,23 @@ from engine.host.runtime_pool import RuntimePool
 from engine.host.timers import Timers
 from engine.host.trusting import Trusting
 from engine.models.service import ModelService
+from engine.platform.clock import Clock, RealClock
+from engine.platform.sender import sender_of
+from engine.platform.strategies_plugins import installed_strategies
+from engine.platform.version import program_build, program_version
+from engine.reading.folding import events_of
+from engine.reading.texts import Texts
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.reservations import Reservations
 from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
-from engine.runtimes.pending import Pending
-from engine.runtimes.processes import Processes, spare_cores
+from engine.runtimes.functions.processes import Processes, spare_cores
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.reservations import Reservations
-from engine.runtimes.threads import Threads
-from engine.sender import sender_of
-from engine.strategies_plugins import installed_strategies
 from engine.stream.board import Board
 from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription
-from engine.texts import Texts
-from engine.trust import TrustList
-from engine.version import program_build, program_version
+from engine.trusted_code.trust import TrustList
 from store import Deposed, FileLost
 from store.opening import Store
 

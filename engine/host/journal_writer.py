@@ -10,12 +10,12 @@ from typing import Protocol
 import anyio
 import anyio.to_thread
 
-from engine.clock import Clock
-from engine.core.codec import decode_events, decode_state, encode_state
+from engine.core.encoding.codec import decode_events, decode_state, encode_state
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.errors import DiskStayedBroken, DiskStayedFull
 from engine.host.batch import Batch
+from engine.platform.clock import Clock
 from store import DiskFailed, DiskFull, Record, Row, StoreBusy, StoreError
 from store.opening import Store
 

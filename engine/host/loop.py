@@ -16,22 +16,22 @@ from collections.abc import Callable
 import anyio
 from anyio.lowlevel import checkpoint
 
-from engine.clock import Clock
 from engine.core.commands import Order
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.effects import Effect, EndRun, StopLoop
 from engine.core.effects.table import effects_of
 from engine.core.events import Event
 from engine.core.fold import apply
-from engine.core.records import changed
+from engine.core.records.records import changed
 from engine.core.signals import EngineWoke
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect, HostStopped
 from engine.host.batch import Batch, DirectEvent, FoundDefect, Message, Then, row_of
 from engine.host.journal_writer import Writer, folded
-from engine.runtimes.pending import Pending
-from engine.texts import Texts
+from engine.platform.clock import Clock
+from engine.reading.texts import Texts
+from engine.runtimes.attempts.pending import Pending
 from store.opening import Store
 
 BATCH_MS = 4

@@ -12,21 +12,21 @@ from functools import partial
 
 import anyio
 
-from engine.core.code import named_in
-from engine.core.codec import decode_command
 from engine.core.commands import URGENT_KINDS, Command, LoadTeam, Order
 from engine.core.effects import Acknowledge
+from engine.core.encoding.codec import decode_command
 from engine.core.events import CommandRefused
-from engine.core.records import JsonValue
+from engine.core.queries.team.code import named_in
+from engine.core.records.records import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import DirectEvent
 from engine.host.finished_runs import Recalled
 from engine.host.trusting import Trusting
-from engine.runtimes.pending import Pending
-from engine.runtimes.services import Services
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import clean, one_line
-from engine.trust import TrustError
+from engine.trusted_code.trust import TrustError
 from store import CommandOutcome, CommandRow, StoreError
 from store.inbox import Inbox
 

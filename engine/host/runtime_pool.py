@@ -7,17 +7,17 @@ from typing import Any
 
 from engine.core.effects import CheckAgent, StartAttempt
 from engine.core.signals import AgentUnusable
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import BoundElsewhere, CodeChanged, Unusable
 from engine.host.trusting import Trusting
+from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import factory_for, is_loaded, load
 from engine.runtimes.code import Code
-from engine.runtimes.pending import Pending
-from engine.runtimes.processes import Processes
+from engine.runtimes.functions.processes import Processes
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.threads import Threads
 from engine.runtimes.toolbox.tool_cache import ToolCache
 from engine.runtimes.values import with_class
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from engine.clock import Clock
+from engine.platform.clock import Clock
 
 
 @dataclass(slots=True, order=True)

@@ -10,13 +10,13 @@ import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from engine.closure import Folder, digest_of
-from engine.core.code import named_in, of_program
 from engine.core.commands import Command, LoadTeam
+from engine.core.queries.team.code import named_in, of_program
 from engine.core.state import State
 from engine.errors import CodeChanged, Unusable
-from engine.runtimes.isolated import Sources
-from engine.trust import ForeignTeam, Granted, TrustList, needs_assignment
+from engine.runtimes.functions.isolated import Sources
+from engine.trusted_code.closure import Folder, digest_of
+from engine.trusted_code.trust import ForeignTeam, Granted, TrustList, needs_assignment
 
 
 class Trusting:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from engine.core.strict_json import NotStrict, strict_json
+from engine.core.encoding.strict_json import NotStrict, strict_json
 from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
 from engine.models.records import Call, Finish, ModelAnswer
 from engine.models.thoughts import TaggedText, divided_parts, unopened_thought

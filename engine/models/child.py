@@ -20,7 +20,7 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
-from engine.core.values import NO_USAGE, Usage
+from engine.core.records.values import NO_USAGE, Usage
 from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.assembly import Assembly

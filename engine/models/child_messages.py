@@ -9,8 +9,8 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from engine.core.model_spec import Price
-from engine.core.values import Usage
+from engine.core.records.values import Usage
+from engine.core.specs.model_spec import Price
 from engine.models.records import ModelAnswer, ModelRequest
 
 PLAIN = frozenset(

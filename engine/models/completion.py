@@ -15,16 +15,16 @@ from typing import Any, cast
 import anyio
 from msgspec import structs
 
-from engine import garbage
-from engine.core.model_spec import Price
-from engine.core.records import changed
-from engine.core.values import NO_USAGE, Usage
+from engine.core.records.records import changed
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.specs.model_spec import Price
 from engine.models.assembly import Assembly
 from engine.models.child_messages import Ask, Facts
 from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.records import ModelAnswer, ModelRequest
 from engine.models.sending import sent, tools_sent
 from engine.models.wire import Exchange, bound_clients, exchange
+from engine.platform import garbage
 
 CLOSING_S = 2.0
 """Timeout for closing a connection."""

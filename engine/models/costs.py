@@ -6,8 +6,8 @@ An estimate takes four characters per token, about what most tokenizers need for
 import json
 from decimal import Decimal
 
-from engine.core.model_spec import Price
-from engine.core.values import Usage
+from engine.core.records.values import Usage
+from engine.core.specs.model_spec import Price
 from engine.models.records import Message, ModelRequest
 
 CHARACTERS_A_TOKEN = 4

@@ -18,7 +18,7 @@ from engine.models import child_messages as messages
 from engine.models.awake import Awake
 from engine.models.provider_process import ProcessGone, ProviderProcess
 from engine.models.records import Chunk, ModelAnswer, ModelRequest
-from engine.runtimes.pending import Pending
+from engine.runtimes.attempts.pending import Pending
 
 T = TypeVar("T")
 CANCEL_S = 1.0

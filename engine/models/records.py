@@ -5,9 +5,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from engine.core.model_spec import ModelSpec
-from engine.core.records import JsonValue
-from engine.core.values import NO_USAGE, Usage
+from engine.core.records.records import JsonValue
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.specs.model_spec import ModelSpec
 from engine.errors import EngineError
 
 Finish: TypeAlias = Literal["stop", "calls", "length", "refusal", "empty"]

@@ -17,13 +17,13 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from engine.core.model_spec import ModelSpec, Price
-from engine.core.records import JsonValue
-from engine.core.values import NO_USAGE, Usage
+from engine.core.records.records import JsonValue
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.specs.model_spec import ModelSpec, Price
 from engine.errors import Unusable
 from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps
-from engine.patterns import LONG_S, Pattern, TooSlow
+from engine.platform.patterns import LONG_S, Pattern, TooSlow
 from engine.runtimes.options import first_fault
 from engine.scripts import Expression, Part, filled
 

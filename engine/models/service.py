@@ -3,9 +3,9 @@
 import os
 from collections.abc import Awaitable, Callable
 
-from engine.core.code import references_of_model
-from engine.core.model_spec import ModelSpec, Price
-from engine.core.values import NO_USAGE, Usage
+from engine.core.queries.team.code import references_of_model
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.specs.model_spec import ModelSpec, Price
 from engine.errors import Unusable
 from engine.models.child_messages import Facts, Failed
 from engine.models.costs import tokens_in, tokens_of, usage_at

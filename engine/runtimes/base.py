@@ -7,10 +7,10 @@ output; it never touches the state.
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
+from engine.core.records.records import JsonValue
+from engine.core.specs.spec import AgentSpec
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.code import Code
-from engine.runtimes.work import Work
 
 
 class Runtime(Protocol):

@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from engine.core.spec import MODEL_TYPES
+from engine.core.specs.spec import MODEL_TYPES
 from engine.errors import UnknownRuntime
 from engine.runtimes.spec_keys import check_keys
 
 if TYPE_CHECKING:
-    from engine.core.spec import AgentSpec
+    from engine.core.specs.spec import AgentSpec
     from engine.runtimes.base import Factory, Runtime
     from engine.runtimes.code import Code
 
 _BUILT_IN = {
-    "function": "engine.runtimes.function:function_runtime",
+    "function": "engine.runtimes.functions.function:function_runtime",
     "scripted": "engine.runtimes.scripted:scripted_runtime",
     "process": "engine.runtimes.programs.process:process_runtime",
     "acp": "engine.runtimes.programs.acp:acp_runtime",

@@ -5,17 +5,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.core.approval import check_ruled_tools
 from engine.core.errors import Refused
-from engine.core.spec import AgentSpec
+from engine.core.specs.approval import check_ruled_tools
+from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
-from engine.references import Origin, is_bound, resolve
-from engine.runtimes.isolated import Sources
-from engine.runtimes.processes import Processes
+from engine.runtimes.functions.isolated import Sources
+from engine.runtimes.functions.processes import Processes
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.threads import Threads
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.tool_cache import ToolCache
+from engine.trusted_code.references import Origin, is_bound, resolve
 
 
 class Code:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from time import thread_time
 from typing import Any
 
-from engine.core.json_values import canonical_json
-from engine.patterns import LONG_S, Pattern
+from engine.core.encoding.json_values import canonical_json
+from engine.platform.patterns import LONG_S, Pattern
 
 NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
 """Keywords of a schema whose keys are arbitrary names."""

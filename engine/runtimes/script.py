@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.scripts import Expression, Part
 
 Delay = Annotated[float, Field(ge=0, le=86_400)]

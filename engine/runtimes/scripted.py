@@ -26,18 +26,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
-from engine.core.values import as_text
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
+from engine.core.specs.spec import AgentSpec
 from engine.errors import EngineError
-from engine.patterns import LONG_S, Pattern
+from engine.platform.patterns import LONG_S, Pattern
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
-from engine.runtimes.context import Context
+from engine.runtimes.functions.context import Context
 from engine.runtimes.options import options_in
 from engine.runtimes.script import Rule, Script, ScriptedStep, Spending
 from engine.runtimes.typed_output import check_output_schema, typed_value
-from engine.runtimes.work import Work
 from engine.scripts import filled
 
 

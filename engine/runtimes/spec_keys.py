@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Protocol, TypeAlias
 
-from engine.core.spec import MODEL_TYPES, AgentSpec
+from engine.core.specs.spec import MODEL_TYPES, AgentSpec
 from engine.errors import Unusable
 
 TOOL_KINDS = (

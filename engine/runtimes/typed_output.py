@@ -8,15 +8,15 @@ from typing import Any
 
 import anyio.to_thread
 
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
-from engine.core.values import as_text
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
+from engine.core.specs.spec import AgentSpec
 from engine.errors import EngineError, Unusable
 from engine.models.bounds import SCHEMA_IN_LOOP_CHARACTERS
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.model.output import Unfit, check_schema, check_value, fitting
-from engine.runtimes.threads import Threads
 from engine.runtimes.values import json_value
-from engine.runtimes.work import Work
 
 
 class OutputMismatch(EngineError):

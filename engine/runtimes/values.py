@@ -9,12 +9,12 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from engine.core.queries.excerpts import shown
-from engine.core.records import JsonValue
-from engine.core.values import Usage, as_text
+from engine.core.queries.work.excerpts import shown
+from engine.core.records.records import JsonValue
+from engine.core.records.values import Usage, as_text
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, TooManyValues, Unusable
 from engine.models.redaction import SHORTEST_WORD, credentials_in, hide, is_secret_name, sent_variables
-from engine.runtimes.child import traits_of, words_of
+from engine.runtimes.functions.child import traits_of, words_of
 
 MAX_DEPTH = 100
 """How deep lists and objects may be nested."""

@@ -16,19 +16,19 @@ from zlib import crc32
 import anyio
 from anyio import get_cancelled_exc_class
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.records.values import Usage
 from engine.core.signals import AttemptSucceeded, PlannedItem
-from engine.core.spec import MODEL_TYPES, AgentSpec
+from engine.core.specs.spec import MODEL_TYPES, AgentSpec
 from engine.core.state import State
-from engine.core.values import Usage
 from engine.errors import AgentCrashed, AttemptInterrupted, DelegationFailed, ToolRejected
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.code import Code
-from engine.runtimes.context import Context
-from engine.runtimes.pending import Pending
+from engine.runtimes.functions.context import Context
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
-from engine.runtimes.work import Work
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.laws.outcomes import LIE
 from engine.simulation.model_agents import SimulatedModelAgent

@@ -13,9 +13,9 @@ from typing import Any, cast
 import anyio
 from anyio.lowlevel import checkpoint
 
-from engine.clock import Clock
-from engine.core.codec import decode_events
+from engine.core.encoding.codec import decode_events
 from engine.core.events import Event
+from engine.platform.clock import Clock
 from store import CommandRow
 from store.errors import StoreError
 from store.inbox import Inbox

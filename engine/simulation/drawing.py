@@ -14,9 +14,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from msgspec import Struct
 
 from engine.core.commands import SupervisorSpec
-from engine.core.queries.tree import parent_id_of
-from engine.core.records import fields
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.tree import parent_id_of
+from engine.core.records.records import fields
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
 

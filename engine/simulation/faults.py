@@ -6,10 +6,10 @@ from random import Random
 from msgspec import Raw
 
 from engine.archive.manifest import counts_of
-from engine.core.codec import encode_command, encode_state
 from engine.core.commands import Ping
+from engine.core.documents.document import references_in
+from engine.core.encoding.codec import encode_command, encode_state
 from engine.core.signals import AgentUnusable, AgentUsable, StateReady
-from engine.core.transfer.document import references_in
 from engine.simulation.world import World, is_of_a_program
 from store import CommandRow
 

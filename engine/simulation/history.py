@@ -12,14 +12,14 @@ from random import Random
 import anyio
 from anyio.abc import TaskGroup
 
-from engine.clock import VirtualClock
-from engine.core.codec import encode_command
 from engine.core.commands import Answer, Command, Resume
+from engine.core.encoding.codec import encode_command
 from engine.core.events import EngineStopped
 from engine.core.queries.targets import at
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, HostStopped
 from engine.host import Host
+from engine.platform.clock import VirtualClock
 from engine.simulation.agents import simulated_runtimes
 from engine.simulation.disk import EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend

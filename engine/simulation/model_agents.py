@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from engine.core.commands import SupervisorSpec
-from engine.core.records import JsonValue, changed
-from engine.core.spec import AgentSpec
+from engine.core.records.records import JsonValue, changed
+from engine.core.specs.spec import AgentSpec
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.code import Code
+from engine.runtimes.functions.tools import tool
 from engine.runtimes.model.lookup import NamedModel
 from engine.runtimes.model.options import options_of
 from engine.runtimes.model.runtime import ModelRuntime
@@ -17,8 +19,6 @@ from engine.runtimes.model.turn import Turns
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.kit import Kit
-from engine.runtimes.tools import tool
-from engine.runtimes.work import Work
 from engine.simulation.models import FIRST, MISHAPS, SPARE, models_of
 from engine.simulation.playing import AT, Playing
 from engine.simulation.teams import each_spec

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from engine.core.values import Usage, as_text
+from engine.core.records.values import Usage, as_text
 from engine.models.records import Message, ModelRequest
-from engine.runtimes.work import Work
+from engine.runtimes.attempts.work import Work
 from engine.simulation.laws.spending import budgets, payers
 from engine.simulation.playing import Playing
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engine.core.model_spec import ModelSpec, Price
-from engine.core.records import JsonValue
-from engine.core.values import NO_USAGE, Usage
+from engine.core.records.records import JsonValue
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.specs.model_spec import ModelSpec, Price
 from engine.models.costs import tokens_in, usage_at
 from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps, ToolSchema
 from engine.models.service import ModelService

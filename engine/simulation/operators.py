@@ -11,11 +11,11 @@ from typing import Any
 from engine.core import commands
 from engine.core.commands import COMMAND_KINDS, Command, Order
 from engine.core.decide import decide
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import CommandRefused
-from engine.core.limits import Limits
 from engine.core.queries.targets import at
-from engine.core.records import changed, names
+from engine.core.records.records import changed, names
+from engine.core.specs.limits import Limits
 from engine.core.state import State, Supervisor
 from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of, words_for
 from engine.simulation.teams import drawn_chain, drawn_mode, drawn_options, drawn_settings

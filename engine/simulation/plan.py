@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.core.commands import Command, SupervisorSpec
 from engine.core.events import Event
-from engine.core.records import fields
-from engine.core.values import preview
+from engine.core.records.records import fields
+from engine.core.records.values import preview
 from engine.simulation.shadow_ledger import ShadowLedger
 
 HOUR_MS = 3_600_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from engine.runtimes.work import Work
+from engine.runtimes.attempts.work import Work
 
 if TYPE_CHECKING:
     from engine.simulation.world import World

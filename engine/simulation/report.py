@@ -8,7 +8,7 @@ from random import Random
 
 from engine.core.commands import COMMAND_KINDS, Order, SupervisorSpec
 from engine.core.decide import decide
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import (
     AgentAdded,
     AttemptFailed,
@@ -19,9 +19,9 @@ from engine.core.events import (
     RunFinished,
     TaskFailed,
 )
-from engine.core.spec import AgentSpec
+from engine.core.records.values import preview
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
-from engine.core.values import preview
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import live_through
 from engine.simulation.model_agents import with_models

@@ -12,9 +12,10 @@ from engine.core import events
 from engine.core.commands import Command
 from engine.core.events import AttemptCancelled, AttemptMigrated, AttemptStarted, Event, RunFinished, StateImported
 from engine.core.fold import fold
+from engine.core.records.values import StoredValue, TextRef
 from engine.core.state import State, TaskStatus
-from engine.core.values import StoredValue, TextRef
-from engine.joins import Result, join
+from engine.host.built_in.joins import Result, join
+from engine.reading.texts import walk
 from engine.simulation.ledger import ENDS, Ledger
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.failures import FailureLedger
@@ -25,7 +26,6 @@ from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.track_record import TrackRecordLedger
 from engine.simulation.ledger.turns import TurnLedger
 from engine.simulation.ledger.work import Job
-from engine.texts import walk
 
 
 @dataclass(frozen=True, slots=True)

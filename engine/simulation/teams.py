@@ -7,12 +7,12 @@ from typing import Any, TypeVar, get_args
 from msgspec import Struct
 
 from engine.core.commands import LoadTeam, SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.options import Optimize, SupervisorOptions
-from engine.core.policies.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
-from engine.core.policies.records import Circuit, Restart
-from engine.core.records import JsonValue, changed, names
-from engine.core.spec import AGGREGATIONS, AgentSpec
+from engine.core.records.records import JsonValue, changed, names
+from engine.core.specs.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import Optimize, SupervisorOptions
+from engine.core.specs.policies import Circuit, Restart
+from engine.core.specs.spec import AGGREGATIONS, AgentSpec
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES
 from engine.simulation.drawing import NAMES, SKILLS, WRONG, field_value, hints_of, often_drawn

@@ -6,19 +6,19 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from engine.clock import Clock, VirtualClock
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ImportState, Order
-from engine.core.records import JsonValue
+from engine.core.encoding.codec import decode_state, encode_state
+from engine.core.records.records import JsonValue
+from engine.core.records.values import preview
 from engine.core.signals import Signal, StateUnusable, StepFinished
 from engine.core.state import State
 from engine.core.transfer.exporting import make_document
-from engine.core.values import preview
 from engine.errors import BoundElsewhere, Unusable
 from engine.host import Host
 from engine.host.batch import Batch, Then
-from engine.runtimes.task import Task
-from engine.runtimes.work import Work
+from engine.platform.clock import Clock, VirtualClock
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.task import Task
 from engine.simulation.disk import Disk, Mishaps
 from engine.simulation.laws import LAWS, Law, When
 from engine.simulation.model_watch import ModelWatch

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.runtimes.values import shown_input
 from engine.stream.records import Piece
 

@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from engine.core.events import Event
-from engine.core.records import JsonValue
-from engine.core.values import Usage
+from engine.core.records.records import JsonValue
+from engine.core.records.values import Usage
 
 PieceKind: TypeAlias = Literal["text", "thought", "tool_started", "tool_ended", "dropped", "closed"]
 """Kind of a piece. `closed` (no more output of the attempt) is for the live file only."""

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
-from engine.core.code import of_program
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
@@ -22,16 +21,17 @@ from engine.core.commands import (
     SwapAgents,
     Winner,
 )
-from engine.core.decide.loading import declaring, root_declared
-from engine.core.decide.matching import Described, Matching, Path
-from engine.core.decision_context import DecisionContext
-from engine.core.declared import described
+from engine.core.decide.teams.loading import declaring, root_declared
+from engine.core.decide.teams.matching import Described, Matching, Path
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_supervisor
-from engine.core.records import changed, fact
-from engine.core.spec import spec_hash
+from engine.core.queries.team.code import of_program
+from engine.core.queries.team.declared import described
+from engine.core.queries.team.team_plan import sentence
+from engine.core.records.records import changed, fact
+from engine.core.specs.spec import spec_hash
 from engine.core.state import State, Supervisor
-from engine.core.team_plan import sentence
 from engine.supervisor.callables import Callables
 
 WithSpec = TypeVar("WithSpec", AddAgent, RegisterSpec, SwapAgent)

@@ -17,23 +17,24 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from engine.core.code import named_in, specs_of
-from engine.core.codec import encode_command
 from engine.core.commands import Command, Target
+from engine.core.encoding.codec import encode_command
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.finished import summary_of
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor
-from engine.core.queries.tree import above_of
-from engine.core.records import JsonValue
+from engine.core.queries.team.code import named_in, specs_of
+from engine.core.queries.team.tree import above_of
+from engine.core.records.records import JsonValue
+from engine.core.records.values import StoredValue
 from engine.core.state import RunSummary, State
-from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
-from engine.folding import events_after, events_of, folded_from
 from engine.host.pending_commands import Applied
+from engine.platform.sender import sender_of
+from engine.reading.folding import events_after, events_of, folded_from
+from engine.reading.texts import Texts
 from engine.runtimes.values import own
-from engine.sender import sender_of
 from engine.stream.attached import AttachedStream
 from engine.stream.board import Board
 from engine.stream.bus import Bus
@@ -46,8 +47,7 @@ from engine.supervisor.people import People
 from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
 from engine.supervisor.views import Views
-from engine.texts import Texts
-from engine.trust import grant, needs_trust, user_list
+from engine.trusted_code.trust import grant, needs_trust, user_list
 from store import CommandRow, Following, InboxClient, Mark, Reader, ReadRowsLost, Record, StoreError, follow, mark_at
 from store.wall_clock import wall_ms
 

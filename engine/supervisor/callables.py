@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from engine.core.code import is_imported, references_of
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
-from engine.references import Origin, is_bound, reference_of, resolve
+from engine.core.queries.team.code import is_imported, references_of
+from engine.core.records.records import changed
+from engine.core.specs.spec import AgentSpec
 from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in, factory_for
 from engine.runtimes.code import Code
-from engine.runtimes.processes import Processes
+from engine.runtimes.functions.processes import Processes
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.threads import Threads
+from engine.trusted_code.references import Origin, is_bound, reference_of, resolve
 
 Call: TypeAlias = Callable[..., Any]
 

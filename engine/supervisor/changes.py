@@ -6,17 +6,17 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from engine.core import commands
 from engine.core.commands import Target
-from engine.core.discovery import choose
-from engine.core.options import Optimize, SupervisorOptions
-from engine.core.queries.suiting import candidate_of
+from engine.core.discovery.choosing import choose
 from engine.core.queries.targets import at, find_member, find_supervisor
-from engine.core.records import changed, names
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.suiting import candidate_of
+from engine.core.records.records import changed, names
+from engine.core.specs.options import Optimize, SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, Within
 from engine.host.pending_commands import Applied
-from engine.registry import SpecifiedAgent
 from engine.supervisor.node import Node, check_names, checks_arguments, refusals, spec_of
+from engine.supervisor.registry import SpecifiedAgent
 
 Settings: TypeAlias = Mapping[str, Any]
 Trial: TypeAlias = Annotated[tuple[int, int], Within(min_length=2, max_length=2), Says("two whole numbers")]

@@ -11,19 +11,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from engine.clock import Clock
 from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Target, Winner
-from engine.core.limits import Limits
-from engine.core.model_spec import McpSpec, ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.policies.failure_policies import Chain
-from engine.core.records import Json, JsonValue, changed
-from engine.core.spec import AgentSpec, DiscoveryConfig, lead_spec
+from engine.core.records.records import Json, JsonValue, changed
+from engine.core.specs.failure_policies import Chain
+from engine.core.specs.limits import Limits
+from engine.core.specs.model_spec import McpSpec, ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, DiscoveryConfig, lead_spec
 from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments
 from engine.errors import AlreadyStarted, NotInThisVersion
 from engine.host.pending_commands import Applied
-from engine.registry import AgentRegistry, SpecifiedAgent
+from engine.platform.clock import Clock
 from engine.supervisor.adoption import tree_of
 from engine.supervisor.changes import Changes
 from engine.supervisor.history import History
@@ -31,6 +30,7 @@ from engine.supervisor.local import LocalEngine
 from engine.supervisor.node import check_names, checks_arguments, spec_of
 from engine.supervisor.offline import complete_state_of, state_ready
 from engine.supervisor.people import People
+from engine.supervisor.registry import AgentRegistry, SpecifiedAgent
 from engine.supervisor.requests import Requests
 from engine.supervisor.views import AgentSpecs, Views
 from store import Durability

@@ -9,12 +9,12 @@ import anyio.to_thread
 from engine.core.commands import Target
 from engine.core.errors import Refused, UnknownTask
 from engine.core.queries.targets import id_in
-from engine.core.records import Json, JsonValue
+from engine.core.records.records import Json, JsonValue
 from engine.errors import NotInThisVersion
-from engine.forking import ChangedStep, Fork, fork, step_named
-from engine.replaying import Replay, replay
+from engine.history.forking import ChangedStep, Fork, fork, step_named
+from engine.history.replaying import Replay, replay
+from engine.history.steps import Step, steps_in
 from engine.runtimes.values import json_value
-from engine.steps import Step, steps_in
 from engine.supervisor.node import Node, checks_arguments, refusals
 from store import Reader
 

@@ -12,22 +12,22 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskStatus
 
-from engine.clock import Clock, RealClock
 from engine.core import commands
-from engine.core.code import specs_of
-from engine.core.decide.settings import check_whole
+from engine.core.decide.teams.settings import check_whole
 from engine.core.events import Event
-from engine.core.records import JsonValue
+from engine.core.queries.team.code import specs_of
+from engine.core.records.records import JsonValue
+from engine.core.records.values import StoredValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, RunSummary, State
-from engine.core.values import StoredValue
 from engine.errors import BoundElsewhere, CommandRefusedError, HostStopped, NotEmpty, Unusable
 from engine.host.host import Host
 from engine.host.journal_writer import folded
 from engine.host.pending_commands import Applied
+from engine.platform.clock import Clock, RealClock
+from engine.platform.strategies_plugins import installed_strategies
 from engine.runtimes.values import own
-from engine.strategies_plugins import installed_strategies
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
@@ -35,7 +35,7 @@ from engine.supervisor.callables import Callables
 from engine.supervisor.node import EngineLink, Make, Node, checked_command, refusals
 from engine.supervisor.offline import OfflineJournal, finished_in, records_of, text_in
 from engine.supervisor.shared import LoopGuard, PendingCommands, Shared
-from engine.trust import user_list
+from engine.trusted_code.trust import user_list
 from store import Durability, Record, Store, open_store
 
 _NEED_AN_ENGINE = (

@@ -12,23 +12,23 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from engine.core.commands import Command
-from engine.core.decide.loading import root_declared
+from engine.core.decide.teams.loading import root_declared
+from engine.core.discovery.nearest import nearest
 from engine.core.errors import BadValue, Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
 from engine.core.events import Event
-from engine.core.nearest import nearest
 from engine.core.queries.targets import Member, Work, at, find_agent, find_any
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
+from engine.core.records.records import JsonValue
+from engine.core.records.values import StoredValue
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, RunSummary, State, Supervisor
 from engine.core.validation.records import check_arguments, checked
 from engine.core.validation.rules import shown
-from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.pending_commands import Applied
-from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.stream.attached import AttachedStream
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
+from engine.supervisor.registry import AgentRegistry, SpecifiedAgent
 from store import Record
 
 P = ParamSpec("P")

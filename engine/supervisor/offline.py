@@ -15,28 +15,28 @@ import anyio.to_thread
 from msgspec import Raw
 
 from engine.archive.reading import complete_state, read_state
-from engine.core.code import of_program
-from engine.core.codec import decode_events, decode_state, encode_state, kind_of
 from engine.core.commands import Command, Order
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.documents.document import bound_in, references_in, text_refs
+from engine.core.encoding.codec import decode_events, decode_state, encode_state, kind_of
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.fold import fold
-from engine.core.records import JsonValue, changed
+from engine.core.queries.team.code import of_program
+from engine.core.records.records import JsonValue, changed
+from engine.core.records.values import StoredValue
 from engine.core.signals import Signal, StateReady
 from engine.core.state import RunSummary, State
 from engine.core.step import step
 from engine.core.transfer.approvals import forget_approvals
-from engine.core.transfer.document import bound_in, references_in, text_refs
 from engine.core.transfer.exporting import make_document
-from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, Defect
-from engine.folding import IMPORTS, finished_run, summary_in
 from engine.host.batch import FoundDefect, row_of
 from engine.host.pending_commands import Applied
-from engine.sender import sender_of
+from engine.platform.sender import sender_of
+from engine.reading.folding import IMPORTS, finished_run, summary_in
+from engine.reading.texts import resolved
 from engine.supervisor.callables import Callables
-from engine.texts import resolved
 from store import Reader, Record, Row
 from store.opening import Store
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Target, Undo
-from engine.core.records import Json
+from engine.core.records.records import Json
 from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
 from engine.host.pending_commands import Applied

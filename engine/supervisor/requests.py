@@ -9,26 +9,26 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from msgspec.structs import replace
 
 from engine.core.commands import Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit, Target
-from engine.core.decide.graphs import planned
+from engine.core.decide.work.graphs import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
-from engine.core.limits import Limits
-from engine.core.policies.failure_policies import Chain
-from engine.core.queries.able import is_able
-from engine.core.queries.participants import Cast, cast_for
 from engine.core.queries.targets import at, find_agent, id_in
-from engine.core.records import Json
+from engine.core.queries.team.able import is_able
+from engine.core.queries.team.participants import Cast, cast_for
+from engine.core.records.records import Json
+from engine.core.records.values import TextRef, as_text
+from engine.core.specs.failure_policies import Chain
+from engine.core.specs.limits import Limits
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
-from engine.core.values import TextRef, as_text
 from engine.errors import EngineError, NotRunning, UnknownRun, Unusable
 from engine.host.pending_commands import Applied
-from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.values import json_value, own
 from engine.stream.narrator import Narrator
 from engine.stream.records import StreamEvent
 from engine.supervisor.node import Node, check_names, checks_arguments, refusals
+from engine.supervisor.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from store import StoreError
 
 MAIN = "main"

@@ -4,15 +4,15 @@ from collections.abc import Iterable, MutableSequence
 from functools import partial
 from typing import Any, overload
 
-from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
+from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.errors import DuplicateName
-from engine.core.queries.suiting import candidate_from, chosen_for
 from engine.core.queries.targets import at
-from engine.core.spec import AgentSpec
-from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
-from engine.registry import SpecifiedAgent, create_agent_from_spec
+from engine.core.queries.team.suiting import candidate_from, chosen_for
+from engine.core.specs.spec import AgentSpec
+from engine.supervisor.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
 from engine.supervisor.node import Node, refusals, spec_of
+from engine.supervisor.registry import SpecifiedAgent, create_agent_from_spec
 
 
 class Views(Node):

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from engine.core.approval import punctuation_warning
-from engine.core.codec import encode_command
 from engine.core.commands import LoadTeam
-from engine.core.records import changed
+from engine.core.encoding.codec import encode_command
+from engine.core.records.records import changed
+from engine.core.specs.approval import punctuation_warning
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
 from engine.teamfile.faults import field, problems_of, right_part
@@ -64,7 +64,7 @@ class TeamFile:
                 f"{field(self.document, (*loc, 'approve', tool))}: {said}" for tool, said in warnings.items() if said
             ]
         found += missing_programs(self.team, self.folder, self.document)
-        from engine.strategies_plugins import installed_strategies  # reads what is installed
+        from engine.platform.strategies_plugins import installed_strategies  # reads what is installed
 
         return found + list(installed_strategies())
 

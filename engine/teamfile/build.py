@@ -4,14 +4,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.core import code
-from engine.core.code import program_of, specs_in, supervisors_in
 from engine.core.commands import SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.model_spec import McpSpec
-from engine.core.options import Preempt, SupervisorOptions
-from engine.core.records import changed, names
-from engine.core.spec import AgentSpec, Circuit, Pool, Restart, lead_spec
+from engine.core.queries.team import code
+from engine.core.queries.team.code import program_of, specs_in, supervisors_in
+from engine.core.records.records import changed, names
+from engine.core.specs.limits import Limits
+from engine.core.specs.model_spec import McpSpec
+from engine.core.specs.options import Preempt, SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Circuit, Pool, Restart, lead_spec
 from engine.teamfile.meaning import agents_of, type_of
 from engine.teamfile.policies import AmountsBlock, policy_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument, model_spec

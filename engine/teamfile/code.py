@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from engine.closure import Folder, digest_of, files_of
-from engine.core.approval import check_ruled_tools, punctuation_warning
-from engine.core.code import PROGRAM_TYPES
 from engine.core.errors import Refused
-from engine.core.model_spec import McpSpec
+from engine.core.queries.team.code import PROGRAM_TYPES
+from engine.core.specs.approval import check_ruled_tools, punctuation_warning
+from engine.core.specs.model_spec import McpSpec
 from engine.errors import NotImported, Unusable
-from engine.references import Origin, name_of, resolve
+from engine.runtimes.functions.tools import options_of
 from engine.runtimes.spec_keys import WITHOUT_CONTEXT, unused_keys
-from engine.runtimes.tools import options_of
 from engine.teamfile import TeamFile
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import Loc, Problem, printable
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of, teams_of, type_of
 from engine.teamfile.schema import AgentBlock
+from engine.trusted_code.closure import Folder, digest_of, files_of
+from engine.trusted_code.references import Origin, name_of, resolve
 
 
 class TeamCode:
@@ -138,7 +138,7 @@ class TeamCode:
 
 def _unused(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterator[tuple[Loc, str, str]]:
     """Yield the keys of an agent that its function cannot use, because it takes its text alone."""
-    from engine.runtimes.function import arguments
+    from engine.runtimes.functions.function import arguments
 
     if block.run_in != "process" and arguments(function, block.name) == 1:
         for place, text in unused_keys(type_of(block), block, WITHOUT_CONTEXT):

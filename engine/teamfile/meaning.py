@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from engine.core.approval import check_approval
-from engine.core.code import PROGRAM_TYPES
 from engine.core.errors import BadValue, Refused
-from engine.core.model_spec import McpSpec
-from engine.core.options import SupervisorOptions
-from engine.core.records import JsonValue
-from engine.core.spec import MODEL_TYPES, Pool
+from engine.core.queries.team.code import PROGRAM_TYPES
+from engine.core.records.records import JsonValue
+from engine.core.specs.approval import check_approval
+from engine.core.specs.model_spec import McpSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import MODEL_TYPES, Pool
 from engine.core.strategies import STRATEGIES, check_settings
 from engine.errors import Unusable
 from engine.models.scripted import Reply
@@ -45,7 +45,7 @@ class Meaning:
     """
 
     def __init__(self, team: TeamDocument, document: Document, *, faulty: Sequence[Loc] = ()) -> None:
-        from engine.strategies_plugins import installed_strategies  # 20 ms, which the schema does not need
+        from engine.platform.strategies_plugins import installed_strategies  # 20 ms, which the schema does not need
 
         installed_strategies()
         self._team = team

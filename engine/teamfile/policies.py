@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
 from pydantic_core import PydanticCustomError
 
-from engine.core.policies.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Several, Skip
+from engine.core.specs.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Several, Skip
 from engine.core.validation.bounds import (
     Attempts,
     Depth,

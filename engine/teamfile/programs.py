@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from engine.core.code import PROGRAM_TYPES
+from engine.core.queries.team.code import PROGRAM_TYPES
 from engine.errors import Unusable
 from engine.runtimes.programs.environment import check_acp, check_program, environment
 from engine.teamfile.document import Document, Loc

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict, StringConstraints
 
-from engine.core.model_spec import Address, LongestWait, ModelSpec, PerMillion, PerMinute, Price, Variable
-from engine.core.options import Balance
-from engine.core.records import JsonValue
-from engine.core.spec import Aggregation, May, RunIn
+from engine.core.records.records import JsonValue
+from engine.core.specs.model_spec import Address, LongestWait, ModelSpec, PerMillion, PerMinute, Price, Variable
+from engine.core.specs.options import Balance
+from engine.core.specs.spec import Aggregation, May, RunIn
 from engine.core.validation.bounds import (
     Label,
     Matches,

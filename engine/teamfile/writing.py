@@ -13,10 +13,10 @@ import msgspec
 import yaml
 from pydantic import ValidationError
 
-from engine.core.limits import WARN_AT, Limits
-from engine.core.policies.failure_policies import Policy, Retry
-from engine.core.records import names
-from engine.core.spec import AgentSpec, Pool
+from engine.core.records.records import names
+from engine.core.specs.failure_policies import Policy, Retry
+from engine.core.specs.limits import WARN_AT, Limits
+from engine.core.specs.spec import AgentSpec, Pool
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import plain_value
 from engine.teamfile.meaning import implied_type

@@ -12,14 +12,14 @@ import anyio
 from msgspec import Raw
 
 from engine.archive import export_archive, read_archive
-from engine.core.codec import encode_state
 from engine.core.commands import ImportState, Ping
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.encoding.codec import encode_state
 from engine.core.signals import EngineBegan, StateReady
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
-from engine.trust import TrustList, grant
+from engine.trusted_code.trust import TrustList, grant
 from tests.bench.databases import written
 from tests.bench.engines import engine_with
 from tests.bench.histories import Mapped, mapped, succeed

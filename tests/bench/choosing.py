@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterator
 
-from engine.core.candidate import Candidate
-from engine.core.capability_index import CapabilityIndex
-from engine.core.discovery import choose
+from engine.core.discovery.candidate import Candidate
+from engine.core.discovery.capability_index import CapabilityIndex
+from engine.core.discovery.choosing import choose
 from tests.bench.measure import Series, interleaved, settle
 from tests.bench.report import Row
 

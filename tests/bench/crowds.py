@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from store import open_store
 from tests.bench.engines import Appender, crew, engine_with
 from tests.bench.measure import Series, interleaved_async

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.codec import decode_state, encode_state
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.events import Event
 from store import open_store
 from tests.bench.histories import folded, rows_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from engine.core.commands import Order, Ping
 from engine.core.decide import decide
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.effects import CallAnswer
 from engine.core.events import AttemptDone, AttemptStarted
 from engine.core.signals import AttemptErred, AttemptSucceeded, Signal

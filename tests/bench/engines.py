@@ -12,11 +12,11 @@ import anyio
 from pydantic import JsonValue
 
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
-from engine.core.spec import AgentSpec
-from engine.garbage import collect_rarely
+from engine.core.specs.spec import AgentSpec
 from engine.host import Host
+from engine.platform.garbage import collect_rarely
 from engine.supervisor.callables import Callables
-from engine.trust import TrustList
+from engine.trusted_code.trust import TrustList
 from store import Row
 from store.opening import Store, open_store
 

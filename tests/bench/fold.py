@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from engine.core.codec import decode_events, encode_event, kind_of
+from engine.core.encoding.codec import decode_events, encode_event, kind_of
 from engine.core.events import AttemptDone, AttemptStarted, Delegated, Event, RunSubmitted
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.folding import folded_from
+from engine.reading.folding import folded_from
 from store import Reader
 from tests.bench.databases import written
 from tests.bench.histories import folded, worked_off

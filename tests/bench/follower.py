@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-from engine.core.codec import decode_events
+from engine.core.encoding.codec import decode_events
 from engine.core.fold import fold
 from engine.core.state import State
 from store import Tail

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 
 from engine.core.commands import Ping, Submit
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from tests.bench.engines import Engine, engine_with
 from tests.bench.measure import Series, interleaved_async
 from tests.bench.report import Row

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from engine.core.commands import Submit
 from engine.core.events import Event
 from engine.core.fold import fold
+from engine.core.records.values import Usage
 from engine.core.signals import AttemptSucceeded
 from engine.core.state import State
-from engine.core.values import Usage
 from store import Row
 from tests.world import World, agent, team_world
 

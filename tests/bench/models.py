@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.model_spec import ModelSpec
+from engine.core.specs.model_spec import ModelSpec
 from engine.models.records import Chunk, Message, ModelRequest
 from engine.models.service import ModelService
 from tests.bench.measure import Series

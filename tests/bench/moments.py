@@ -17,8 +17,8 @@ import anyio
 from dashboard.reading.past import Past
 from dashboard.reading.summaries import Summaries
 from dashboard.views.measures.time_bar import time_bar
-from engine.core.codec import encode_state
 from engine.core.commands import Submit
+from engine.core.encoding.codec import encode_state
 from engine.host.host import SNAPSHOT_EVENTS
 from store import Reader, open_store
 from tests.bench.histories import rows_of, succeed

@@ -13,8 +13,8 @@ from pathlib import Path
 from dashboard.app.app import QuarterdeckApp
 from dashboard.deck.pace import LOOK_S
 from dashboard.deck.places import places
-from engine.folding import folded
-from engine.garbage import collect_rarely
+from engine.platform.garbage import collect_rarely
+from engine.reading.folding import folded
 from store import open_store
 from store.opening import Store
 from tests.bench.busy import EVENTS_AN_END, Crew

@@ -10,17 +10,17 @@ from typing import Any
 import anyio
 
 from engine.core.commands import Submit
-from engine.core.options import SupervisorOptions
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
+from engine.core.records.records import JsonValue
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.host import Host
 from engine.models.records import Call, Chunk, ModelAnswer, ModelRequest, Sleeps
 from engine.models.service import ModelService
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
 from engine.runtimes.model.runtime import model_runtime
-from engine.runtimes.work import Work
 from store.opening import open_store
 from tests.bench.engines import Engine, bare_database, commit_hop, crew, engine_with
 from tests.bench.measure import Series, interleaved_async

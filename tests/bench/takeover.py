@@ -16,8 +16,8 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.codec import encode_command
 from engine.core.commands import HandOver
+from engine.core.encoding.codec import encode_command
 from store import CommandRow, InboxClient, Reader, open_store
 from tests.bench.measure import Series
 from tests.bench.processes import environment

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import open_store
 from tests.bench.busy import EVENTS_AN_END, Crew
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from tests.bench.engines import bare_database, commit_hop, crew, engine_with
 from tests.bench.measure import Series, interleaved_async
 from tests.bench.report import Row

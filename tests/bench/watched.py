@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from tests.bench.engines import crew, engine_with
 from tests.bench.measure import Series, interleaved_async
 from tests.bench.processes import environment

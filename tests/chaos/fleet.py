@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from engine.core.codec import encode_command
 from engine.core.commands import Command
+from engine.core.encoding.codec import encode_command
 from engine.core.events import EngineStarted, Event
-from engine.folding import events_of
+from engine.reading.folding import events_of
 from store import CommandOutcome, CommandRow, EngineInfo, InboxClient, Reader, Tail
 from store.standbys import standbys
 from tests.chaos.voyage import CREW, SENDER

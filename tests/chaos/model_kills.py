@@ -19,7 +19,7 @@ from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, end, log_of, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.core.events import Delegated, Event, RunFinished, RunSubmitted, StepRecorded
-from engine.folding import events_of, folded, pages
+from engine.reading.folding import events_of, folded, pages
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Reader, Tail

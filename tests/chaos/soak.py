@@ -21,11 +21,11 @@ from pathlib import Path
 from types import TracebackType
 
 from engine.archive import export_archive
-from engine.core.codec import encode_command, kind_of
 from engine.core.commands import Cancel, Command, RemoveMember, Submit, SwapAgent
+from engine.core.encoding.codec import encode_command, kind_of
 from engine.core.events import CommandRefused, RunFinished
-from engine.core.spec import AgentSpec
-from engine.folding import events_of, folded
+from engine.core.specs.spec import AgentSpec
+from engine.reading.folding import events_of, folded
 from store import CommandRow, InboxClient, Reader, Tail
 from tests.chaos.voyage import trusted_import
 from tests.patience import PATIENCE_S

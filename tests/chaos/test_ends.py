@@ -9,7 +9,7 @@ import pytest
 from engine.core.commands import Pause
 from engine.core.events import EngineStarted, EngineStopped, RunFinished
 from engine.core.state import RunStatus
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Reader, verify
 from tests.chaos.ledger import done_again, finished_in, lines_of
 from tests.chaos.voyage import Voyage

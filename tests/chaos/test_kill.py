@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.codec import encode_state
 from engine.core.commands import (
     AddAgent,
     Command,
@@ -21,11 +20,12 @@ from engine.core.commands import (
     SwapAgent,
     SwitchStrategy,
 )
+from engine.core.encoding.codec import encode_state
 from engine.core.events import AttemptDone, StepRecorded
 from engine.core.fold import fold
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import verify
 from tests.chaos.voyage import PAUSABLE, Voyage, answers_in
 

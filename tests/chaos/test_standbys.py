@@ -28,10 +28,10 @@ from engine.core.events import (
     StepRecorded,
     TaskFailed,
 )
+from engine.core.records.values import TextRef
 from engine.core.state import RunSummary
-from engine.core.values import TextRef
-from engine.folding import events_of, folded, pages
-from engine.texts import walk
+from engine.reading.folding import events_of, folded, pages
+from engine.reading.texts import walk
 from store import Reader, verify
 from tests.chaos.fleet import Fleet
 from tests.chaos.voyage import answers_in

@@ -20,14 +20,14 @@ from pathlib import Path
 from types import TracebackType
 
 from engine.archive import plan_import
-from engine.core.codec import encode_command
 from engine.core.commands import Command, ImportState, Resume, Submit
+from engine.core.encoding.codec import encode_command
 from engine.core.events import CommandApplied, CommandRefused, EngineStarted, Event, RunFinished
+from engine.core.records.values import TextRef
 from engine.core.state import State, Team
-from engine.core.values import TextRef
-from engine.folding import events_of, folded, pages
-from engine.texts import walk
-from engine.trust import grant, user_list
+from engine.reading.folding import events_of, folded, pages
+from engine.reading.texts import walk
+from engine.trusted_code.trust import grant, user_list
 from store import CommandOutcome, CommandRow, InboxClient, Reader, Tail
 from tests.chaos.ledger import done_again, ended_twice, finished_in, lines_of, unrecorded
 from tests.patience import PATIENCE_S

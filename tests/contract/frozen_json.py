@@ -29,7 +29,7 @@ from dashboard.web.gate import Gate
 from dashboard.web.server import Terms
 from engine.core.commands import SupervisorSpec
 from engine.core.events import Escalated
-from engine.core.values import Usage
+from engine.core.records.values import Usage
 from engine.simulation.plan import Broken, Past, Plan
 from engine.simulation.report import Cause, Report
 from engine.simulation.shadow_ledger import ShadowLedger

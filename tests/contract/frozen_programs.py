@@ -23,14 +23,14 @@ from dashboard.cli import quarterdeck
 from dashboard.user.habits import Habits
 from dashboard.web.prometheus import Counts, exposition
 from engine.archive.manifest import FORMAT, PARTS, VERSION, Manifest
-from engine.core.balancing import RULES
 from engine.core.commands import Submit
 from engine.core.decide.engine import ON_TIMER
-from engine.core.decide.escalations import ON_ANSWER
+from engine.core.decide.people.escalations import ON_ANSWER
 from engine.core.errors import Refused
+from engine.core.records.values import Usage
+from engine.core.scheduler.balancing import RULES
 from engine.core.state import State
 from engine.core.strategies import BUILT_IN, STRATEGIES
-from engine.core.values import Usage
 from engine.models.scripted import Reply
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions
@@ -38,7 +38,7 @@ from engine.runtimes.programs.options import AcpOptions, ProcessOptions
 from engine.runtimes.script import Script
 from engine.teamfile import json_schema
 from engine.teamfile.policies import BLOCKS
-from engine.trust import Allowed
+from engine.trusted_code.trust import Allowed
 from store.opening import open_store
 from tests.contract.frozen_records import lines_of
 from tests.world import agent, team_world

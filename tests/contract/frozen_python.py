@@ -19,8 +19,8 @@ from msgspec import NODEFAULT, Struct
 
 import quarterdeck
 from engine.core.strategies.wiring import Strategy
+from engine.platform.strategies_plugins import GROUP
 from engine.runtimes.base import Runtime
-from engine.strategies_plugins import GROUP
 from tests.contract.frozen_records import fields_of, persisted_records, reached, spelled_value
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,9 +16,9 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 
 from engine.core.commands import COMMANDS
+from engine.core.discovery.recall import Recalled
 from engine.core.events import EVENTS
-from engine.core.recall import Recalled
-from engine.core.records import Json, JsonValue, fields
+from engine.core.records.records import Json, JsonValue, fields
 from engine.core.state import State
 from engine.models.records import Message, ModelAnswer, ToolSchema
 from engine.runtimes.programs.lines import Heard

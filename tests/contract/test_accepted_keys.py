@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine.core.spec import MODEL_TYPES
+from engine.core.specs.spec import MODEL_TYPES
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
 from engine.teamfile import TeamFileError, parse_team

@@ -12,13 +12,13 @@ import pytest
 from dashboard.cli import main
 from dashboard.views.words.command_line import command_line, in_shell, left_out
 from engine.core import commands as on
-from engine.core.codec import decode_command
 from engine.core.commands import Command
+from engine.core.encoding.codec import decode_command
 from engine.core.errors import BadValue
-from engine.core.limits import Limits
-from engine.core.options import Preempt, SupervisorOptions
-from engine.core.policies.failure_policies import Retry
-from engine.core.queries.excerpts import args_of
+from engine.core.queries.work.excerpts import args_of
+from engine.core.specs.failure_policies import Retry
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import Preempt, SupervisorOptions
 from engine.core.validation.records import checked
 from engine.simulation.drawing import often_drawn
 from tests.databases import write_database

@@ -16,9 +16,9 @@ from dashboard.cli import main
 from dashboard.cli.printing.items import supervisor_item
 from dashboard.views.measures.digest import digest
 from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec, SwapAgent
+from engine.core.queries.team.team_plan import ChangeKind
 from engine.core.signals import EngineBegan
-from engine.core.spec import AgentSpec, Retry
-from engine.core.team_plan import ChangeKind
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.teamfile import read_team
 from tests.databases import write_database
 from tests.world import World, agent, team_world

@@ -16,13 +16,20 @@ from typing import Any
 import pytest
 
 from engine.archive import read_archive
-from engine.core.codec import decode_command, decode_events, decode_state, encode_command, encode_event, encode_state
 from engine.core.commands import COMMAND_KINDS
+from engine.core.encoding.codec import (
+    decode_command,
+    decode_events,
+    decode_state,
+    encode_command,
+    encode_event,
+    encode_state,
+)
 from engine.core.events import KINDS
 from engine.core.fold import fold
-from engine.core.spec import spec_hash
+from engine.core.specs.spec import spec_hash
 from engine.core.state import State
-from engine.folding import folded
+from engine.reading.folding import folded
 from store.verification import verify
 from tests.contract.corpus.reading import FOLDER, commands_in, journals, kind_of_row
 

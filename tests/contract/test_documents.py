@@ -103,7 +103,7 @@ def test_every_kind_of_json_is_described_and_no_other() -> None:
     assert {kind for each in told for kind in each.split("|")} == {*kinds}
 
 
-UNDO = "engine/core/queries/undoing.py"
+UNDO = "engine/core/queries/people/undoing.py"
 """Names the commands that can be taken back; others have no place there."""
 METHOD = "engine/supervisor/requests.py"
 """Has a method for programs, which a command need not have."""
@@ -126,7 +126,9 @@ ADDITIONS: dict[str, Callable[[], set[str]]] = {
     "A command": lambda: files_that_name("SetPriority") - {UNDO, METHOD} | {"dashboard/cli/group.py"},
     "An event": lambda: {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path},
     "A rule of balancing": lambda: files_that_name("least_load"),
-    "An option of an agent": lambda: files_that_name("step_timeout_s") - {"engine/runtimes/work.py", LABELS, UNUSED},
+    "An option of an agent": lambda: (
+        files_that_name("step_timeout_s") - {"engine/runtimes/attempts/work.py", LABELS, UNUSED}
+    ),
 }
 
 

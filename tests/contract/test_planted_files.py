@@ -12,7 +12,7 @@ import pytest
 from dashboard.engines.process import _opened_log
 from dashboard.user.habits import Habits
 from engine.runtimes.programs.worktree import _alone
-from engine.trust import TrustError, TrustList
+from engine.trusted_code.trust import TrustError, TrustList
 from store import CommandRow, InboxClient, NotOurFile, open_store
 from store.files import open_for_writing
 

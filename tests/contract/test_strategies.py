@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.core.errors import Refused
-from engine.core.records import changed
+from engine.core.records.records import changed
 from engine.core.strategies import STRATEGIES, check_settings, is_sparse
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring

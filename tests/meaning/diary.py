@@ -15,7 +15,7 @@ from anyio import wait_all_tasks_blocked
 from pydantic import JsonValue
 
 from engine import AgentSpec, DynamicSupervisor, RunFailed, RunResult
-from engine.clock import VirtualClock
+from engine.platform.clock import VirtualClock
 from tests.patience import PATIENCE_S
 
 Body = Callable[[Any, Any], Awaitable[Any]]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine import Circuit, Escalate, Limits, Retry, RunFailed, Skip
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from engine.errors import CommandRefusedError
 from tests.meaning.diary import Diary, during
 

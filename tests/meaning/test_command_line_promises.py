@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from dashboard.engines.process import Detached, let_go, start_engine, wait_until_up
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Reader
 from tests.runtime.console import Console, kill_engines
 from tests.runtime.shell import Run, shell_on, team_at_work, until

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from engine import AgentSpec, Circuit, Limits, Pool, Restart, Retry, RunFailed, Skip
-from engine.core.options import Preempt, SupervisorOptions
+from engine.core.specs.options import Preempt, SupervisorOptions
 from engine.errors import AgentCrashed, CommandRefusedError
 from tests.meaning.diary import Diary, told
 from tests.patience import PATIENCE_S

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import AgentSpec, SupervisorOptions
-from engine.core.options import Balance
+from engine.core.specs.options import Balance
 from tests.meaning.diary import Diary, told
 from tests.meaning.stages import staged
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine import DynamicSupervisor, SupervisorOptions, UnknownOption
-from engine.core.codec import decode_events
+from engine.core.encoding.codec import decode_events
 from engine.core.events import CoordinationTuned
 from tests.meaning.diary import Diary, told
 from tests.meaning.stages import staged

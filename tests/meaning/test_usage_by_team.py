@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine import AgentSpec, DynamicSupervisor, Retry, SupervisorOptions
-from engine.core.values import Usage
+from engine.core.records.values import Usage
 from tests.depth import examples
 from tests.meaning.diary import Diary, told
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSupervisor, RunFailed
 from engine.archive.reading import read_state
-from engine.clock import VirtualClock
-from engine.core.declared import described
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed, names
-from engine.core.transfer.document import read_document, references_in
+from engine.core.documents.document import read_document, references_in
+from engine.core.queries.team.declared import described
+from engine.core.records.records import changed, names
+from engine.core.specs.options import SupervisorOptions
+from engine.platform.clock import VirtualClock
 from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
 from engine.simulation.teams import OF_CODE, drawn_mode, drawn_options, drawn_spec
 from tests.patience import PATIENCE_S

@@ -7,13 +7,13 @@ from pathlib import Path
 import anyio
 
 from engine.archive import export_archive
-from engine.core.codec import encode_state
 from engine.core.commands import HandOver, Submit, SupervisorSpec, SwapAgent
+from engine.core.encoding.codec import encode_state
 from engine.core.fold import fold
-from engine.core.policies.failure_policies import Retry
 from engine.core.signals import EngineBegan
+from engine.core.specs.failure_policies import Retry
 from engine.core.state import State
-from engine.forking import fork
+from engine.history.forking import fork
 from store import open_store
 from store.records import StandbyInfo
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, cast
 
-from engine.core.codec import decode_events, encode_event
 from engine.core.commands import RegisterSpec
+from engine.core.encoding.codec import decode_events, encode_event
 from engine.core.errors import CoreError
 from engine.core.events import Event
 from engine.core.fold import fold
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from tests.pilot.scene import audit
 from tests.pilot.talking import asking

@@ -10,10 +10,10 @@ import anyio
 from dashboard.reading.feed import Feed
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import Activity
-from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
+from engine.core.encoding.codec import encode_event, kind_of
 from engine.core.signals import AgentUnusable
-from engine.core.spec import Retry
+from engine.core.specs.spec import Retry
 from engine.host.batch import row_of
 from store import EngineInfo, open_store
 from tests.world import World, agent, team_world

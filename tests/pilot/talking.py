@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from engine.core.commands import Submit
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.policies.failure_policies import Retry
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.records.values import Usage
 from engine.core.signals import ModelErred, PersonAsked, PersonKind
-from engine.core.values import Usage
+from engine.core.specs.failure_policies import Retry
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
 from tests.pilot.scene import NOW_MS
 from tests.world import World, agent, team_world
 

@@ -18,7 +18,7 @@ from dashboard.views.header import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.commands import AddAgent, Pause, SupervisorSpec, SwapAgent
-from engine.core.records import changed
+from engine.core.records.records import changed
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.talking import talking

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.widgets.lines import Lines
-from engine.core.codec import encode_state
 from engine.core.commands import Pause
+from engine.core.encoding.codec import encode_state
 from store import open_store
 from store.records import StandbyInfo
 from tests.pilot.engines import until

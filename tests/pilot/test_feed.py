@@ -14,8 +14,8 @@ import pytest
 from dashboard.app.app import QuarterdeckApp
 from dashboard.reading.feed import AT_ONCE_BYTES, EARLIER_BYTES, Feed, entries_before
 from dashboard.views.words.names import Names
-from engine.core.codec import encode_state
 from engine.core.commands import Pause
+from engine.core.encoding.codec import encode_state
 from engine.core.state import State
 from engine.host.batch import row_of
 from store import Reader, Record, Row, open_store

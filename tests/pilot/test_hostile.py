@@ -11,7 +11,7 @@ from dashboard.frame.table_screen import TableScreen
 from dashboard.widgets.table import Table
 from engine.core.commands import RegisterSpec, Submit
 from engine.core.signals import AgentUnusable, AttemptSucceeded
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from tests.pilot.journey import SIZE, Journey
 from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit, write

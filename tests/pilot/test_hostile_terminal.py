@@ -23,7 +23,7 @@ from wcwidth import wcwidth
 
 from dashboard.app.app import QuarterdeckApp
 from dashboard.clean import MARKS
-from engine.garbage import collect_rarely
+from engine.platform.garbage import collect_rarely
 from store import open_store
 from tests.patience import PATIENCE_S
 from tests.pilot.journey import SIZE, Journey

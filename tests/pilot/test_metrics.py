@@ -9,7 +9,7 @@ from dashboard.views.words.amounts import clock
 from dashboard.widgets.lines import Lines
 from engine.core.commands import RemoveMember
 from engine.core.events import AttemptDone
-from engine.core.values import Usage
+from engine.core.records.values import Usage
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.scene import NOW_MS

@@ -23,7 +23,7 @@ from engine.core.commands import SwitchStrategy
 from engine.core.fold import fold
 from engine.core.signals import EngineBegan, EngineEnds
 from engine.core.state import State
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until

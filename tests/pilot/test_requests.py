@@ -16,7 +16,7 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import HandOver, Submit, SwitchStrategy
-from engine.core.limits import Limits
+from engine.core.specs.limits import Limits
 from store.records import StandbyInfo
 from tests.pilot.engines import until
 from tests.pilot.hand import opened

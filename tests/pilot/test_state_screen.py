@@ -10,10 +10,10 @@ from dashboard.dialogs.fork import ForkDialog
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from engine.archive import export_archive
-from engine.core.codec import encode_state
+from engine.core.encoding.codec import encode_state
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.forking import fork
+from engine.history.forking import fork
 from store import open_store
 from tests.pilot.engines import until
 from tests.pilot.hand import opened

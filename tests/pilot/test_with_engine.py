@@ -19,8 +19,8 @@ from dashboard.widgets.report import Report
 from dashboard.widgets.table import Table
 from engine.core.commands import StopEngine
 from engine.core.events import CommandRefused
-from engine.folding import events_of
-from engine.sender import sender_of
+from engine.platform.sender import sender_of
+from engine.reading.folding import events_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Reader
 from tests.patience import PATIENCE_S

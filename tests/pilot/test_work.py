@@ -19,7 +19,7 @@ from engine.core.commands import (
     SetDeadline,
     SetPriority,
 )
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
 from tests.story import submitted

@@ -6,13 +6,13 @@ Beside `scene.audit`, for what only happens when things go wrong.
 from decimal import Decimal
 
 from engine.core.commands import AddSupervisor, Pause, RegisterSpec, SetDeadline, SetPriority, Submit, SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.policies.failure_policies import Escalate
-from engine.core.policies.records import Circuit, Restart
+from engine.core.records.values import Usage
 from engine.core.signals import AgentUnusable
-from engine.core.spec import Pool
-from engine.core.values import Usage
+from engine.core.specs.failure_policies import Escalate
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.policies import Circuit, Restart
+from engine.core.specs.spec import Pool
 from tests.pilot.scene import NOW_MS
 from tests.world import World, agent, team_world
 

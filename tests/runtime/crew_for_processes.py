@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from engine.runtimes.child import report_progress
+from engine.runtimes.functions.child import report_progress
 
 
 def shout(text: str) -> str:

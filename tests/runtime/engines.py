@@ -10,11 +10,11 @@ from typing import Any, TypeAlias, TypeVar
 import anyio
 from pydantic import JsonValue
 
-from engine.clock import Clock, RealClock, boot_ns
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunSummary, State
 from engine.host import Host
+from engine.platform.clock import Clock, RealClock, boot_ns
 from engine.supervisor.callables import Callables
 from store import Record
 from store.opening import Store, open_store

@@ -17,7 +17,7 @@ from dashboard.cli.trust import allow, assign
 from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, let_go, start_engine, wait_until_up
 from engine.core.state import State
-from engine.folding import folded
+from engine.reading.folding import folded
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Tail

@@ -13,9 +13,9 @@ import pytest
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Answer, Steer
-from engine.core.model_spec import McpSpec
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.specs.model_spec import McpSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.runtimes.programs import acp_session
 from engine.runtimes.spec_keys import TOOL_KINDS
 from tests.runtime.engines import Engine, Engines, Hurried

@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from engine.core.events import RunFinished
-from engine.core.model_spec import McpSpec
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.specs.model_spec import McpSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.runtimes.programs import acp_session
 from engine.stream.records import Piece
 from tests.runtime.engines import Engine, Engines

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import steps
 

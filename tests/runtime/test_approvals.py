@@ -9,9 +9,9 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from engine import AgentSpec
-from engine.clock import VirtualClock
 from engine.core.commands import Answer, RevokeGrant, SwapAgent
 from engine.errors import CommandRefusedError, ToolRejected
+from engine.platform.clock import VirtualClock
 from store import Row
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines

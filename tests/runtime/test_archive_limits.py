@@ -17,14 +17,14 @@ from engine.archive.cutting import PIECE_BYTES
 from engine.archive.importing import Allowance, opened
 from engine.archive.manifest import MOST, MOST_AT_WORK, MOST_BYTES, too_many
 from engine.archive.reading import Contents
-from engine.core.codec import encode_command
 from engine.core.commands import ImportState, Ping, Submit
-from engine.core.spec import AgentSpec
+from engine.core.documents.document import MOST_FLAT_VALUES
+from engine.core.encoding.codec import encode_command
+from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, NotStrict, check_values
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES, NotStrict, check_values
-from engine.core.transfer.document import MOST_FLAT_VALUES
 from engine.errors import CommandRefusedError
-from engine.trust import TrustList, grant
+from engine.trusted_code.trust import TrustList, grant
 from store import CommandRow, InboxClient
 from tests.databases import write_database
 from tests.patience import PATIENCE_S

@@ -9,10 +9,10 @@ import pytest
 
 from engine.archive import export_archive, plan_import, read_archive
 from engine.core.commands import ImportState, Resume, RetryWork
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import SUMMARIES, State, TaskStatus
 from engine.errors import CommandRefusedError
-from engine.trust import TrustList, grant
+from engine.trusted_code.trust import TrustList, grant
 from store import Reader
 from tests.databases import write_database
 from tests.runtime import crew_for_archives as crew

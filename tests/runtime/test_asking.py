@@ -7,9 +7,9 @@ import anyio
 import pytest
 
 from engine import AgentSpec
-from engine.clock import VirtualClock
 from engine.core.commands import Answer, Cancel, StopEngine
 from engine.core.state import State
+from engine.platform.clock import VirtualClock
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 

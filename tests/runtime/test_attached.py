@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from engine.core.codec import encode_state
+from engine.core.encoding.codec import encode_state
 from engine.errors import WrongLoop
 from quarterdeck import AgentRegistry, AgentSpec, AttachedSupervisor, DynamicSupervisor, HostStopped
 from store import ReadRowsLost

@@ -13,9 +13,9 @@ from dashboard.engines.client import Client
 from dashboard.engines.process import let_go, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
-from engine.core.queries.able import AWAY
+from engine.core.queries.team.able import AWAY
 from engine.core.state import AgentStatus
-from engine.folding import events_of, folded
+from engine.reading.folding import events_of, folded
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import shell_on, until

@@ -16,8 +16,8 @@ from pydantic import AfterValidator, StringConstraints
 
 from engine import AgentSpec, Fail, SupervisorOptions, tool
 from engine.core.commands import Answer
-from engine.core.json_values import json_equal
-from engine.core.model_spec import ModelSpec
+from engine.core.encoding.json_values import json_equal
+from engine.core.specs.model_spec import ModelSpec
 from engine.core.state import Escalation
 from engine.runtimes.toolbox.call_value import server_value
 from engine.runtimes.values import LONGEST_SHOWN

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.engines.process import Detached
 from engine.core.state import State, TaskStatus
-from engine.folding import folded
+from engine.reading.folding import folded
 from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """

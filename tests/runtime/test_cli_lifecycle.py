@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.folding import folded
+from engine.reading.folding import folded
 from tests.patience import PATIENCE_S
 from tests.runtime.console import Console, await_event, engine_of, kill_engines
 from tests.runtime.shell import at_a_terminal

@@ -10,7 +10,7 @@ from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import Submit
 from engine.core.state import State
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Reader
 from tests.contract.test_cli_json import check
 from tests.runtime.shell import Run, shell_on, team_at_work, until

@@ -14,9 +14,9 @@ import pytest
 from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import AddAgent, Pause, Ping, RemoveMember, Submit
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import AgentStatus
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.console import PROGRAM

@@ -8,7 +8,7 @@ import pytest
 from dashboard.cli import main
 from dashboard.cli.printing.progress import Progress
 from engine import AgentSpec, Context, DynamicSupervisor, Escalate, Task, tool
-from engine.folding import folded
+from engine.reading.folding import folded
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ import pytest
 from dashboard.cli import main
 from engine.core.commands import AddSupervisor, Order, SupervisorSpec
 from engine.core.signals import EngineBegan
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Reader, StoreError
 from tests.databases import write_database
 from tests.patience import PATIENCE_S

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from dashboard.cli import main
 from dashboard.cli.printing.output import WRONG_USAGE
-from engine.core.codec import encode_state
+from engine.core.encoding.codec import encode_state
 from engine.core.errors import CoreError
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.errors import EngineError, first_of
-from engine.folding import folded
 from engine.host import Host
 from engine.host.batch import row_of
+from engine.reading.folding import folded
 from store import Reader, StoreError, find_loss, verify
 from store.opening import open_store
 from tests.databases import busy_world

@@ -15,15 +15,15 @@ from dashboard.actions import OWN_KEYS
 from dashboard.cli import quarterdeck as program
 from dashboard.cli.group import COMMANDS
 from dashboard.user.settings import read_settings
-from engine.core.decide.escalations import ON_ANSWER
+from engine.core.decide.people.escalations import ON_ANSWER
 from engine.core.errors import Refused
-from engine.core.policies.failure_policies import FailurePolicy
+from engine.core.specs.failure_policies import FailurePolicy
+from engine.core.specs.guard import KINDS
 from engine.core.strategies import BUILT_IN, STRATEGIES
-from engine.core.strategies.guard import KINDS
-from engine.runtimes.context import BlockingContext, Context
+from engine.runtimes.functions.context import BlockingContext, Context
+from engine.runtimes.functions.task import Task, TaskInput
 from engine.runtimes.model.options import TalkOptions, TeamOptions
 from engine.runtimes.programs.options import AcpOptions, ProcessOptions
-from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
 from engine.teamfile.document import read_document
 from engine.teamfile.policies import BLOCKS as POLICY_BLOCKS

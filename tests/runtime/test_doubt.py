@@ -7,11 +7,11 @@ import anyio
 import pytest
 
 from engine import AgentCrashed, idempotent, tool
-from engine.clock import VirtualClock
 from engine.core.commands import Answer
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Retry
+from engine.platform.clock import VirtualClock
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from engine.clock import RealClock
+from engine.platform.clock import RealClock
 from quarterdeck import AgentSpec, DynamicSupervisor
 from tests.runtime.engines import soon
 from tests.runtime.shell import shell_on

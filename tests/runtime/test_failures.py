@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from engine import AgentCrashed, PermanentFailure, RetryLater
-from engine.clock import VirtualClock
 from engine.core.commands import Answer, Resume, Submit
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, Circuit, Escalate, Failover, Restart, Retry
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Circuit, Escalate, Failover, Restart, Retry
+from engine.platform.clock import VirtualClock
 from engine.runtimes.values import traits
 from tests.runtime import crew_for_failures as crew
 from tests.runtime.engines import Engine, Engines

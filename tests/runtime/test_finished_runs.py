@@ -6,11 +6,11 @@ import anyio.to_thread
 import pytest
 
 from engine.core.events import RunSubmitted
-from engine.core.limits import Limits
-from engine.core.policies.failure_policies import Retry
-from engine.core.records import names
+from engine.core.records.records import names
+from engine.core.specs.failure_policies import Retry
+from engine.core.specs.limits import Limits
 from engine.core.state import SUMMARIES
-from engine.folding import events_of, pages
+from engine.reading.folding import events_of, pages
 from quarterdeck import AgentSpec, CommandRefusedError, DynamicSupervisor, UnknownRun
 from store import Reader
 from tests.runtime.shell import shell_on

@@ -9,12 +9,12 @@ import pytest
 from dashboard.reading.feed import Feed
 from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, Escalate, NotInThisVersion, RunFailed
 from engine.archive.reading import complete_state
-from engine.clock import VirtualClock
-from engine.core.codec import encode_state
-from engine.core.records import changed
-from engine.core.transfer.document import text_refs
+from engine.core.documents.document import text_refs
+from engine.core.encoding.codec import encode_state
+from engine.core.records.records import changed
 from engine.core.transfer.exporting import make_document
-from engine.folding import folded, folded_at
+from engine.platform.clock import VirtualClock
+from engine.reading.folding import folded, folded_at
 from engine.supervisor.offline import text_in
 from store import NameTaken, Reader, StoreError, verify
 from tests.legal import assert_legal

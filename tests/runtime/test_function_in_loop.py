@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from engine.core.commands import Cancel
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.errors import DelegationFailed, NotJson
 from tests.runtime.engines import Engines
 

@@ -13,10 +13,10 @@ from anyio.lowlevel import checkpoint
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Cancel, Submit
-from engine.core.queries.waiting import Waits
-from engine.core.spec import AgentSpec, Retry
-from engine.references import Origin
-from engine.runtimes.processes import CHECKS, Processes
+from engine.core.scheduler.waiting import Waits
+from engine.core.specs.spec import AgentSpec, Retry
+from engine.runtimes.functions.processes import CHECKS, Processes
+from engine.trusted_code.references import Origin
 from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_processes as crew
 from tests.runtime.engines import Engine, Engines, Hurried, soon

@@ -8,11 +8,11 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from engine.clock import VirtualClock
 from engine.core.commands import Cancel
-from engine.core.spec import AgentSpec
-from engine.runtimes import threads
-from engine.runtimes.child import report_progress
+from engine.core.specs.spec import AgentSpec
+from engine.platform.clock import VirtualClock
+from engine.runtimes.functions import threads
+from engine.runtimes.functions.child import report_progress
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engines, Hurried, soon
 

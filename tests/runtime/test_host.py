@@ -6,11 +6,11 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.core.codec import encode_command
 from engine.core.commands import ImportState, Ping, StopEngine, Submit
 from engine.core.decide import ON_COMMAND
+from engine.core.encoding.codec import encode_command
 from engine.core.signals import AttemptSucceeded, StepFinished
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.errors import CommandRefusedError, Defect, HostStopped, UnknownRun
 from engine.host import Host
 from store import CommandRow, InboxClient

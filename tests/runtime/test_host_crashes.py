@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.clock import VirtualClock
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.spec import AgentSpec, Retry
+from engine.platform.clock import VirtualClock
 from store import Record
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, running

@@ -12,14 +12,14 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from engine.clock import VirtualClock
-from engine.core.codec import encode_command
 from engine.core.commands import AddSupervisor, Ping, RemoveMember, RetryWork, Submit, SupervisorSpec
+from engine.core.encoding.codec import encode_command
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.signals import EngineEnds
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.errors import CommandRefusedError, HostStopped
 from engine.host import Host
+from engine.platform.clock import VirtualClock
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from engine.supervisor.callables import Callables
 from store import CommandRow, Deposed

@@ -11,13 +11,13 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 
-from engine.clock import RealClock, VirtualClock
 from engine.core.commands import Ping, RegisterSpec, Submit
 from engine.core.signals import AgentUsable
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.errors import DiskStayedBroken, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
 from engine.host.journal_writer import BANNER
+from engine.platform.clock import RealClock, VirtualClock
 from store import Deposed, StoreBusy, StoreError
 from store.opening import Store, open_store
 from tests.runtime import crew_for_recovery as crew

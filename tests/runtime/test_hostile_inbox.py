@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.code import named_in
-from engine.core.codec import decode_command, encode_command
 from engine.core.commands import AddAgent, Command, LoadTeam, Pause, Ping, Submit, SupervisorSpec
+from engine.core.encoding.codec import decode_command, encode_command
 from engine.core.errors import BadValue
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.code import named_in
+from engine.core.specs.spec import AgentSpec
 from store import CommandRow, CommandTooLarge, InboxClient
 from store.records import LARGEST_COMMAND_BYTES
 from tests.depth import examples

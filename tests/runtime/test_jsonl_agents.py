@@ -11,12 +11,12 @@ import msgspec
 import pytest
 from anyio.lowlevel import checkpoint
 
-from engine.clock import VirtualClock
 from engine.core.commands import Answer, Steer
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
+from engine.core.records.records import changed
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
+from engine.platform.clock import VirtualClock
 from engine.runtimes.programs import lines, speaking
 from engine.runtimes.programs.speaking import LINES_A_TURN, MOST_ASKED
 from tests.patience import PATIENCE_S

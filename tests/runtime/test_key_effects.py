@@ -15,8 +15,8 @@ import pytest
 
 from engine import AgentSpec, Fail, SupervisorOptions
 from engine.core.commands import Answer
-from engine.core.model_spec import McpSpec, ModelSpec
-from engine.core.records import changed
+from engine.core.records.records import changed
+from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.runtimes.spec_keys import kind_of
 from tests.runtime.engines import Engines
 

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.stream.board import Board
 from engine.stream.records import Piece, Speaker
 from tests.patience import PATIENCE_S

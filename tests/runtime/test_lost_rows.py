@@ -15,7 +15,7 @@ from dashboard.engines.client import Client
 from dashboard.engines.process import end, let_go, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import EngineStarted
-from engine.folding import events_of
+from engine.reading.folding import events_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Durability, Reader, Row, RowsLost, find_loss, open_store, verify
 from store.file_check import open_recognised

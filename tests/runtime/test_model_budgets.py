@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from engine.clock import VirtualClock
 from engine.core.commands import Answer, SwapAgent
-from engine.core.limits import Limits
-from engine.core.model_spec import ModelSpec, Price
-from engine.core.options import SupervisorOptions
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
+from engine.core.records.records import JsonValue
+from engine.core.specs.limits import Limits
+from engine.core.specs.model_spec import ModelSpec, Price
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
+from engine.platform.clock import VirtualClock
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from engine import AgentSpec, DynamicSupervisor
-from engine.clock import VirtualClock
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
 from engine.models.records import Message
-from engine.runtimes.tools import idempotent
+from engine.platform.clock import VirtualClock
+from engine.runtimes.functions.tools import idempotent
 from store import Record, Row
 from tests.runtime.engines import Engine, Engines, running
 from tests.runtime.noting import REQUESTS

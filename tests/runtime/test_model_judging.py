@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from engine import AgentSpec
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio

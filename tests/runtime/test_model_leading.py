@@ -9,9 +9,9 @@ import pytest
 
 from engine import AgentSpec
 from engine.core.commands import AddAgent, Pause, RemoveMember, SwapAgent
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
+from engine.core.records.records import changed
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
 from engine.models.records import ModelRequest
 from tests.runtime.engines import Engine, Engines, running
 from tests.runtime.noting import REQUESTS

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from engine import AgentSpec
-from engine.clock import VirtualClock
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.runtimes.tools import idempotent
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.platform.clock import VirtualClock
+from engine.runtimes.functions.tools import idempotent
 from tests.runtime.engines import Engine, Engines
 
 pytestmark = pytest.mark.anyio

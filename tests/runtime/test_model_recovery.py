@@ -9,14 +9,14 @@ import anyio
 import pytest
 
 from engine import DynamicSupervisor
-from engine.clock import VirtualClock
 from engine.core.commands import AddSupervisor, SupervisorSpec
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.models.records import Chunk, ModelAnswer, ModelRequest, Sleeps
 from engine.models.service import ModelService
-from engine.runtimes.tools import idempotent
+from engine.platform.clock import VirtualClock
+from engine.runtimes.functions.tools import idempotent
 from store import Record, Row
 from store.opening import open_store
 from tests.runtime.engines import running

@@ -8,11 +8,11 @@ import pytest
 
 from engine import AgentSpec
 from engine.core.commands import Answer, SwapAgent
-from engine.core.limits import Limits
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
-from engine.runtimes.tools import idempotent
+from engine.core.records.records import changed
+from engine.core.specs.limits import Limits
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.runtimes.functions.tools import idempotent
 from tests.runtime.engines import Engine, Engines, running
 from tests.runtime.test_tool_servers import program
 

@@ -9,10 +9,10 @@ import pytest
 
 from engine import AgentSpec
 from engine.core.commands import Steer
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
 from engine.models.records import ModelRequest
-from engine.runtimes.tools import idempotent
+from engine.runtimes.functions.tools import idempotent
 from tests.runtime.engines import Engines, running, soon
 from tests.runtime.noting import REQUESTS
 

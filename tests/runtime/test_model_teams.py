@@ -9,8 +9,8 @@ import pytest
 
 from dashboard.cli.printing.items import task_item
 from engine import AgentSpec
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
 from tests.runtime.engines import Engine, Engines, running
 
 pytestmark = pytest.mark.anyio

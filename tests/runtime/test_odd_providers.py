@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from engine.clock import VirtualClock
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, Retry
-from engine.runtimes.tools import idempotent
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Retry
+from engine.platform.clock import VirtualClock
+from engine.runtimes.functions.tools import idempotent
 from tests.model_server import ModelServer, Say, model_server
 from tests.runtime.engines import Engine, running
 from tests.runtime.odd_habits import HABITS, Decides, repeated

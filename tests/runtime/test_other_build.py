@@ -7,8 +7,8 @@ import pytest
 
 from dashboard.cli import main
 from engine.core.events import EngineStarted
-from engine.folding import events_of
-from engine.version import program_build, program_version
+from engine.platform.version import program_build, program_version
+from engine.reading.folding import events_of
 from store import Reader
 from tests.runtime.shell import team_at_work
 

@@ -12,7 +12,7 @@ import pytest
 
 from engine import AgentSpec, SupervisorOptions, ToolError
 from engine.core.commands import Answer
-from engine.core.model_spec import McpSpec
+from engine.core.specs.model_spec import McpSpec
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import steps
 

@@ -15,13 +15,13 @@ from dashboard.reading.past import BACK, ONWARD, RECENT, Past
 from dashboard.reading.summaries import Summaries
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.time_bar import MARKS, time_bar
-from engine.core.codec import encode_state
 from engine.core.commands import SwapAgent
+from engine.core.encoding.codec import encode_state
 from engine.core.events import Event
 from engine.core.fold import fold
+from engine.core.records.values import Usage
 from engine.core.state import State
-from engine.core.values import Usage
-from engine.folding import folded_at
+from engine.reading.folding import folded_at
 from store import Reader, open_store
 from store.compression import packed
 from tests.bench.histories import mapped, rows_of, succeed

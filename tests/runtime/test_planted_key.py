@@ -12,7 +12,7 @@ from dashboard.deck.places import places
 from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import Submit
-from engine.folding import folded
+from engine.reading.folding import folded
 from tests.model_server import Say, model_server
 from tests.pilot.engines import until as until_shown
 from tests.runtime.shell import Run, shell_on, team_at_work, until

@@ -6,9 +6,9 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.clock import VirtualClock
 from engine.core.commands import Move
-from engine.core.spec import AgentSpec, Pool
+from engine.core.specs.spec import AgentSpec, Pool
+from engine.platform.clock import VirtualClock
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 

@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from engine.core.commands import Answer, Submit
-from engine.core.options import Preempt, SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.specs.options import Preempt, SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from tests.runtime.engines import Engine, Engines
 
 pytestmark = pytest.mark.anyio

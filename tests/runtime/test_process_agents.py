@@ -12,8 +12,8 @@ import pytest
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Answer, Cancel
-from engine.core.records import changed
-from engine.core.spec import AgentSpec, Retry
+from engine.core.records.records import changed
+from engine.core.specs.spec import AgentSpec, Retry
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, Hurried, soon
 from tests.runtime.test_watched import gone, groups_below

@@ -15,7 +15,7 @@ import anyio
 import pytest
 from msgspec import structs
 
-from engine.core.model_spec import ModelSpec, Price
+from engine.core.specs.model_spec import ModelSpec, Price
 from engine.errors import Unusable
 from engine.models.child_messages import Look, line
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema

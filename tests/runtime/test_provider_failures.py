@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.clock import VirtualClock
 from engine.core.commands import Cancel, Steer
-from engine.core.model_spec import ModelSpec, Price
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.model_spec import ModelSpec, Price
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.models.link import Link
+from engine.platform.clock import VirtualClock
 from tests.model_server import ModelServer, Say, model_server
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, soon

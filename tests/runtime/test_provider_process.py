@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from engine.core.model_spec import ModelSpec
+from engine.core.specs.model_spec import ModelSpec
 from engine.models import bounds
 from engine.models.link import CallFailed, Link
 from engine.models.provider_process import ProviderProcess

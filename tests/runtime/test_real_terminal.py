@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.supervisor.dynamic import DynamicSupervisor
 from tests.databases import busy_world, write_database
 from tests.patience import PATIENCE_S

@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.clock import VirtualClock
-from engine.core.codec import decode_events, encode_state
 from engine.core.commands import AddSupervisor, SupervisorSpec
+from engine.core.encoding.codec import decode_events, encode_state
 from engine.core.fold import fold
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.core.state import State
+from engine.platform.clock import VirtualClock
 from engine.supervisor.callables import Callables
 from store import Record, Row
 from store.opening import open_store

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.console import Console, await_event, engine_of

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from engine import AgentSpec, DynamicSupervisor, NotInThisVersion, UnknownRun, tool
-from engine.core.model_spec import ModelSpec
 from engine.core.scheduler import Schedule
+from engine.core.specs.model_spec import ModelSpec
 from engine.core.strategies.parallel import Parallel
 from engine.core.strategies.sequential import Sequential
-from engine.folding import folded
-from engine.replaying import PLAN, replay
+from engine.history.replaying import PLAN, replay
+from engine.reading.folding import folded
 from engine.runtimes.model.conversation import Conversation
 from store import Reader, Record
 
@@ -136,7 +136,7 @@ async def test_a_delegation_that_would_reach_somebody_else_now_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = await worked(tmp_path)
-    monkeypatch.setattr("engine.core.decide.attempts.preview", lambda item: f"Please {item}")
+    monkeypatch.setattr("engine.core.decide.work.attempts.preview", lambda item: f"Please {item}")
 
     differs = (await replay(path, "r1")).differs
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from engine.clock import VirtualClock
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Retry
+from engine.platform.clock import VirtualClock
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio

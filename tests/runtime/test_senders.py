@@ -12,8 +12,8 @@ from dashboard.cli import main
 from dashboard.engines.client import Client
 from engine.core.commands import Pause
 from engine.core.events import CommandApplied
-from engine.folding import events_of
-from engine.sender import sender_of
+from engine.platform.sender import sender_of
+from engine.reading.folding import events_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Reader
 

@@ -7,12 +7,12 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.clock import VirtualClock
 from engine.core.commands import Submit
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, Retry
-from engine.core.values import Usage
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Retry
+from engine.platform.clock import VirtualClock
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, Hurried, soon
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import pytest
 from pydantic import JsonValue
 
-from engine.clock import VirtualClock
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
+from engine.core.records.records import changed
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
+from engine.platform.clock import VirtualClock
 from tests.runtime.engines import running
 
 pytestmark = pytest.mark.anyio

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from engine.core.codec import encode_command
 from engine.core.commands import Command, HandOver, Submit
+from engine.core.encoding.codec import encode_command
 from engine.core.events import AttemptFailed, AttemptLost, EngineStarted, Event, RunFinished, StepRecorded
 from engine.core.state import RunStatus
-from engine.folding import events_of, folded, pages
+from engine.reading.folding import events_of, folded, pages
 from store import CommandRow, InboxClient, Reader, Tail, verify
 from tests.patience import PATIENCE_S
 

@@ -8,13 +8,13 @@ import anyio.lowlevel
 import pytest
 from pydantic import JsonValue
 
-from engine.clock import VirtualClock
-from engine.core.check import Check
 from engine.core.commands import SwitchStrategy
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec
-from engine.guards import CheckedOutput, verdict_of
-from engine.patterns import TooSlow
+from engine.core.specs.check import Check
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
+from engine.host.built_in.guards import CheckedOutput, verdict_of
+from engine.platform.clock import VirtualClock
+from engine.platform.patterns import TooSlow
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio
@@ -193,7 +193,7 @@ async def test_the_category_of_a_request_chooses_the_strategy_and_who_takes_part
 async def test_a_pattern_that_never_ends_fails_its_run_and_does_not_stall_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("engine.guards.PATTERN_S", 0.5)
+    monkeypatch.setattr("engine.host.built_in.guards.PATTERN_S", 0.5)
     beats = 0
 
     async def heart() -> None:

@@ -13,7 +13,7 @@ from engine.core.commands import SwitchStrategy
 from engine.core.strategies import STRATEGIES
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Nodes
-from engine.strategies_plugins import GROUP, load_strategies
+from engine.platform.strategies_plugins import GROUP, load_strategies
 from tests.patience import PATIENCE_S
 from tests.story import applied, done, ended, submitted, works
 from tests.world import agent, team_world

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from engine import AgentSpec, DynamicSupervisor, RunFailed, StreamEvent, VirtualClock
-from engine.runtimes.context import Context
-from engine.runtimes.task import Task
+from engine.runtimes.functions.context import Context
+from engine.runtimes.functions.task import Task
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

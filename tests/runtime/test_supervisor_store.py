@@ -12,8 +12,8 @@ import anyio.to_thread
 import pytest
 
 from engine import AgentSpec, Context, DynamicSupervisor, StoreBusy, Task, UnknownRun, Unusable
-from engine.core.codec import encode_command
 from engine.core.commands import Command, RemoveMember, SwitchStrategy
+from engine.core.encoding.codec import encode_command
 from store import CommandRow, InboxClient, MissingFolder
 from tests.runtime.engines import soon
 

@@ -9,10 +9,10 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from engine.clock import VirtualClock
-from engine.core.codec import decode_events
 from engine.core.commands import Answer, ChangeCapabilities, Reassign, Rollback, SwapAgent
-from engine.core.spec import AgentSpec
+from engine.core.encoding.codec import decode_events
+from engine.core.specs.spec import AgentSpec
+from engine.platform.clock import VirtualClock
 from engine.supervisor.callables import Callables
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
@@ -233,7 +233,7 @@ async def test_an_aborted_thread_that_goes_on_counts_until_it_returns_and_says_n
         return "new"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.runtimes.work.GIVE_UP_MS", 20)
+        patch.setattr("engine.runtimes.attempts.work.GIVE_UP_MS", 20)
         async with engine(AgentSpec(name="ada", run=old, max_concurrency=2)) as running:
             run_id = await running.submit()
             assert await anyio.to_thread.run_sync(begun.wait, PATIENCE_S)

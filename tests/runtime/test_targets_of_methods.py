@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 from engine.errors import EngineError
 from engine.supervisor.attached import AttachedSupervisor

@@ -7,12 +7,12 @@ import anyio
 import pytest
 
 from engine import AgentSpec
-from engine.clock import RealClock, VirtualClock
 from engine.core.commands import Answer
-from engine.core.limits import Limits
-from engine.core.model_spec import ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.runtimes.tools import tool
+from engine.core.specs.limits import Limits
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.platform.clock import RealClock, VirtualClock
+from engine.runtimes.functions.tools import tool
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker
 

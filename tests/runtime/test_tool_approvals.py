@@ -12,7 +12,7 @@ from dashboard.cli import main
 from engine import AgentSpec, Fail, SupervisorOptions, ToolRejected, Unusable, tool
 from engine.core.commands import Answer
 from engine.core.errors import BadValue
-from engine.core.model_spec import ModelSpec
+from engine.core.specs.model_spec import ModelSpec
 from engine.teamfile import TeamFileError, parse_team
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine import AgentSpec, Fail, SupervisorOptions, ToolError
-from engine.core.model_spec import McpSpec
+from engine.core.specs.model_spec import McpSpec
 from tests.runtime.engines import Engines
 from tests.runtime.tool_server import GATEWAYS, HABITS, ONCE
 

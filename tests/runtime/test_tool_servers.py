@@ -16,8 +16,8 @@ import pytest
 from dashboard.cli import main
 from engine import AgentSpec, Fail, SupervisorOptions, ToolError
 from engine.core.commands import Answer
-from engine.core.model_spec import McpSpec, ModelSpec
-from engine.runtimes.context import UnknownTool
+from engine.core.specs.model_spec import McpSpec, ModelSpec
+from engine.runtimes.functions.context import UnknownTool
 from engine.runtimes.toolbox import mcp_servers
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, soon

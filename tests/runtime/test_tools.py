@@ -11,12 +11,12 @@ import pytest
 
 from engine import AgentSpec, ToolError, ToolTimeout, tool
 from engine.core.commands import Cancel
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.core.state import Attempt, State
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
 from engine.runtimes.toolbox.functions import FunctionTool
-from engine.runtimes.work import Work
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 

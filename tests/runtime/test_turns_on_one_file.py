@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.core.events import AgentBroke, AttemptFailed
 from engine.core.state import AgentStatus
-from engine.folding import events_of, folded, pages
+from engine.reading.folding import events_of, folded, pages
 from quarterdeck import AgentSpec, DynamicSupervisor, Unusable
 from store import Reader
 from tests.depth import examples

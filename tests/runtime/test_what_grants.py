@@ -13,21 +13,21 @@ import pytest
 from dashboard.cli.trust import allow, assign
 from engine import AgentSpec, Fail, SupervisorOptions, tool
 from engine.archive import export_archive, plan_import
-from engine.core.codec import encode_command
 from engine.core.commands import AddAgent, Answer, Command, ImportState, Submit
-from engine.core.model_spec import McpSpec, ModelSpec
-from engine.core.records import changed
+from engine.core.encoding.codec import encode_command
+from engine.core.records.records import changed
+from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.state import State, Team
 from engine.errors import CommandRefusedError, Unusable
-from engine.folding import folded
-from engine.forking import fork
+from engine.history.forking import fork
 from engine.host.trusting import Trusting
+from engine.reading.folding import folded
 from engine.runtimes.toolbox.mcp_connection import Offered
 from engine.runtimes.toolbox.mcp_servers import Server
 from engine.runtimes.toolbox.mcp_tools import ServedTool
 from engine.teamfile import TeamFile, read_team
 from engine.teamfile.code import TeamCode
-from engine.trust import grant, user_list
+from engine.trusted_code.trust import grant, user_list
 from store import CommandRow, InboxClient
 from tests.databases import write_database
 from tests.runtime.engines import Engine, running, soon

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from engine import DynamicSupervisor, Unusable
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.runtimes.programs.worktree import added, all_left, removed
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engines

@@ -18,17 +18,17 @@ from pydantic import JsonValue
 
 from engine.archive import ImportRefused
 from engine.archive.reading import read_state
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Submit
+from engine.core.documents.document import read_document
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.fold import fold
-from engine.core.records import names
+from engine.core.records.records import names
 from engine.core.state import Agent, Escalation, Insight, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
-from engine.core.transfer.document import read_document
 from engine.core.transfer.exporting import make_document
+from engine.reading.texts import walk
 from engine.simulation.history import History
 from engine.simulation.plan import Plan
 from engine.simulation.report import plan_of
-from engine.texts import walk
 from tests.exports import Document, as_value, plain
 from tests.legal import assert_legal
 from tests.simulation.test_archive_laws import imported, let_go_on, waits_for_nobody

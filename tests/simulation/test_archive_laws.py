@@ -10,13 +10,16 @@ from pydantic import JsonValue
 from engine.archive import ImportRefused
 from engine.archive.cutting import Part, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Answer, Pause, Resume, Submit
-from engine.core.options import SupervisorOptions
-from engine.core.queries.tree import below_of
-from engine.core.records import names
+from engine.core.documents.document import read_document, references_in, text_refs, write_document
+from engine.core.documents.ids import FIELDS
+from engine.core.documents.importing import compact, raise_ids
+from engine.core.encoding.codec import decode_state, encode_state
+from engine.core.queries.team.tree import below_of
+from engine.core.records.records import names
 from engine.core.signals import ArchiveChecked, EngineBegan, PartRead, StateReady
-from engine.core.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, Retry
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, Retry
 from engine.core.state import (
     Agent,
     Escalation,
@@ -32,11 +35,8 @@ from engine.core.state import (
     Timer,
 )
 from engine.core.transfer.admission import check, try_out
-from engine.core.transfer.document import read_document, references_in, text_refs, write_document
 from engine.core.transfer.exporting import rest
-from engine.core.transfer.ids import FIELDS
-from engine.core.transfer.importing import compact, raise_ids
-from engine.texts import walk
+from engine.reading.texts import walk
 from tests.chance import release, worlds
 from tests.depth import examples
 from tests.exports import exported, plain, ready
@@ -254,7 +254,7 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
         expected = {name for name in known if name.endswith("_id") or name in of_ids | {"id", "key"}}
         if kind == "finished":
             expected -= {"tasks"}
-        assert set(FIELDS[kind]) == expected - not_carried, f"FIELDS[{kind!r}] of engine/core/transfer/ids.py"
+        assert set(FIELDS[kind]) == expected - not_carried, f"FIELDS[{kind!r}] of engine/core/documents/ids.py"
 
 
 def test_work_at_a_step_is_exported_with_its_steps_and_begins_again_with_them() -> None:

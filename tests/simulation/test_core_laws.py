@@ -6,12 +6,12 @@ from typing import Any, get_args
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.core.codec import decode_events, decode_state, encode_event, encode_state, kind_of
 from engine.core.commands import Command, Order, Rollback, SwapAgent
 from engine.core.decide import decide
-from engine.core.decide.scratch import scratch_of
-from engine.core.decision_context import DecisionContext
+from engine.core.decide.teams.scratch import scratch_of
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.effects.table import effects_of
+from engine.core.encoding.codec import decode_events, decode_state, encode_event, encode_state, kind_of
 from engine.core.errors import Refused
 from engine.core.events import (
     AttemptCancelled,
@@ -25,10 +25,10 @@ from engine.core.events import (
     StepRecorded,
 )
 from engine.core.fold import fold
-from engine.core.queries.preview import preview, swap_preview
-from engine.core.queries.tree import above_of
-from engine.core.records import fields
-from engine.core.shared import EMPTY
+from engine.core.preview import preview, swap_preview
+from engine.core.queries.team.tree import above_of
+from engine.core.records.records import fields
+from engine.core.records.shared import EMPTY
 from engine.core.state import State, SwapMode, Task
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
 from tests.depth import examples

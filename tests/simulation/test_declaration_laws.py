@@ -11,16 +11,16 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from engine.core.code import named_in
 from engine.core.commands import AddAgent, AddSupervisor, Declare, LoadTeam, SupervisorSpec, SwapAgent
-from engine.core.decide.loading import plan_of
-from engine.core.decision_context import DecisionContext
-from engine.core.declared import described
+from engine.core.decide.teams.loading import plan_of
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.queries.targets import at
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.code import named_in
+from engine.core.queries.team.declared import described
+from engine.core.records.records import changed
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.operators import considered
 from engine.simulation.teams import drawn_options, drawn_spec, drawn_team, load_command

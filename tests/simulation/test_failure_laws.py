@@ -24,7 +24,7 @@ from engine.core.events import (
     ToolStarted,
 )
 from engine.core.fold import fold
-from engine.core.queries.tree import inherited
+from engine.core.queries.team.tree import inherited
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
 from engine.simulation.teams import drawn_team

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from engine.core.commands import Submit
 from engine.core.events import AttemptStarted, BudgetExhausted, BudgetExtended, RunFinished, TaskReopened
 from engine.core.fold import fold
-from engine.core.limits import Limits
-from engine.core.options import GRACE_S, SupervisorOptions
-from engine.core.queries.budget import Subject, budgets_of
-from engine.core.queries.tree import above_of
+from engine.core.queries.money.budget import Subject, budgets_of
+from engine.core.queries.team.tree import above_of
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import GRACE_S, SupervisorOptions
 from engine.core.state import Run, State, Task
-from engine.core.values import Usage
 from tests.chance import worlds
 from tests.depth import examples
 from tests.world import World, agent, team_world

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from engine.core.commands import Submit
 from engine.core.events import ModelFailed
 from engine.core.events.attempt import Said
+from engine.core.records.values import Usage
 from engine.core.signals import ModelErred
 from engine.core.state import UTTERANCES
-from engine.core.values import Usage
 from tests.story import submitted
 from tests.world import World, agent, team_world
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from engine.core.commands import AddAgent, ChangeCapabilities, Move, SupervisorSpec
 from engine.core.errors import NoAgentMatches
 from engine.core.fold import fold
-from engine.core.queries.placement import place_for
 from engine.core.queries.targets import at
+from engine.core.queries.work.placement import place_for
 from engine.core.state import Agent, State, Supervisor
 from tests.depth import examples
 from tests.world import World, agent, team_world

@@ -2,14 +2,14 @@
 
 import pytest
 
-from engine.core.codec import encode_event
+from engine.core.encoding.codec import encode_event
 from engine.core.events import AttemptStarted, GroupGrown, GroupPlanned
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.redeciding import Planner
+from engine.history.redeciding import Planner
+from engine.reading.texts import resolved
 from engine.simulation.history import live_through
 from engine.simulation.report import plan_of
-from engine.texts import resolved
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

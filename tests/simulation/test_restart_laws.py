@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.commands import Command, Pause, Resume, Submit
-from engine.core.options import SupervisorOptions
-from engine.core.spec import Restart
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Restart
 from tests.story import applied, kinds
 from tests.world import World, agent, team_world
 

@@ -14,7 +14,7 @@ import pytest
 from dashboard.cli import main
 from engine.core.commands import COMMAND_KINDS, SupervisorSpec
 from engine.core.events import StepRecorded
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.core.state import State
 from engine.simulation.agents import MISHAPS
 from engine.simulation.faults import FAULTS

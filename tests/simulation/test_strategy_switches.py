@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from engine.core.codec import encode_state
 from engine.core.commands import SwitchStrategy
-from engine.core.decide.strategy import switched
+from engine.core.decide.work.strategy import switched
+from engine.core.encoding.codec import encode_state
 from engine.core.errors import Refused
 from engine.core.events import AttemptDone, StrategySwitched
 from engine.core.fold import fold
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
+from engine.core.records.records import changed
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus, State, TaskStatus
 from engine.core.strategies import BUILT_IN
 from tests.legal import assert_legal

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.options import SupervisorOptions
-from engine.core.values import Usage
+from engine.core.records.values import Usage
+from engine.core.specs.options import SupervisorOptions
 from tests.legal import assert_legal
 from tests.story import attempt, submitted
 from tests.world import agent, team_world

@@ -16,9 +16,9 @@ from engine.core.commands import (
     SwapAgent,
 )
 from engine.core.events import CommandRefused
-from engine.core.model_spec import McpSpec, ModelSpec
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.specs.model_spec import McpSpec, ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from tests.world import World, team_world
 
 REFERENCES = ("crew:run", "crew:saw", "tools:cut")

@@ -23,8 +23,8 @@ from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks
 from dashboard.views.words.names import Names, Texts
 from dashboard.views.words.sentences import sentence
-from engine.core.codec import encode_state
-from engine.core.queries.replacements import replacements
+from engine.core.encoding.codec import encode_state
+from engine.core.queries.team.replacements import replacements
 from engine.core.state import State
 from tests.chance import worlds
 from tests.depth import examples

@@ -27,10 +27,10 @@ from engine.core.events import (
     SwapRolledBack,
 )
 from engine.core.fold import fold
+from engine.core.records.values import Usage
 from engine.core.signals import PersonAsked
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
-from engine.core.values import Usage
 from tests.pilot.scene import audit
 from tests.story import attempt, attempts, member, submitted
 from tests.world import agent, team_world

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.core.commands import AddAgent, Order
-from engine.core.decide.team import MOST_ADDED_BY_A_RUN
+from engine.core.decide.teams.team import MOST_ADDED_BY_A_RUN
 from engine.core.events import AgentAdded, CommandRefused, Event
 from tests.story import submitted
 from tests.world import World, agent, team_world

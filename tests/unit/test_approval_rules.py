@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.core.approval import check_ruled_tools
 from engine.core.errors import Refused
+from engine.core.specs.approval import check_ruled_tools
 from engine.teamfile import parse_team
 
 

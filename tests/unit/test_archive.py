@@ -12,10 +12,10 @@ import pytest
 from engine.archive import ExportRefused, export_archive, plan_import, read_archive
 from engine.archive.manifest import check_amount
 from engine.core.commands import Submit
+from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
-from engine.core.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict
-from engine.trust import TrustList, grant
+from engine.trusted_code.trust import TrustList, grant
 from tests.databases import LONG, busy_world, write_database
 from tests.world import agent, team_world
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from engine.archive import ImportRefused, export_archive, read_archive
 from engine.archive.manifest import VERSION
-from engine.core.strict_json import NotStrict, strict_json
+from engine.core.encoding.strict_json import NotStrict, strict_json
 from tests.databases import busy_world, write_database
 
 

@@ -1,10 +1,10 @@
 """A supervisor that may change how it coordinates by itself: when it does, and when it takes that back."""
 
-from engine.core.auto_tuning import ENOUGH
 from engine.core.commands import ChangeSupervisor, Submit
 from engine.core.events import CoordinationTuned, StrategySwitched
-from engine.core.options import Optimize, SupervisorOptions
+from engine.core.policies.auto_tuning import ENOUGH
 from engine.core.signals import AttemptErred, AttemptSucceeded
+from engine.core.specs.options import Optimize, SupervisorOptions
 from tests.world import World, agent, team_world
 
 EVERYTHING = Optimize(switch_to_parallel_when_slow=True, optimize_agent_selection=True)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.core.balancing import RULES
 from engine.core.commands import AddAgent, Pause, Resume, SupervisorSpec
-from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.scheduler.balancing import RULES
+from engine.core.specs.options import BALANCES, Balance, Preempt, SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, member, submitted, works
 from tests.world import World, agent, team_world

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import best_matches
-from engine.core.best_matches import Asked
-from engine.core.candidate import Candidate
-from engine.core.capability_index import CapabilityIndex
-from engine.core.discovery import choose
-from engine.core.ranks import OrderedRanks, Slot, rank_of
+from engine.core.discovery import best_matches
+from engine.core.discovery.best_matches import Asked
+from engine.core.discovery.candidate import Candidate
+from engine.core.discovery.capability_index import CapabilityIndex
+from engine.core.discovery.choosing import choose
+from engine.core.discovery.ranks import OrderedRanks, Slot, rank_of
 
 WORDS = [f"word{number}" for number in range(20)]
 

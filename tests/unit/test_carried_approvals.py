@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from engine.archive.cutting import Part, pieces
 from engine.archive.reading import complete_state, read_state
-from engine.core.code import unasked_in
-from engine.core.codec import decode_state
 from engine.core.commands import Answer, Submit
+from engine.core.documents.document import references_in
+from engine.core.encoding.codec import decode_state
+from engine.core.queries.team.code import unasked_in
 from engine.core.signals import PersonAsked
-from engine.core.spec import AgentSpec, Escalate
+from engine.core.specs.spec import AgentSpec, Escalate
 from engine.core.state import State
 from engine.core.transfer.approvals import forget_approvals
-from engine.core.transfer.document import references_in
 from tests.exports import exported
 from tests.world import World, agent, team_world
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
-from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable, AgentUsable, TextRead
+from engine.core.specs.options import SupervisorOptions
 from tests.depth import examples
 from tests.story import done, member, only, refused, submitted, works
 from tests.world import LONG, World, agent, team_world

@@ -6,8 +6,8 @@ from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.clock import Clock, RealClock, VirtualClock, boot_ns
 from engine.host.timers import Timers
+from engine.platform.clock import Clock, RealClock, VirtualClock, boot_ns
 from tests.patience import PATIENCE_S
 
 

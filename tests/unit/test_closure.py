@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.closure import Folder, digest_of, files_of
 from engine.errors import Unusable
-from engine.references import Origin, resolve
-from engine.runtimes.isolated import KEPT, load
+from engine.runtimes.functions.isolated import KEPT, load
+from engine.trusted_code.closure import Folder, digest_of, files_of
+from engine.trusted_code.references import Origin, resolve
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -83,7 +83,7 @@ def test_a_change_of_any_file_that_is_imported_is_another_hash_and_of_no_other(t
 
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, crew="import helpers", helpers="x" * 100)
-    monkeypatch.setattr("engine.closure.LARGEST_BYTES", 99)
+    monkeypatch.setattr("engine.trusted_code.closure.LARGEST_BYTES", 99)
 
     with pytest.raises(Unusable, match=r"helpers\.py is larger than 99 bytes"):
         Folder(tmp_path).sources("crew:run")

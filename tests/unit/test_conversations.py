@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from engine.core.codec import encode_state
 from engine.core.commands import RetryWork, Submit, SupervisorSpec
+from engine.core.encoding.codec import encode_state
 from engine.core.state import CONVERSATIONS, EXCHANGES, RunStatus
 from tests.legal import assert_legal
 from tests.story import applied, attempt, done, ended, member, refused, start_of, submitted, works

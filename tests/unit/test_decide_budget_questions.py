@@ -6,12 +6,12 @@ import pytest
 
 from engine.core.commands import Answer, SwapAgent
 from engine.core.events import BudgetExhausted
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.queries.waiting import Waits
-from engine.core.spec import Escalate, Retry
+from engine.core.records.values import Usage
+from engine.core.scheduler.waiting import Waits
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Escalate, Retry
 from engine.core.state import RunStatus
-from engine.core.values import Usage
 from tests.story import (
     applied,
     attempt,

@@ -8,13 +8,13 @@ import pytest
 from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import StopAttempt
 from engine.core.events import BudgetExhausted, BudgetReached
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.queries.budget import budgets_of, deadline_of
+from engine.core.queries.money.budget import budgets_of, deadline_of
+from engine.core.records.values import Usage
 from engine.core.signals import ThreadCameBack
-from engine.core.spec import Retry
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import (
     applied,

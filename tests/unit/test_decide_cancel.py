@@ -4,8 +4,8 @@ import pytest
 
 from engine.core.commands import Cancel, SupervisorSpec
 from engine.core.effects import AnswerCall
-from engine.core.limits import Limits
-from engine.core.spec import Retry
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import applied, attempt, ended, kinds, only, refused, submitted, task_of, works
 from tests.world import agent, team_world

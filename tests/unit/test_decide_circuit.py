@@ -1,8 +1,8 @@
 """Who keeps failing gets nothing to do for a while, and then one attempt to show that it works again."""
 
 from engine.core.commands import Cancel, Resume, Submit, SwapAgent
-from engine.core.options import SupervisorOptions
-from engine.core.spec import Circuit, Failover
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Circuit, Failover
 from tests.story import applied, attempt, attempts, kinds, member, only, submitted, works
 from tests.world import World, agent, team_world
 

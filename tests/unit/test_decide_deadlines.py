@@ -6,9 +6,9 @@ import pytest
 
 from engine.core.commands import Cancel, RetryWork, SetDeadline, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.spec import Retry, Skip
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
 from tests.legal import assert_legal
 from tests.story import applied, attempt, ended, kinds, only, refused, submitted, task_of, works

@@ -11,15 +11,15 @@ from engine.core.commands import (
     SupervisorSpec,
     SwitchStrategy,
 )
-from engine.core.decide.attempts import MAX_DEPTH
+from engine.core.decide.work.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
 from engine.core.events import GroupEnded, GroupPlanned
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
+from engine.core.records.values import Usage
 from engine.core.scheduler import Schedule
-from engine.core.spec import Retry, Skip
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry, Skip
 from engine.core.state import AgentStatus, RunStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import (
     Key,

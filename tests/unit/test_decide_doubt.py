@@ -12,12 +12,12 @@ from engine.core.commands import (
     RetryWork,
     SwapAgent,
 )
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
-from engine.core.spec import Retry, Skip
+from engine.core.records.records import changed
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import applied, attempt, ended, kinds, only, submitted, works
 from tests.world import World, agent, team_world

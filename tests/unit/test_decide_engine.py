@@ -3,14 +3,14 @@
 from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, SwapAgent
 from engine.core.effects import StopAttempt
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
-from engine.core.limits import Limits
-from engine.core.queries.able import AWAY
-from engine.core.queries.budget import budgets_of
-from engine.core.queries.waiting import Waits
+from engine.core.queries.money.budget import budgets_of
+from engine.core.queries.team.able import AWAY
+from engine.core.records.values import Usage
+from engine.core.scheduler.waiting import Waits
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan, EngineWoke
-from engine.core.spec import AgentSpec
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import AgentStatus, TaskStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import attempt, kinds, submitted, task_of
 from tests.world import World, agent, team_world

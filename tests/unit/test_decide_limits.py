@@ -1,9 +1,9 @@
 """Limits that change while there is work: a lower one ends what has spent it, a higher one lets go on."""
 
 from engine.core.commands import ChangeSupervisor, Move, SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.values import Usage
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from tests.story import applied, attempt, member, only, submitted, works
 from tests.world import agent, team_world
 

@@ -2,7 +2,7 @@
 
 from engine.core.commands import Answer, Cancel, Pause, RemoveMember, SwapAgent
 from engine.core.effects import StopAttempt
-from engine.core.queries.preview import swap_preview
+from engine.core.preview import swap_preview
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded, DelegationAsked, Signal, StepFinished
 from engine.core.state import AgentStatus, RunStatus
 from tests.legal import assert_legal

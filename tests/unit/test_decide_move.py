@@ -15,11 +15,11 @@ from engine.core.commands import (
     Winner,
 )
 from engine.core.events import MemberMoved, QueueMade, TaskRequeued
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
 from engine.core.queries.targets import member_name
-from engine.core.records import changed
+from engine.core.records.records import changed
 from engine.core.scheduler import Schedule
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus, Supervisor
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, member, only, refused, submitted, works

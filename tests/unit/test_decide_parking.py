@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from engine.core.commands import Submit
 from engine.core.effects import AnswerCall, ResumeAttempt
 from engine.core.events import AttemptParked, AttemptResumed, Delegated, SlotWanted
-from engine.core.queries.waiting import Waits
+from engine.core.scheduler.waiting import Waits
 from tests.world import World, agent, team_world
 
 Key = tuple[str, int]

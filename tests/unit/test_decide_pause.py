@@ -3,7 +3,7 @@
 import pytest
 
 from engine.core.commands import Pause, Resume, SupervisorSpec
-from engine.core.spec import Escalate
+from engine.core.specs.spec import Escalate
 from engine.core.state import AgentStatus, RunStatus
 from tests.story import applied, attempt, ended, member, only, refused, submitted, works
 from tests.world import World, agent, team_world

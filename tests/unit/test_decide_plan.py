@@ -3,7 +3,7 @@
 import pytest
 
 from engine.core.commands import Submit, SupervisorSpec
-from engine.core.spec import Aggregation, Skip
+from engine.core.specs.spec import Aggregation, Skip
 from engine.core.state import RunStatus
 from tests.story import attempt, ended, only, refused, start_of, submitted, works
 from tests.world import agent, team_world

@@ -1,8 +1,8 @@
 """A switch of the strategy while an agent has a plan carried out: its tasks become nodes together, or stay with it."""
 
 from engine.core.commands import Cancel, SupervisorSpec, SwitchStrategy
-from engine.core.options import SupervisorOptions
 from engine.core.signals import PlannedItem
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import TaskStatus
 from tests.legal import assert_legal
 from tests.story import applied, attempt, done, ended, submitted

@@ -7,7 +7,7 @@ import pytest
 from engine.core.commands import Move, Pause, RemoveMember, Resume, SupervisorSpec, SwapAgent
 from engine.core.events import PoolResized
 from engine.core.scheduler import Schedule
-from engine.core.spec import Pool
+from engine.core.specs.spec import Pool
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, member, submitted
 from tests.world import World, agent, team_world

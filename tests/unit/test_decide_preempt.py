@@ -13,12 +13,12 @@ from engine.core.commands import (
 )
 from engine.core.effects import StopAttempt
 from engine.core.events import AttemptPreempted, PreemptionAsked
-from engine.core.limits import Limits
-from engine.core.options import Preempt, SupervisorOptions
+from engine.core.records.values import Usage
 from engine.core.scheduler import Schedule
 from engine.core.signals import ThreadCameBack
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import Preempt, SupervisorOptions
 from engine.core.state import TaskStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, kinds, member, only, submitted, task_of, works
 from tests.world import World, agent, team_world

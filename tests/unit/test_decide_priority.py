@@ -3,11 +3,11 @@
 import pytest
 
 from engine.core.commands import Cancel, Pause, Resume, SetPriority, Submit, SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.spec import Retry
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus, Task, TaskStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import applied, attempt, ended, refused, submitted, works
 from tests.world import World, agent, team_world

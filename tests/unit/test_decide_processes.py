@@ -3,12 +3,12 @@
 from typing import Any
 
 from dashboard.actions.team import SETTING
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ChangeSupervisor, Move, Submit, SupervisorSpec, SwapAgent
-from engine.core.options import Preempt, SupervisorOptions
-from engine.core.queries.waiting import Waits
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.scheduler import Schedule
-from engine.core.spec import AgentSpec
+from engine.core.scheduler.waiting import Waits
+from engine.core.specs.options import Preempt, SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from tests.story import attempt, submitted, works
 from tests.world import World, agent, team_world
 

@@ -5,7 +5,7 @@ import pytest
 from engine.core.commands import Cancel, Reassign, RemoveMember, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.scheduler import Schedule
-from engine.core.spec import Retry
+from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus
 from tests.story import Key, applied, attempt, attempts, ended, kinds, member, only, refused, start_of, submitted
 from tests.world import World, agent, team_world

@@ -2,10 +2,10 @@
 
 from engine.core.commands import Cancel, Pause, RemoveMember, Resume, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
-from engine.core.limits import Limits
-from engine.core.spec import Escalate
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import Escalate
 from engine.core.state import AgentStatus, RunStatus, TaskStatus
-from engine.core.values import Usage
 from tests.story import applied, attempt, ended, kinds, member, only, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
 

@@ -1,10 +1,10 @@
 """Who a member of an edited file is, where the file gave it another name and an operator another spec."""
 
 from engine.core.commands import ChangeSupervisor, Move, SupervisorSpec, SwapAgent
-from engine.core.decide.loading import plan_of
-from engine.core.decision_context import DecisionContext
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
+from engine.core.decide.teams.loading import plan_of
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.records.records import changed
+from engine.core.specs.spec import AgentSpec
 from tests.world import World, agent, load, team_world
 
 

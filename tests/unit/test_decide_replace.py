@@ -4,8 +4,8 @@ import pytest
 
 from engine.core.commands import AddAgent, ChangeSupervisor, ReplaceTeam, Submit, SupervisorSpec
 from engine.core.events import StrategySwitched, SupervisorChanged
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus, Supervisor
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, member, only, refused, submitted, works

@@ -4,9 +4,9 @@ from typing import Any
 
 from engine.core.commands import Cancel, Resume, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import CheckAgent, RestartAgents, StopAttempt
-from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable
-from engine.core.spec import Restart, Retry
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Restart, Retry
 from engine.core.state import RunStatus
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, kinds, member, only, refused, submitted, works

@@ -3,9 +3,9 @@
 import pytest
 
 from engine.core.commands import Cancel, RemoveMember, RetryWork, Submit, SupervisorSpec
-from engine.core.options import SupervisorOptions
-from engine.core.records import JsonValue
-from engine.core.spec import Retry
+from engine.core.records.records import JsonValue
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import applied, attempt, attempts, ended, kinds, only, refused, submitted, task_of, works
 from tests.world import World, agent, team_world

@@ -12,10 +12,10 @@ from engine.core.commands import (
     SwapAgent,
     SwapAgents,
 )
-from engine.core.limits import Limits
+from engine.core.records.values import Usage
 from engine.core.signals import AgentUnusable, AttemptErred
+from engine.core.specs.limits import Limits
 from engine.core.state import AgentStatus
-from engine.core.values import Usage
 from engine.errors import CodeChanged, NotImported, Unusable
 from engine.runtimes.values import traits
 from tests.legal import assert_legal

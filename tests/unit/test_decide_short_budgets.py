@@ -7,11 +7,11 @@ import pytest
 
 from engine.core.commands import Answer, ChangeSupervisor
 from engine.core.events import BudgetExhausted, Event
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
+from engine.core.records.values import Usage
 from engine.core.signals import BudgetShort
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import applied, attempt, ended, kinds, submitted, task_of
 from tests.world import World, agent, team_world

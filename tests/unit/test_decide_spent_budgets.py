@@ -8,11 +8,11 @@ import pytest
 from engine.core.commands import Answer, ChangeSupervisor, Resume, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.events import BudgetReached
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
-from engine.core.values import Usage
-from engine.metrics import agent_view
+from engine.supervisor.metrics import agent_view
 from tests.lawful import assert_lawful
 from tests.legal import assert_legal
 from tests.story import applied, attempt, done, ended, found, kinds, member, only, refused, submitted, works

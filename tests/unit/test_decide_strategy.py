@@ -3,8 +3,8 @@
 from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Pause, Resume, SetDeadline, Submit, SupervisorSpec, SwitchStrategy
-from engine.core.options import SupervisorOptions
-from engine.core.spec import Retry, Skip
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
 from tests.legal import assert_legal
 from tests.story import (

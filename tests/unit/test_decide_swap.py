@@ -3,8 +3,8 @@
 import pytest
 
 from engine.core.commands import RegisterSpec, SwapAgent, SwapAgents
-from engine.core.records import changed
-from engine.core.spec import AgentSpec, Retry
+from engine.core.records.records import changed
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.core.state import AgentStatus
 from tests.story import applied, attempt, attempts, kinds, member, refused, submitted
 from tests.world import World, agent, team_world

@@ -20,10 +20,10 @@ from engine.core.commands import (
 )
 from engine.core.effects import CheckAgent, DropRuntimes, StopLoop
 from engine.core.events import CommandApplied
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
+from engine.core.records.records import changed
 from engine.core.signals import AgentUnusable
-from engine.core.spec import AgentSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunStatus
 from tests.story import applied, attempt, ended, kinds, member, refused, submitted, works
 from tests.world import World, agent, load, team_world

@@ -26,10 +26,10 @@ from engine.core.commands import (
     Undo,
 )
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.queries.undoing import left_by
-from engine.core.spec import Circuit, Restart, spec_hash
+from engine.core.queries.people.undoing import left_by
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Circuit, Restart, spec_hash
 from engine.core.state import UNDOABLE
 from tests.depth import examples
 from tests.legal import assert_legal

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from engine.core.codec import encode_state
 from engine.core.commands import Ping
 from engine.core.decide import ON_COMMAND, ON_MESSAGE
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Mint, ask
+from engine.core.encoding.codec import encode_state
 from engine.core.errors import ChangesNothing, CorruptJournal
 from engine.core.events import AgentPaused, CommandApplied
 from engine.core.fold import apply, fold
 from engine.core.followups import Dispatch
-from engine.core.outcomes import Mint, ask
 from engine.core.state import State
 from tests.story import submitted
 from tests.world import World, agent, team_world

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.cli.demo import WITHIN_S, crew_file, crew_text
 from dashboard.demo.gathering import Clock, in_order
-from engine.core.spec import AgentSpec, Escalate
+from engine.core.specs.spec import AgentSpec, Escalate
 from engine.teamfile import parse_team
 
 NAMES = [*(f"big/{number}.py" for number in range(50)), "small/a.py", "small/b.py", "top.py"]

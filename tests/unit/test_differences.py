@@ -5,11 +5,11 @@ from typing import Any
 from hypothesis import given
 
 from dashboard.views.changes.differences import MANY, difference_lines
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ChangeSupervisor, Move, Pause, Reassign, RemoveMember, Submit, SwapAgent
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.queries.differences import Difference, differences
 from engine.core.signals import AgentUnusable
-from engine.core.spec import Retry
+from engine.core.specs.spec import Retry
 from engine.core.state import State
 from tests.chance import worlds
 from tests.story import applied, attempt, submitted
@@ -123,7 +123,7 @@ def test_texts_of_two_files_are_compared_by_what_they_say() -> None:
     one, same, other = ended(LONG), ended(LONG), ended(LONG + "!")
 
     def between(a: World, b: World) -> list[Difference]:
-        from engine.texts import walk
+        from engine.reading.texts import walk
 
         def read(world: World) -> Any:
             return lambda ref: walk(world.journal[ref.seq - 1], ref.path)

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.candidate import Candidate, category_stem, suits
-from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import Submit, SwapAgent
-from engine.core.discovery import choose, choose_category
-from engine.core.nearest import nearest
-from engine.core.queries.participants import cast_for
-from engine.core.synonyms import SYNONYMS, widened
-from engine.core.words import stem, words
+from engine.core.discovery.candidate import Candidate, category_stem, suits
+from engine.core.discovery.capability_index import CapabilityIndex
+from engine.core.discovery.choosing import choose, choose_category
+from engine.core.discovery.nearest import nearest
+from engine.core.discovery.synonyms import SYNONYMS, widened
+from engine.core.discovery.words import stem, words
+from engine.core.queries.team.participants import cast_for
 from tests.world import agent, team_world
 
 RESEARCHER = Candidate(

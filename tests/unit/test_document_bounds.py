@@ -6,9 +6,9 @@ from typing import get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
+from engine.core.documents.document import MOST_FLAT_VALUES, read_document
+from engine.core.encoding.strict_json import NotStrict
 from engine.core.state import State
-from engine.core.strict_json import NotStrict
-from engine.core.transfer.document import MOST_FLAT_VALUES, read_document
 
 PLAIN = [
     name

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.errors import PermanentFailure, RetryLater
-from engine.runtimes.child import MOST_LEAVES
+from engine.runtimes.functions.child import MOST_LEAVES
 from engine.runtimes.values import one_line, traits
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from engine.core.commands import COMMANDS, LoadTeam, Ping, SupervisorSpec, SwapAgent
 from engine.core.events import CommandApplied
-from engine.core.queries.excerpts import CHARACTERS, HIDDEN, ITEMS, TEXT_CHARACTERS, args_of, shown
-from engine.core.records import names
-from engine.core.spec import Retry
+from engine.core.queries.work.excerpts import CHARACTERS, HIDDEN, ITEMS, TEXT_CHARACTERS, args_of, shown
+from engine.core.records.records import names
+from engine.core.specs.spec import Retry
 from tests.world import agent, team_world
 
 LARGEST = CHARACTERS + 2 * TEXT_CHARACTERS

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.garbage import collect_rarely, collect_young, importing
+from engine.platform.garbage import collect_rarely, collect_young, importing
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_new_objects_are_looked_through_when_told_and_older_ones_never_by_themse
 
 LARGE = """
 from pathlib import Path
-from engine.garbage import keep_memory_small
+from engine.platform.garbage import keep_memory_small
 
 keep_memory_small()
 text = "x" * 20_000_000
@@ -89,7 +89,7 @@ def test_large_blocks_are_given_back_also_between_others_and_after_a_larger_one(
 SHARED = """
 import threading
 from pathlib import Path
-from engine.garbage import keep_memory_small
+from engine.platform.garbage import keep_memory_small
 
 keep_memory_small()
 kept = []
@@ -113,7 +113,7 @@ def test_what_a_thread_has_freed_another_uses() -> None:
 
 SCATTERED = """
 from pathlib import Path
-from engine.garbage import collect_all
+from engine.platform.garbage import collect_all
 
 blocks = [bytes(1_000) for _ in range(20_000)]
 pages = lambda: int(Path("/proc/self/statm").read_text().split()[1])

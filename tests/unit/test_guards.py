@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from engine.core.check import Check
 from engine.core.errors import Refused
-from engine.core.strategies.guard import check_guard, check_pattern, in_words
+from engine.core.specs.check import Check
+from engine.core.specs.guard import check_guard, check_pattern, in_words
 from engine.core.strategies.sequential_with_validation import REJECTS
-from engine.guards import LONGEST_TEXT, CheckedOutput, asks_for, holds_for, score_in, verdict_of
+from engine.host.built_in.guards import LONGEST_TEXT, CheckedOutput, asks_for, holds_for, score_in, verdict_of
 from tests.depth import examples
 
 pytestmark = pytest.mark.anyio
@@ -283,7 +283,7 @@ async def test_arguments_that_are_too_long_to_look_at_are_asked_about(guard: Jso
 
 
 async def test_where_a_pattern_takes_too_long_a_person_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.guards.PATTERN_S", 0.05)
+    monkeypatch.setattr("engine.host.built_in.guards.PATTERN_S", 0.05)
 
     assert await asks_for({"matches": r"(\w+\s?)+$"}, {"text": "a" * 5_000 + "!"})
 
@@ -292,7 +292,7 @@ async def test_where_a_pattern_takes_too_long_a_person_is_asked(monkeypatch: pyt
 async def test_a_pattern_for_which_the_loop_has_no_time_is_looked_for_in_a_thread(
     monkeypatch: pytest.MonkeyPatch, pattern: str, *, asks: bool
 ) -> None:
-    monkeypatch.setattr("engine.guards.BRIEF_S", 0.0)
+    monkeypatch.setattr("engine.host.built_in.guards.BRIEF_S", 0.0)
 
     assert await asks_for({"matches": pattern}, {"text": "x"}) is asks
 

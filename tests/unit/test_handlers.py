@@ -17,7 +17,7 @@ from engine.core.fold import FOLD
 from engine.core.followups import FOLLOWUPS
 from engine.core.followups import table as followups_table
 from engine.core.handlers import handlers_in
-from engine.core.records import facts_of
+from engine.core.records.records import facts_of
 from engine.core.signals import SIGNALS
 from engine.core.state import State
 

@@ -7,14 +7,14 @@ import pytest
 from dashboard.views.measures.digest import digest
 from dashboard.views.network import Folding, Measures, network
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Resume, SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.queries.tree import Level, depth_of, height_of, levels, warning_of
+from engine.core.queries.team.tree import Level, depth_of, height_of, levels, warning_of
+from engine.core.records.values import Usage
 from engine.core.signals import AttemptSucceeded
-from engine.core.spec import Retry
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus, Supervisor
-from engine.core.values import Usage
-from engine.metrics import metrics_of
+from engine.supervisor.metrics import metrics_of
 from tests.story import applied, attempt, ended, refused, submitted, works
 from tests.world import World, agent, team_world
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from engine.joins import Result, join
+from engine.host.built_in.joins import Result, join
 
 
 def results(*outputs: JsonValue) -> list[Result]:

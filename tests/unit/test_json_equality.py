@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from engine.core.commands import LoadTeam, SupervisorSpec
-from engine.core.json_values import canonical_json, json_equal
-from engine.core.options import SupervisorOptions
+from engine.core.encoding.json_values import canonical_json, json_equal
 from engine.core.queries.differences import differences
-from engine.core.spec import AgentSpec
-from engine.guards import CheckedOutput, holds_for
-from engine.joins import Result, join
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
+from engine.host.built_in.guards import CheckedOutput, holds_for
+from engine.host.built_in.joins import Result, join
 from engine.runtimes.json_schema import faults_of
 from tests.depth import examples
 from tests.world import World, load

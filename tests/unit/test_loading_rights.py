@@ -6,15 +6,15 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.codec import decode_command, encode_command
 from engine.core.commands import AddAgent, LoadTeam
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
+from engine.core.encoding.codec import decode_command, encode_command
+from engine.core.records.records import changed
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Team
 from engine.host.trusting import Trusting
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
-from engine.trust import ForeignTeam, TrustList
+from engine.trusted_code.trust import ForeignTeam, TrustList
 from tests.depth import examples
 
 TEAM = """version: 1

@@ -14,7 +14,7 @@ from dashboard.views.measures.activity import Activity, Ended, Spent
 from dashboard.views.measures.digest import digest
 from dashboard.views.measures.metric_rows import ORDERS, figures, metric_rows, teams_of
 from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, plots
-from engine.core.queries.tree import agents_of
+from engine.core.queries.team.tree import agents_of
 from tests.pilot.scene import audit
 from tests.world import agent, team_world
 

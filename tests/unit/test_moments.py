@@ -10,7 +10,7 @@ import pytest
 
 from engine.archive import export_archive
 from engine.errors import ImportRefused
-from engine.moments import compared, moment
+from engine.history.moments import compared, moment
 from store import NotOurFile, Reader
 from tests.databases import busy_world, write_database
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.words.amounts import amount, money, spent, spent_of
-from engine.core.queries.track_record import mean_of
+from engine.core.queries.team.track_record import mean_of
+from engine.core.records.values import Usage, dollars
 from engine.core.state import TrackRecord
-from engine.core.values import Usage, dollars
 from engine.models.costs import usage_at
 from engine.models.failures import words_of
 
 COSTS = st.lists(st.floats(0, 1e4, allow_nan=False), min_size=1, max_size=6)
 WRITES_MONEY = re.compile(r"""f["'](?:[^"'\n]*[^"'\n$])?\$\{(?!\{)""")
-WRITERS = {"engine/core/values.py", "dashboard/views/words/amounts.py"}
+WRITERS = {"engine/core/records/values.py", "dashboard/views/words/amounts.py"}
 ROOT = Path(__file__).parents[2]
 
 
@@ -52,7 +52,7 @@ def test_no_other_code_writes_money() -> None:
 
 
 def test_the_known_part_of_a_cost_is_not_shown_as_the_cost() -> None:
-    from engine.core.model_spec import Price
+    from engine.core.specs.model_spec import Price
 
     priced = usage_at(Price(in_usd=1, out_usd=2), tokens_in=1_000, tokens_out=100)
     unpriced = usage_at(None, tokens_in=50, tokens_out=5)

@@ -7,10 +7,10 @@ import pytest
 
 from engine.core import events as e
 from engine.core.commands import Cancel, Submit
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import State
-from engine.core.values import Usage
 from engine.stream.narrator import Narrator
 from tests.story import attempt, task_of
 from tests.world import World, agent, team_world

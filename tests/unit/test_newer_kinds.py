@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.codec import decode_events
+from engine.core.encoding.codec import decode_events
 from engine.core.errors import NewerKind
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.supervisor.dynamic import DynamicSupervisor
 from quarterdeck import Context, Task, VirtualClock
 from tests.depth import examples

@@ -7,10 +7,10 @@ import pytest
 from engine.archive.reading import complete_state, read_state
 from engine.core.commands import Move, ReplaceTeam, SupervisorSpec
 from engine.core.errors import Refused
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
 from engine.core.signals import EngineBegan
-from engine.core.spec import Retry
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry
 from engine.core.state import RunStatus, State
 from tests.exports import exported, ready
 from tests.legal import assert_legal

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.patterns import BRIEF_S, BadPattern, Pattern, TooSlow
+from engine.platform.patterns import BRIEF_S, BadPattern, Pattern, TooSlow
 from tests.depth import examples
 
 ATOMS = st.sampled_from(

@@ -16,12 +16,12 @@ from engine.core.commands import (
     SwapAgent,
     SwitchStrategy,
 )
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.queries.waiting import Waits
+from engine.core.records.values import Usage
+from engine.core.scheduler.waiting import Waits
 from engine.core.signals import AgentUnusable, AgentUsable
-from engine.core.spec import Circuit
-from engine.core.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Circuit
 from tests.legal import assert_legal
 from tests.story import Key, applied, attempt, attempts, member, submitted, works
 from tests.world import World, agent, team_world

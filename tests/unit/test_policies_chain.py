@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.policies.failure_policies import (
+from engine.core.specs.failure_policies import (
     AskPerson,
     Escalate,
     Fail,

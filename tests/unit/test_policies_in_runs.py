@@ -4,8 +4,8 @@ import pytest
 
 from engine.core.commands import AddAgent, Answer, Cancel, Pause, RemoveMember, Submit, SupervisorSpec
 from engine.core.events import CancelRequested
-from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, Escalate, Fail, Failover, Retry, Skip
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Escalate, Fail, Failover, Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import applied, attempt, attempts, ended, kinds, member, only, refused, submitted, task_of, works
 from tests.world import World, agent, team_world

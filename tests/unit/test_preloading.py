@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli.engines.standby import Preloading, loadable
-from engine.closure import Folder, digest_of, files_of
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Team
 from engine.errors import Unusable
 from engine.host.trusting import Trusting
-from engine.references import Origin, resolve
-from engine.trust import TrustList
+from engine.trusted_code.closure import Folder, digest_of, files_of
+from engine.trusted_code.references import Origin, resolve
+from engine.trusted_code.trust import TrustList
 from tests.patience import PATIENCE_S
 from tests.world import team_world
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.closure import Folder, digest_of, files_of
-from engine.core.code import program_of, program_reference, references_of
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.code import program_of, program_reference, references_of
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import Unusable
 from engine.host.trusting import Trusting
 from engine.teamfile import TeamFileError, parse_team
-from engine.trust import TrustList
+from engine.trusted_code.closure import Folder, digest_of, files_of
+from engine.trusted_code.trust import TrustList
 
 TEAM = """version: 1
 supervisor: {name: desk}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from dashboard.web.prometheus import BUCKETS_S, Counts, Metrics, exposition
 from engine.core.commands import Cancel
+from engine.core.records.values import Usage
 from engine.core.signals import EngineBegan, StepFinished
 from engine.core.state import State
-from engine.core.values import Usage
 from tests.databases import write_database
 from tests.exports import exported, ready
 from tests.story import attempt, submitted

@@ -3,8 +3,8 @@
 from typing import Any
 
 from engine.core.events import StepRecorded
-from engine.core.keys import stem_of
-from engine.core.queries.prompts import prompt_of
+from engine.core.queries.work.prompts import prompt_of
+from engine.core.records.keys import stem_of
 from tests.story import attempt, done, submitted, task_of
 from tests.world import World, agent, team_world
 

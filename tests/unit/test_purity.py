@@ -21,7 +21,7 @@ IMPURE = {
     "asyncio", "concurrent", "importlib", "io", "multiprocessing", "os", "pkgutil", "random", "secrets", "selectors",
     "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",
 }  # fmt: skip
-DATA = {"engine.core.synonyms": "imports pkgutil"}
+DATA = {"engine.core.discovery.synonyms": "imports pkgutil"}
 """A module that reads its data when it is imported, as the module itself is read."""
 IMPURE_NAMES = {"open", "input", "print", "exec", "eval", "__import__", "breakpoint"}
 CLOCKS = {"now", "utcnow", "today"}

@@ -7,9 +7,9 @@ import pytest
 
 from engine.core.commands import Submit, SupervisorSpec, SwapAgent
 from engine.core.events import BudgetExhausted, BudgetReached, BudgetWarned
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.values import Usage
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, done, found, kinds, member, only, submitted
 from tests.world import World, agent, team_world

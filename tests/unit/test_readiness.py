@@ -7,7 +7,7 @@ import pytest
 from dashboard.cli.engines import standby
 from dashboard.cli.engines.standby import Readiness
 from engine.core.errors import CoreError
-from engine.trust import TrustList
+from engine.trusted_code.trust import TrustList
 from store import Reader, StoreError
 from tests.databases import busy_world, write_database
 

@@ -11,17 +11,17 @@ import msgspec
 import pytest
 from msgspec import NODEFAULT, Struct
 
-from engine.core.codec import decode_events, decode_state, encode_event, encode_state
 from engine.core.commands import Submit
+from engine.core.encoding.codec import decode_events, decode_state, encode_event, encode_state
 from engine.core.errors import CorruptJournal
 from engine.core.events import AttemptDone, AttemptFailed, ChildPlan, CommandApplied, Delegated, Event
 from engine.core.fold import fold
-from engine.core.limits import Limits
-from engine.core.records import Entity, fields
-from engine.core.shared import EMPTY
-from engine.core.spec import Circuit, Retry
+from engine.core.records.records import Entity, fields
+from engine.core.records.shared import EMPTY
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import Circuit, Retry
 from engine.core.state import State
-from engine.core.values import Usage
 from tests.world import agent, team_world
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
-from engine.references import Origin, name_of, reference_of, resolve
 from engine.supervisor.callables import Callables
+from engine.trusted_code.references import Origin, name_of, reference_of, resolve
 
 
 def module_level(text: str) -> str:

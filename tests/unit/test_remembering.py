@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.core.commands import RemoveMember
-from engine.core.recall import Recalled, best
+from engine.core.discovery.recall import Recalled, best
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import INSIGHTS, PARTS
 from tests.legal import assert_legal

@@ -19,12 +19,12 @@ from engine.errors import BoundElsewhere
 from engine.host.runtime_pool import RuntimePool
 from engine.host.trusting import Trusting
 from engine.runtimes import catalogue
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
-from engine.runtimes.processes import Processes
+from engine.runtimes.functions.processes import Processes
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.threads import Threads
-from engine.runtimes.work import Work
 from tests.patience import PATIENCE_S
 
 SPEC = AgentSpec(name="a", agent_type="gated")

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.models.records import Call, Message, ToolSchema
 from engine.models.sending import sent, tools_sent
 from tests.strict_history import fault_of

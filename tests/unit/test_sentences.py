@@ -15,10 +15,10 @@ from engine.core import events as on
 from engine.core.commands import Pause, SupervisorSpec, Undo
 from engine.core.events.run import RunFigures
 from engine.core.events.task import ChildPlan
-from engine.core.records import JsonValue, changed
-from engine.core.spec import AgentSpec
+from engine.core.records.records import JsonValue, changed
+from engine.core.records.values import Usage
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunStatus
-from engine.core.values import Usage
 from tests.story import only
 from tests.world import agent, load, team_world
 

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.user.habits import Habits
 from dashboard.user.settings import Settings, read_settings, settings_file
-from engine.folders import NoHome, data_folder
+from engine.platform.folders import NoHome, data_folder
 
 ACTIONS = {"swap": "h", "undo": "u", "abort": "", "help": "question_mark,f1"}
 

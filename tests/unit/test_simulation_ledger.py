@@ -7,11 +7,11 @@ import pytest
 
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
 from engine.core.events import Event, GroupPlanned
-from engine.core.limits import Limits
-from engine.core.policies.failure_policies import Failover
-from engine.core.records import changed
+from engine.core.records.records import changed
+from engine.core.records.values import Usage
 from engine.core.signals import AgentUnusable
-from engine.core.values import Usage
+from engine.core.specs.failure_policies import Failover
+from engine.core.specs.limits import Limits
 from engine.simulation.laws.failures import a_failure_goes_down_its_chain
 from engine.simulation.laws.models import models_are_paid_for_exactly
 from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part

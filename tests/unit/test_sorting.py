@@ -7,8 +7,8 @@ from dashboard.views.facts.ended import EndedTask
 from dashboard.views.measures import metric_rows
 from dashboard.views.measures.digest import digest
 from dashboard.views.measures.usage import USED
+from engine.core.records.values import Usage
 from engine.core.state import TaskStatus
-from engine.core.values import Usage
 from tests.pilot.scene import audit
 
 COLUMNS = (Column("WHO", 10), Column("SIZE", 8, right=True), Column("AT", 8))

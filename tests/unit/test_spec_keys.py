@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
 from engine.runtimes.spec_keys import TOOL_KINDS, UNUSED, WITHOUT_CONTEXT, check_keys, kind_of, unused_keys
 from engine.teamfile import TeamFileError, parse_team

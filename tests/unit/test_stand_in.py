@@ -1,11 +1,11 @@
 """Who takes over from an agent that leaves, fails or has spent its budget: one rule."""
 
 from engine.core.commands import Pause, Reassign, RemoveMember, SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.queries.placement import stand_ins
+from engine.core.queries.work.placement import stand_ins
+from engine.core.records.values import Usage
 from engine.core.signals import AgentUnusable
-from engine.core.spec import Failover
-from engine.core.values import Usage
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import Failover
 from tests.story import applied, attempt, member, only, refused, submitted, task_of, works
 from tests.world import World, agent, team_world
 

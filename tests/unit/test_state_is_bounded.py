@@ -1,7 +1,7 @@
 """The state stays small however long a team works."""
 
-from engine.core.codec import encode_state
 from engine.core.commands import Submit
+from engine.core.encoding.codec import encode_state
 from engine.core.fold.queues import MANY_QUEUES
 from engine.core.state import OUTCOMES, SUMMARIES
 from tests.world import agent, team_world

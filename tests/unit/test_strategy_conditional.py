@@ -1,6 +1,6 @@
 """One looks first; its output decides who goes on."""
 
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
 from tests.story import asked, attempt, done, ended, found, only, seen_by, submitted, works
 from tests.world import World, agent, team_world

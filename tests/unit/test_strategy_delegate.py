@@ -6,7 +6,7 @@ from typing import Any
 from engine.core.commands import Submit, SwitchStrategy
 from engine.core.events import GroupChange
 from engine.core.legality import faults_of
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
 from tests.story import Key, attempt, done, ended, only, refused, seen_by, submitted, works
 from tests.world import World, agent, team_world

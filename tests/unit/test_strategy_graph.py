@@ -6,7 +6,7 @@ import pytest
 
 from engine.core.commands import RetryWork
 from engine.core.errors import Refused
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
 from engine.core.strategies import check_settings
 from tests.story import asked, attempt, done, ended, found, refused, seen_by, start_of, submitted, works

@@ -1,6 +1,6 @@
 """Level upon level: each reviews what the level below made."""
 
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
 from tests.story import asked, done, ended, found, only, seen_by, submitted, works
 from tests.world import World, agent, team_world

@@ -12,7 +12,7 @@ def refining(**settings: object) -> World:
 
 
 def options(**settings: object) -> object:
-    from engine.core.options import SupervisorOptions
+    from engine.core.specs.options import SupervisorOptions
 
     return SupervisorOptions(settings=settings)  # type: ignore[arg-type]
 

@@ -11,12 +11,12 @@ from engine.core.commands import (
     Submit,
     SupervisorSpec,
 )
-from engine.core.options import SupervisorOptions
-from engine.core.queries.queues import is_shared
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
+from engine.core.queries.work.queues import is_shared
+from engine.core.records.records import changed
+from engine.core.records.values import TextRef
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunStatus
-from engine.core.values import TextRef
 from tests.legal import assert_legal
 from tests.story import (
     applied,

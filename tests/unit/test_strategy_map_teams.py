@@ -6,12 +6,12 @@ import pytest
 
 from engine.core.commands import Pause, Resume, Steer, SupervisorSpec
 from engine.core.events import ItemReturned
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
+from engine.core.records.values import Usage
 from engine.core.signals import AgentUnusable, TextRead
-from engine.core.spec import AgentSpec, Retry
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Retry
 from engine.core.state import RunStatus
-from engine.core.values import Usage
 from tests.legal import assert_legal
 from tests.story import (
     applied,

@@ -6,9 +6,9 @@ import pytest
 
 from engine.core.commands import Move, RemoveMember, SupervisorSpec
 from engine.core.events import GroupGrown
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
-from engine.core.spec import AgentSpec
+from engine.core.records.records import changed
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunStatus
 from tests.legal import assert_legal
 from tests.story import applied, done, ended, found, submitted, works

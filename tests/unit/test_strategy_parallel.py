@@ -2,7 +2,7 @@
 
 from engine.core.commands import Cancel, SwitchStrategy
 from engine.core.effects import StopAttempt
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
 from tests.story import applied, attempt, done, ended, refused, seen_by, submitted, task_of, works
 from tests.world import World, agent, team_world

@@ -6,9 +6,9 @@ from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of
 from dashboard.views.measures.digest import digest
 from dashboard.views.words.amounts import moment
 from engine.core.commands import SwapAgent
-from engine.core.queries.waiting import Waits, stuck_words
+from engine.core.scheduler.waiting import Waits, stuck_words
 from engine.core.signals import EngineBegan, ThreadCameBack
-from engine.core.spec import Retry
+from engine.core.specs.spec import Retry
 from engine.core.state import AgentStatus
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, member, submitted

@@ -8,10 +8,10 @@ import pytest
 from engine.core.commands import Order, RemoveMember, RetryWork, Submit, SupervisorSpec
 from engine.core.events import CommandApplied, RunSubmitted
 from engine.core.finished import submit_again
-from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
-from engine.core.policies.failure_policies import Retry
-from engine.core.records import names
+from engine.core.records.records import names
+from engine.core.specs.failure_policies import Retry
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
 from tests.story import applied, ended, only
 from tests.world import LONG, World, agent, team_world
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import COMMANDS, Command, Order, SupervisorSpec, SwapAgent
 from engine.core.commands.team import NamesObject
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.queries.tree import above_of
-from engine.core.records import changed
+from engine.core.queries.team.tree import above_of
+from engine.core.records.records import changed
 from engine.core.state import Agent, State, Supervisor
 from engine.core.step import step
 from engine.simulation.drawing import often_drawn

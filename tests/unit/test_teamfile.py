@@ -13,12 +13,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.codec import decode_command, encode_command
 from engine.core.commands import SupervisorSpec
-from engine.core.limits import Limits
-from engine.core.options import Preempt, SupervisorOptions
-from engine.core.records import names as fields_of
-from engine.core.spec import AgentSpec, Circuit, Escalate, Failover, Pool, Restart, Retry, Skip
+from engine.core.encoding.codec import decode_command, encode_command
+from engine.core.records.records import names as fields_of
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import Preempt, SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Circuit, Escalate, Failover, Pool, Restart, Retry, Skip
 from engine.teamfile import TeamFile, TeamFileError, UnusableTeamFile, json_schema, parse_team, read_team
 from engine.teamfile.document import MAX_DEPTH, read_document
 from engine.teamfile.schema import AgentBlock
@@ -495,4 +495,4 @@ def test_an_agent_has_the_same_settings_in_a_team_file_as_in_python() -> None:
     in_python = {*fields_of(AgentSpec)} - {"agent_type", "task_limits"}
     in_files = {*AgentBlock.model_fields} - {"type", "script"}
 
-    assert in_files == in_python, "AgentBlock of engine/teamfile/schema.py and AgentSpec of engine/core/spec.py"
+    assert in_files == in_python, "AgentBlock of engine/teamfile/schema.py and AgentSpec of engine/core/specs/spec.py"

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.user.specfile import read_spec_text
-from engine.core.limits import Limits
-from engine.core.policies.failure_policies import Escalate, Fail, Failover, Retry, Skip
-from engine.core.policies.records import Circuit
-from engine.core.spec import AgentSpec, Pool
+from engine.core.specs.failure_policies import Escalate, Fail, Failover, Retry, Skip
+from engine.core.specs.limits import Limits
+from engine.core.specs.policies import Circuit
+from engine.core.specs.spec import AgentSpec, Pool
 from engine.teamfile.writing import agent_yaml, unsaid
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from engine.core.commands import RemoveMember, ReplaceTeam, SupervisorSpec, SwapAgent
-from engine.core.policies.failure_policies import Failover
 from engine.core.signals import AgentUnusable
-from engine.core.spec import AgentSpec
+from engine.core.specs.failure_policies import Failover
+from engine.core.specs.spec import AgentSpec
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, member, submitted, works
 from tests.world import World, agent, team_world

@@ -7,8 +7,8 @@ from pydantic import JsonValue
 
 from engine.core.events import AttemptDone, Delegated
 from engine.core.events.task import ChildPlan
-from engine.core.values import TextRef
-from engine.texts import Texts
+from engine.core.records.values import TextRef
+from engine.reading.texts import Texts
 
 pytestmark = pytest.mark.anyio
 

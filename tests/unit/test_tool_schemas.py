@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from engine import Unusable, tool
+from engine.runtimes.functions.tools import options_of
 from engine.runtimes.toolbox.docstrings import parsed
 from engine.runtimes.toolbox.schemas import BadArguments, Described
-from engine.runtimes.tools import options_of
 
 
 @dataclass

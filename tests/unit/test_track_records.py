@@ -5,12 +5,12 @@ from decimal import Decimal
 from dashboard.views.facts.pages import agent_page
 from dashboard.views.measures.digest import digest
 from engine.core.commands import ChangeSupervisor
-from engine.core.options import Balance, SupervisorOptions
-from engine.core.queries.track_record import category_told, mean_of, track_record_of
-from engine.core.queries.workers import workers_of
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.track_record import category_told, mean_of, track_record_of
+from engine.core.queries.team.workers import workers_of
+from engine.core.records.values import Usage
+from engine.core.specs.options import Balance, SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import CATEGORIES, TrackRecord
-from engine.core.values import Usage
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.prompt import system_text
 from tests.legal import assert_legal

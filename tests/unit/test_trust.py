@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 
-from engine.closure import Folder, digest_of, files_of
-from engine.core.code import is_imported
+from engine.core.queries.team.code import is_imported
 from engine.core.state import State, Team
 from engine.errors import Unusable
 from engine.host.trusting import Trusting
-from engine.trust import Allowed, TrustList, UntrustedFile, UnusableTrustList, needs_assignment
+from engine.trusted_code.closure import Folder, digest_of, files_of
+from engine.trusted_code.trust import Allowed, TrustList, UntrustedFile, UnusableTrustList, needs_assignment
 
 REFERENCES = ["crew:survey"]
 FILES = {"crew.py": "1"}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
 from engine.models.bounds import SCHEMA_IN_LOOP_CHARACTERS
 from engine.runtimes.typed_output import check_output_schema

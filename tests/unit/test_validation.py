@@ -15,16 +15,34 @@ import yaml
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from engine.core.codec import decode_command, decode_events, encode_command, encode_event, encode_state, kind_of
 from engine.core.commands import COMMANDS, AddAgent, AddSupervisor, ChangeSupervisor, Command, Submit, SupervisorSpec
+from engine.core.encoding.codec import (
+    decode_command,
+    decode_events,
+    encode_command,
+    encode_event,
+    encode_state,
+    kind_of,
+)
 from engine.core.errors import BadValue
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.fold import fold
-from engine.core.limits import Limits
-from engine.core.options import Optimize, Preempt, SupervisorOptions
-from engine.core.records import changed, names
+from engine.core.records.records import changed, names
 from engine.core.signals import EngineBegan
-from engine.core.spec import AgentSpec, Circuit, DiscoveryConfig, Escalate, Fail, Failover, Pool, Restart, Retry, Skip
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import Optimize, Preempt, SupervisorOptions
+from engine.core.specs.spec import (
+    AgentSpec,
+    Circuit,
+    DiscoveryConfig,
+    Escalate,
+    Fail,
+    Failover,
+    Pool,
+    Restart,
+    Retry,
+    Skip,
+)
 from engine.core.state import State
 from engine.core.validation.records import check_arguments, checked
 from engine.runtimes.spec_keys import UNUSED

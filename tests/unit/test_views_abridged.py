@@ -7,8 +7,8 @@ import pytest
 
 from dashboard.views.abridged import CHARACTERS, LARGE_BYTES
 from dashboard.views.event_log import Entry
-from engine.core.codec import decode_events, encode_event, encode_state, kind_of
 from engine.core.commands import Submit
+from engine.core.encoding.codec import decode_events, encode_event, encode_state, kind_of
 from engine.core.events import AttemptDone, Event
 from engine.core.fold import fold
 from engine.core.state import State

@@ -18,7 +18,7 @@ from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import digest
 from dashboard.views.words.amounts import duration
 from dashboard.views.words.names import Names, Texts
-from engine.core.codec import kind_of
+from engine.core.encoding.codec import kind_of
 from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import HOSTILE, talking

@@ -10,7 +10,7 @@ from dashboard.cli.group import COMMANDS
 from dashboard.views.words.command_line import command_line, in_shell, in_words
 from engine.core import commands as on
 from engine.core.commands import Command
-from engine.core.queries.excerpts import args_of
+from engine.core.queries.work.excerpts import args_of
 from tests.world import agent, team_world
 
 SPEC = agent("scout", "scan")

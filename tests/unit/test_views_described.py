@@ -2,7 +2,7 @@
 
 from dashboard.views.changes.targets import Target
 from dashboard.views.facts.pages import described
-from engine.core.options import SupervisorOptions
+from engine.core.specs.options import SupervisorOptions
 from tests.world import agent, team_world
 
 

@@ -11,11 +11,11 @@ from dashboard.views.facts.ended import SPENDS, Ended, ended_in
 from dashboard.views.measures.digest import digest
 from dashboard.views.tasks import tasks
 from dashboard.views.words.names import Names
-from engine.core.codec import kind_of
 from engine.core.commands import Answer, Cancel, SetDeadline
+from engine.core.encoding.codec import kind_of
 from engine.core.events import Event
-from engine.core.spec import Escalate, Retry
-from engine.core.values import Usage
+from engine.core.records.values import Usage
+from engine.core.specs.spec import Escalate, Retry
 from tests.story import attempt, done, submitted
 from tests.world import World, agent, team_world
 

@@ -4,8 +4,8 @@ import pytest
 
 from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_supervisor
 from dashboard.views.measures.digest import digest
-from engine.core.options import SupervisorOptions
-from engine.core.spec import Circuit, Restart
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Circuit, Restart
 from tests.story import attempt, member, submitted
 from tests.world import agent, team_world
 

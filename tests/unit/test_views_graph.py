@@ -22,8 +22,8 @@ from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import digest
 from dashboard.views.words.names import Names
 from engine.core.commands import Submit, SupervisorSpec
-from engine.core.options import SupervisorOptions
 from engine.core.signals import PlannedItem
+from engine.core.specs.options import SupervisorOptions
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import talking
 from tests.pilot.trouble import trouble

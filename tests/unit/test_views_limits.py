@@ -6,9 +6,9 @@ from dashboard.views.facts.pages import agent_page, run_page, task_page
 from dashboard.views.measures.digest import digest
 from dashboard.views.measures.limits import limit_lines
 from dashboard.views.words.names import Texts
-from engine.core.limits import Limits
+from engine.core.records.values import Usage
+from engine.core.specs.limits import Limits
 from engine.core.state import AgentStatus
-from engine.core.values import Usage
 from tests.story import attempt, member, submitted, task_of
 from tests.world import World, agent, team_world
 

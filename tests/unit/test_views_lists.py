@@ -21,11 +21,11 @@ from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
 from dashboard.views.words.names import Names
-from engine.core.codec import kind_of
 from engine.core.commands import SetDeadline, SetPriority, Submit, SupervisorSpec
+from engine.core.encoding.codec import kind_of
+from engine.core.records.values import Usage
 from engine.core.signals import PersonAsked
-from engine.core.spec import Retry
-from engine.core.values import Usage
+from engine.core.specs.spec import Retry
 from tests.pilot.scene import NOW_MS
 from tests.pilot.trouble import trouble
 from tests.story import attempt, done, submitted

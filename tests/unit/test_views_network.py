@@ -31,10 +31,10 @@ from dashboard.views.network import Folding, Measures, network
 from dashboard.views.tail import _UNSAID, newest, tail, tell
 from dashboard.views.words.glyphs import EVENT
 from dashboard.views.words.names import Names
-from engine.core.codec import kind_of
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
+from engine.core.encoding.codec import kind_of
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
-from engine.core.spec import Pool
+from engine.core.specs.spec import Pool
 from engine.core.state import State, Supervisor
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import talking

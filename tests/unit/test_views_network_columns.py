@@ -14,8 +14,8 @@ from dashboard.views.measures.meters import Meters
 from dashboard.views.measures.progress import progress_of
 from dashboard.views.network import GAP, Folding, Measures, mode_glyph, network
 from engine.core.commands import Submit, SupervisorSpec
+from engine.core.records.values import Usage
 from engine.core.strategies import BUILT_IN
-from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS, audit
 from tests.world import agent, team_world
 

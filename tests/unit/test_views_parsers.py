@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.words.amounts import left
 from dashboard.views.words.parsers import Mistyped, due_in_s, length_s, limits_of, settings_line, settings_of, words_of
-from engine.core.limits import Limits
+from engine.core.specs.limits import Limits
 
 WORDS = st.text(st.characters(codec="ascii", min_codepoint=97, max_codepoint=122), min_size=1, max_size=8)
 VALUES = st.one_of(st.integers(-999, 999), st.booleans(), st.lists(WORDS, max_size=3), st.text(max_size=20))

@@ -13,7 +13,6 @@ from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.measures.digest import digest, needs_person
 from dashboard.views.words.field_names import FIELDS
 from dashboard.views.words.keyed import keyed
-from engine.core.codec import encode_state
 from engine.core.commands import (
     Cancel,
     Pause,
@@ -24,11 +23,13 @@ from engine.core.commands import (
     SwapAgent,
     SwapAgents,
 )
-from engine.core.decide import escalations, failing
+from engine.core.decide.people import escalations
+from engine.core.decide.work import failing
+from engine.core.encoding.codec import encode_state
 from engine.core.events import CommandApplied
-from engine.core.options import SupervisorOptions
-from engine.core.records import names
-from engine.core.spec import AgentSpec, Escalate
+from engine.core.records.records import names
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Escalate
 from engine.core.strategies import STRATEGIES
 from tests.story import applied, attempt, member, submitted, task_of
 from tests.world import agent, team_world

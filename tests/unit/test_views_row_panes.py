@@ -11,8 +11,8 @@ from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation
 from dashboard.views.tail import tell
 from dashboard.views.words.names import Names
-from engine.core.codec import decode_state, encode_state, kind_of
 from engine.core.commands import Pause, Resume, Submit, Undo
+from engine.core.encoding.codec import decode_state, encode_state, kind_of
 from engine.core.events import CommandApplied, EngineStarted, EngineStopped
 from engine.core.state import State
 from store import EngineInfo

@@ -30,7 +30,7 @@ from dashboard.views.words.names import KEPT_CHARACTERS, REMEMBERED, Names, Text
 from engine.core.commands import Submit
 from engine.core.events import AgentAdded, EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
-from engine.core.values import TextRef, Usage
+from engine.core.records.values import TextRef, Usage
 from store import Record
 from tests.world import agent, team_world
 

@@ -15,9 +15,9 @@ from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, Measures, net
 from dashboard.views.words.glyphs import AGENT, RUN, TASK
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
 from engine.core.errors import Refused
-from engine.core.queries.replacements import replacements
+from engine.core.queries.team.replacements import replacements
 from engine.core.signals import AgentUnusable
-from engine.core.spec import Retry
+from engine.core.specs.spec import Retry
 from engine.core.state import AgentStatus, RunStatus, Task, TaskStatus
 from store import EngineInfo, StandbyInfo
 from tests.world import World, agent, team_world

@@ -16,8 +16,8 @@ from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
 from dashboard.views.timeline.drawing import _by_cell
 from dashboard.views.timeline.lanes import GAP_MS, GONE, MOST, SLOTS, STAYS_MS, Lane
 from dashboard.views.timeline.rows import Row, rows_of
-from engine.core.codec import kind_of
 from engine.core.commands import Submit
+from engine.core.encoding.codec import kind_of
 from engine.core.state import State
 from store import Record
 from tests.pilot.scene import audit

@@ -3,7 +3,7 @@
 from dashboard.views.event_log import Entry
 from dashboard.views.troubles import KINDS, troubles
 from dashboard.views.words.names import Names
-from engine.core.codec import kind_of
+from engine.core.encoding.codec import kind_of
 from tests.pilot.trouble import trouble
 
 

@@ -1,11 +1,11 @@
 """Every task that waits says for what: one answer, with the numbers behind it."""
 
 from engine.core.commands import AddAgent, Pause, RemoveMember, Resume, SetPriority, SupervisorSpec
-from engine.core.options import SupervisorOptions
-from engine.core.queries.waiting import Wait, Waits
 from engine.core.scheduler import Schedule
+from engine.core.scheduler.waiting import Wait, Waits
 from engine.core.signals import AgentUnusable, EngineEnds, PersonAsked
-from engine.core.spec import Retry
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import Retry
 from engine.core.state import Task
 from tests.bench.histories import mapped
 from tests.story import applied, attempt, attempts, submitted

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.clock import RealClock
+from engine.platform.clock import RealClock
 from store import ClockUnusable
 from store.wall_clock import wall_ms
 

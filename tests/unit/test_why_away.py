@@ -3,8 +3,8 @@
 import pytest
 
 from engine.core.commands import SwapAgent
-from engine.core.queries.able import AWAY, why_away
-from engine.core.queries.waiting import Waits
+from engine.core.queries.team.able import AWAY, why_away
+from engine.core.scheduler.waiting import Waits
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
 from tests.legal import assert_legal
 from tests.story import applied, member, submitted, works

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from engine.core.commands import Submit
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from tests.patience import PATIENCE_S
 from tests.pilot.scene import write
 from tests.web.visitor import inside, served, visitor

@@ -28,7 +28,7 @@ from dashboard.web.transfers import (
     safe_name,
 )
 from engine.core.commands import Submit
-from engine.folding import folded
+from engine.reading.folding import folded
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 from tests.web.visitor import Tab, Visitor, inside, visitor

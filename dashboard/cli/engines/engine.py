@@ -17,9 +17,9 @@ from dashboard.cli.printing.times import Within
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.engines.process import Announcer
 from engine.core.commands import LoadTeam, Winner
-from engine.core.records import changed
+from engine.core.records.records import changed
 from engine.core.state import State
-from engine.folding import folded
+from engine.reading.folding import folded
 from store import Durability
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, Fai
 from dashboard.views.header import program_line
 from engine.core.commands import LoadTeam
 from engine.core.state import State
-from engine.garbage import collect_rarely
 from engine.host import Host
-from engine.sender import sender_of
-from engine.trust import TrustList
+from engine.platform.garbage import collect_rarely
+from engine.platform.sender import sender_of
+from engine.trusted_code.trust import TrustList
 from store import Deposed, Durability, FileLost, NotItsTurn, Reader, StoreError, stand_by
 from store.opening import Store, open_store
 from store.standby import Standby, Turn

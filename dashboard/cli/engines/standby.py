@@ -13,19 +13,19 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.code import is_imported, references_of
 from engine.core.commands import Ping
 from engine.core.errors import CoreError
 from engine.core.events import EngineStarted, EngineStopped, Event
 from engine.core.fold import fold
+from engine.core.queries.team.code import is_imported, references_of
 from engine.core.state import State
 from engine.errors import Unusable
-from engine.folding import events_of, folded_from, pages
 from engine.host import Host
 from engine.host.trusting import Trusting
-from engine.references import Origin, resolve
+from engine.reading.folding import events_of, folded_from, pages
 from engine.runtimes.catalogue import load_all
-from engine.trust import TrustError, TrustList
+from engine.trusted_code.references import Origin, resolve
+from engine.trusted_code.trust import TrustError, TrustList
 from store import Reader, StoreError
 from store.opening import open_store
 

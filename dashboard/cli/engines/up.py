@@ -31,16 +31,16 @@ from dashboard.cli.trust import ensure_trusted
 from dashboard.engines.client import CommandReply
 from dashboard.engines.process import doubt_of, end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Resume, Winner
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.queries.preview import plan_of
+from engine.core.preview import plan_of
 from engine.core.queries.targets import at
-from engine.core.records import changed
+from engine.core.queries.team.team_plan import Change, sentence
+from engine.core.records.records import changed
 from engine.core.state import State
-from engine.core.team_plan import Change, sentence
-from engine.folding import folded
-from engine.trust import UntrustedFile
-from engine.version import program_build
+from engine.platform.version import program_build
+from engine.reading.folding import folded
+from engine.trusted_code.trust import UntrustedFile
 from store import MissingFile, NotOurFile
 
 if TYPE_CHECKING:

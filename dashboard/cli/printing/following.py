@@ -15,8 +15,8 @@ from dashboard.cli.printing.items import usage_item
 from dashboard.cli.printing.output import write_json
 from dashboard.views.streams import Transcript
 from engine.core.errors import CoreError
-from engine.core.records import fields
-from engine.folding import events_of, folded
+from engine.core.records.records import fields
+from engine.reading.folding import events_of, folded
 from engine.stream.merging import Merger
 from engine.stream.narrator import Narrator
 from engine.stream.records import StreamEvent

@@ -9,9 +9,9 @@ from typing import Any
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import median
 from engine.core.queries.targets import name_of
-from engine.core.queries.tree import agents_of, depth_of, mean_ms_of
+from engine.core.queries.team.tree import agents_of, depth_of, mean_ms_of
+from engine.core.records.values import Usage
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TrackRecord
-from engine.core.values import Usage
 
 Item = dict[str, Any]
 

@@ -23,14 +23,14 @@ from dashboard.views.drawing.call_lines import plain_lines
 from dashboard.views.inbox import WITH_OUTPUT, subject_name
 from dashboard.views.words.amounts import counted, stopwatch
 from engine.core.fold import fold
-from engine.core.queries.able import why_away
 from engine.core.queries.targets import at
-from engine.core.queries.tree import above_of
-from engine.core.records import JsonValue
+from engine.core.queries.team.able import why_away
+from engine.core.queries.team.tree import above_of
+from engine.core.records.records import JsonValue
+from engine.core.records.values import Usage
 from engine.core.state import State
-from engine.core.values import Usage
-from engine.folding import events_of, finished_run, folded
-from engine.texts import resolved
+from engine.reading.folding import events_of, finished_run, folded
+from engine.reading.texts import resolved
 from store import Reader, Tail
 
 LOOK_S = 0.5

@@ -13,7 +13,7 @@ from dashboard.views.drawing.rows import GAP
 from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, counted, is_known, money
 from dashboard.views.words.glyphs import AGENT, Mark, of_agent, of_run, of_task
-from engine.core.queries.tree import agents_in
+from engine.core.queries.team.tree import agents_in
 from engine.core.state import State, Supervisor
 
 MEMBERS = 60

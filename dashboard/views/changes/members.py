@@ -4,11 +4,11 @@ from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.glyphs import of_agent
-from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.able import is_able
-from engine.core.queries.placement import stand_ins
-from engine.core.queries.strategies import known_strategies
-from engine.core.queries.tree import below_of, depth_of
+from engine.core.queries.team.able import is_able
+from engine.core.queries.team.strategies import known_strategies
+from engine.core.queries.team.tree import below_of, depth_of
+from engine.core.queries.work.placement import stand_ins
+from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Agent, State, Task
 from engine.core.validation.bounds import LOWEST_PRIORITY
 

@@ -24,7 +24,7 @@ class Rehearsal(NamedTuple):
 
 def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
     """Return what a command would do, or why it would be refused; nothing is changed."""
-    from engine.core.queries.preview import preview  # a tenth of a second that the first frame does not need
+    from engine.core.preview import preview  # a tenth of a second that the first frame does not need
 
     try:
         applied = preview(state, command, now_ms)
@@ -62,7 +62,7 @@ NOTHING_TO_UNDO = (
 
 def can_be_undone(command: Command) -> bool:
     """Tell whether there is a command that takes this one back."""
-    from engine.core.queries.undoing import INVERSES  # not before something was changed
+    from engine.core.queries.people.undoing import INVERSES  # not before something was changed
 
     return type(command) in INVERSES
 

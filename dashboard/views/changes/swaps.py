@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, get_args
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import counted, duration, median, percent
-from engine.core.queries.replacements import ended_with, fits_of, replacements
 from engine.core.queries.targets import at
+from engine.core.queries.team.replacements import ended_with, fits_of, replacements
 from engine.core.state import Agent, State, SwapMode
 
 
@@ -49,7 +49,7 @@ def its_work(agent: Agent, state: State) -> str:
 
 
 if TYPE_CHECKING:
-    from engine.core.queries.preview import AttemptPreview, SwapPreview
+    from engine.core.preview import AttemptPreview, SwapPreview
 
 MODES = get_args(SwapMode)
 SHOWN = 4
@@ -58,7 +58,7 @@ SHOWN = 4
 
 def previews(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPreview]":
     """Return what a swap of each of these agents would do now; one that has left is left out."""
-    from engine.core.queries.preview import swap_preview  # a tenth of a second that the first frame does not need
+    from engine.core.preview import swap_preview  # a tenth of a second that the first frame does not need
 
     return [swap_preview(state, at(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
 

@@ -12,8 +12,8 @@ from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.glyphs import TASK, of_task
 from engine.core.events import GroupChange, StrategySwitched
-from engine.core.queries.strategies import known_strategies, settings_asked
-from engine.core.spec import AGGREGATIONS
+from engine.core.queries.team.strategies import known_strategies, settings_asked
+from engine.core.specs.spec import AGGREGATIONS
 from engine.core.state import State, Supervisor, Task, TaskStatus
 
 NAMED = 6

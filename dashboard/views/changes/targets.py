@@ -6,7 +6,7 @@ from typing import Literal
 
 from engine.core.errors import AmbiguousName, Refused, UnknownTarget
 from engine.core.queries.targets import at, find_any
-from engine.core.queries.tree import above_of
+from engine.core.queries.team.tree import above_of
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 Kind = Literal["agent", "supervisor", "task", "run"]

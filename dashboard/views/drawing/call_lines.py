@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from dashboard.clean import clean
 from dashboard.views.drawing.rows import Cell, labelled
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.core.state import Escalation
 
 PIECE_CHARACTERS = 50_000

@@ -14,9 +14,9 @@ from dashboard.views.words.amounts import clock, count, counted, duration, left,
 from dashboard.views.words.glyphs import TASK
 from dashboard.views.words.names import Texts
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
-from engine.core.queries.conversation import remembered_by
-from engine.core.queries.track_record import mean_of
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.track_record import mean_of
+from engine.core.queries.work.conversation import remembered_by
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
 Section = tuple[str, str, list[Line]]

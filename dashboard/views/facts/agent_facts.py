@@ -14,10 +14,10 @@ from dashboard.views.measures.limits import limit_lines
 from dashboard.views.words.amounts import count, counted, duration, elapsed, is_known, median, money, percent, size
 from dashboard.views.words.keyed import keyed
 from engine.core.events import AgentSwapped, StepRecorded
-from engine.core.queries.able import why_away
-from engine.core.queries.tree import supervisors_from
+from engine.core.queries.team.able import why_away
+from engine.core.queries.team.tree import supervisors_from
+from engine.core.records.values import dollars
 from engine.core.state import Agent, State, Task
-from engine.core.values import dollars
 
 _SPARK, _METER = 12, 10
 SAMPLES_EACH = 4

@@ -24,7 +24,7 @@ from dashboard.views.tail import one_line
 from dashboard.views.words.amounts import ago, count, duration, elapsed, median, money, percent
 from dashboard.views.words.glyphs import of_task
 from dashboard.views.words.names import Names, without
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
 ATTEMPTS = 3

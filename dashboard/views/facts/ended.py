@@ -23,8 +23,8 @@ from engine.core.events import (
     TaskFailed,
     TaskSkipped,
 )  # fmt: skip
+from engine.core.records.values import Usage, preview
 from engine.core.state import TaskStatus
-from engine.core.values import Usage, preview
 
 _End: TypeAlias = AttemptDone | AttemptFailed | AttemptCancelled
 _ENDS = (AttemptDone, AttemptFailed, AttemptCancelled)

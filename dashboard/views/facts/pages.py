@@ -19,13 +19,13 @@ from dashboard.views.words.keyed import keyed
 from dashboard.views.words.names import Texts, pretty
 from dashboard.views.words.sentences import Sentence
 from engine.core.events import Event
-from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.able import why_away
 from engine.core.queries.targets import at
-from engine.core.queries.track_record import mean_of
-from engine.core.queries.waiting import ready_in
+from engine.core.queries.team.able import why_away
+from engine.core.queries.team.track_record import mean_of
+from engine.core.records.values import Usage, as_text
+from engine.core.scheduler.waiting import ready_in
+from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Agent, Run, State, Task
-from engine.core.values import Usage, as_text
 
 BLANK = Cell("")
 AGENT_STEPS = 6

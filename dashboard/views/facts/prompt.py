@@ -12,7 +12,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.facts.steps import calls_in, cut
 from dashboard.views.words.names import Texts, readable
 from engine.core.events import StepRecorded
-from engine.core.queries import prompts as queries
+from engine.core.queries.work import prompts as queries
 from engine.core.state import State, Task
 
 MOST_CHARACTERS = 8_000

@@ -12,7 +12,7 @@ from dashboard.views.measures.progress import at_most, share_done
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import clock, counted, duration, elapsed, is_known, moment, money
 from dashboard.views.words.glyphs import of_run, of_task
-from engine.core.options import DEFAULT_PRIORITY
+from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
 
 ARROW = {"sequential": " ──▶ ", "parallel": " ⇉ "}

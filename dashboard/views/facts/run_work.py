@@ -11,8 +11,8 @@ from dashboard.views.facts.work import why
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration, median
 from dashboard.views.words.glyphs import of_task
-from engine.core.queries.queues import capability_of, few_of
 from engine.core.queries.targets import name_of
+from engine.core.queries.work.queues import capability_of, few_of
 from engine.core.state import Run, State, Task, TaskStatus
 
 MOST = 200

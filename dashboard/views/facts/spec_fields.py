@@ -6,9 +6,9 @@ from msgspec import Struct, to_builtins
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.field_names import FIELDS
-from engine.core.policies.failure_policies import Escalate, Retry
-from engine.core.records import fields
-from engine.core.spec import AgentSpec
+from engine.core.records.records import fields
+from engine.core.specs.failure_policies import Escalate, Retry
+from engine.core.specs.spec import AgentSpec
 
 LONGEST = 160
 """Characters of a value that are shown where two specs stand side by side."""

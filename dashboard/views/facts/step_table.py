@@ -12,8 +12,8 @@ from dashboard.views.facts.steps import NOTHING, calls_in, calls_of
 from dashboard.views.words.amounts import duration, tokens
 from dashboard.views.words.names import readable
 from engine.core.events import ModelFailed, StepRecorded
-from engine.core.records import JsonValue
-from engine.core.values import as_text, preview
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text, preview
 
 LIVE = "live"
 """Key of the line about what is going on now."""

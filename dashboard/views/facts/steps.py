@@ -8,8 +8,8 @@ from dashboard.views.facts.live_values import published
 from dashboard.views.words.amounts import clock, counted, duration, elapsed, spent
 from dashboard.views.words.names import readable
 from engine.core.events import Event, ModelFailed, StepRecorded
-from engine.core.records import JsonValue
-from engine.core.values import as_text
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
 
 SHOWN_STEPS = 20
 """Steps of one page, the newest."""

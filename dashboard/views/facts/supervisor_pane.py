@@ -17,7 +17,7 @@ from dashboard.views.measures.progress import Progress, time_to_go
 from dashboard.views.words.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.words.field_names import called
 from dashboard.views.words.keyed import keyed
-from engine.core.queries.tree import above_of, agents_of, below_of, inherited
+from engine.core.queries.team.tree import above_of, agents_of, below_of, inherited
 from engine.core.state import State, Supervisor
 
 GRAPH_FROM = 28

@@ -12,7 +12,7 @@ from dashboard.views.words.amounts import clock, counted, duration, moment, spen
 from dashboard.views.words.glyphs import TASK, of_task
 from dashboard.views.words.names import Names
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, AttemptLost, AttemptStarted
-from engine.core.options import DEFAULT_PRIORITY
+from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 
 _ENDS = {

@@ -8,9 +8,9 @@ from dashboard.views.facts.steps import last_line
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import counted, duration, elapsed, moment, remaining
 from dashboard.views.words.glyphs import ASKS, PEOPLE, SUSPENDED, of_agent, of_task
-from engine.core.queries.able import why_away
-from engine.core.queries.tree import supervisors_from
-from engine.core.queries.waiting import Waits, stuck_words
+from engine.core.queries.team.able import why_away
+from engine.core.queries.team.tree import supervisors_from
+from engine.core.scheduler.waiting import Waits, stuck_words
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import IDLE, STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
-from engine.core.queries.plans import plans_of
-from engine.core.queries.tree import above_of, supervisors_from
+from engine.core.queries.team.tree import above_of, supervisors_from
+from engine.core.queries.work.plans import plans_of
 from engine.core.state import Run, State, Task, TaskStatus
 
 FOLDED_FROM = 2

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import Share, Sight, of_member, of_resting, of_supervisor
-from engine.core.queries.tree import agents_of
+from engine.core.queries.team.tree import agents_of
 from engine.core.state import Agent, State, Supervisor
 
 FOLDED_FROM = 2

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from dashboard.views.measures.queues import waiting_of
-from engine.core.queries.tree import above_of
+from engine.core.queries.team.tree import above_of
 from engine.core.state import Agent, State, Task, TaskStatus
 
 T = TypeVar("T")

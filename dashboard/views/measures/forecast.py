@@ -5,7 +5,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from dashboard.views.words.amounts import duration
-from engine.core.queries.tree import above_of
+from engine.core.queries.team.tree import above_of
 from engine.core.state import Run, State, Supervisor
 
 FEWEST = 8

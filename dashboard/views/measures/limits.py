@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import duration, left, percent, spent_of, unit
-from engine.core.queries.budget import Budget, budgets_of, deadline_of
+from engine.core.queries.money.budget import Budget, budgets_of, deadline_of
 from engine.core.state import State
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dashboard.views.drawing.lines import Span, joined
 from dashboard.views.drawing.plots import bar, spark
 from dashboard.views.measures.activity import SLOT_MS, SLOTS, Activity, Track
-from engine.core.queries.tree import agents_of
+from engine.core.queries.team.tree import agents_of
 from engine.core.state import State
 
 SPAN_MS = 60_000

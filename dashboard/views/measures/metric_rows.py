@@ -17,7 +17,7 @@ from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, duration, percent
 from dashboard.views.words.filters import filter_typed
 from dashboard.views.words.subjects import OfSupervisor, agents_passing
-from engine.core.queries.tree import above_of, agents_of
+from engine.core.queries.team.tree import above_of, agents_of
 from engine.core.state import State
 
 _TOOK, _BUSY, _SHARE = 20, 12, 10

@@ -8,7 +8,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.forecast import Range, may_grow
 from dashboard.views.words.amounts import percent
-from engine.core.queries.tree import agents_of, supervisors_from
+from engine.core.queries.team.tree import agents_of, supervisors_from
 from engine.core.state import RunStatus, RunSummary, State, TaskStatus
 
 WINDOW_MS, WINDOWS = 20_000, 3

@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Mapping
 
-from engine.core.queries.tree import supervisors_from
+from engine.core.queries.team.tree import supervisors_from
 from engine.core.state import State
 
 EVERY_MS = 1_000

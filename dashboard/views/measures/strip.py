@@ -9,9 +9,9 @@ from dashboard.views.measures.activity import SLOT_MS, Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import duration, money
-from engine.core.queries.budget import budgets
+from engine.core.queries.money.budget import budgets
+from engine.core.records.values import dollars
 from engine.core.state import State
-from engine.core.values import dollars
 
 EACH = 4
 """Quarter seconds of a sample of a sparkline: it moves once a second."""

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.words.amounts import is_known, money, tokens
+from engine.core.records.values import Usage
 from engine.core.state import State, Task
-from engine.core.values import Usage
 
 Amount = TypeVar("Amount", int, Decimal)
 TOKENS = Column("TOKENS", 9, right=True, drop=3)

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from engine.core.values import Usage, dollars
-from engine.core.values import counted as counted  # the engine says numbers of things in the same way
+from engine.core.records.values import Usage, dollars
+from engine.core.records.values import counted as counted  # the engine says numbers of things in the same way
 
 UNKNOWN = "–"
 

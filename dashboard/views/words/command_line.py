@@ -7,9 +7,9 @@ from typing import Any
 
 from dashboard.views.words.names import short_id
 from engine.core.commands import COMMAND_KINDS, Command
-from engine.core.queries.excerpts import args_of, cut
 from engine.core.queries.targets import words
-from engine.core.records import JsonValue, fields
+from engine.core.queries.work.excerpts import args_of, cut
+from engine.core.records.records import JsonValue, fields
 from engine.core.state import State
 
 Args = Mapping[str, Any]

@@ -11,8 +11,8 @@ from functools import cache
 from dashboard.views.words.filters import Filter, Found, Keyed, Took, Value, Word
 from dashboard.views.words.names import Names
 from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
-from engine.core.queries.answered import model_of
-from engine.core.records import names as names_of_fields
+from engine.core.queries.work.answered import model_of
+from engine.core.records.records import names as names_of_fields
 from engine.core.state import State
 from store.records import Record
 from store.statements import Conditions

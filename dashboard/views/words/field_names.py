@@ -1,7 +1,7 @@
 """Labels of the fields of specs, settings and states, for every screen and for `diff`; `--json` uses the raw names."""
 
-from engine.core.records import names
-from engine.core.spec import AgentSpec
+from engine.core.records.records import names
+from engine.core.specs.spec import AgentSpec
 
 _FIRST = (
     ("type", "agent_type"),

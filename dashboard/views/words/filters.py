@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from engine.patterns import BadPattern, Pattern
+from engine.platform.patterns import BadPattern, Pattern
 
 LONGEST = 1_000
 """Characters of a filter."""

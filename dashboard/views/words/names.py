@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from engine.core import events as on
 from engine.core.events import Event
+from engine.core.records.values import StoredValue, TextRef, preview
 from engine.core.state import Agent, Run, State, Supervisor, Task
-from engine.core.values import StoredValue, TextRef, preview
 from store.records import Record
 
 REMEMBERED = 10_000

@@ -3,8 +3,8 @@
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import duration
 from dashboard.views.words.keyed import keyed
+from engine.core.records.values import preview
 from engine.core.state import RunStatus, RunSummary, State
-from engine.core.values import preview
 
 _SHOW_WHY = " · <runs:7> and enter show why"
 

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from dashboard.views.drawing.rows import Cell
 from engine.core.commands import Command
 from engine.core.errors import BadValue
-from engine.core.limits import Limits
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.specs.limits import Limits
 from engine.core.state import State
 
 

@@ -17,9 +17,9 @@ from dashboard.views.words.field_names import called
 from dashboard.views.words.names import Names, short_id, without
 from engine.core import events as on
 from engine.core.events import Event
-from engine.core.queries.waiting import WAITS_FOR
+from engine.core.records.values import preview
+from engine.core.scheduler.waiting import WAITS_FOR
 from engine.core.state import RunStatus
-from engine.core.values import preview
 
 
 class Sentence(NamedTuple):

@@ -12,8 +12,8 @@ from dashboard.views.words.amounts import median
 from dashboard.views.words.filters import Filter, Value
 from dashboard.views.words.glyphs import ASKS, of_agent, of_run, of_task
 from engine.core.queries.targets import name_of
-from engine.core.queries.tree import supervisors_from
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.tree import supervisors_from
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from msgspec import field
 from engine.core.commands.engine import *
 from engine.core.commands.run import *
 from engine.core.commands.team import *
-from engine.core.records import fact
+from engine.core.records.records import fact
 
 Command: TypeAlias = (
     Submit

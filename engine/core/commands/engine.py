@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from engine.core.commands.base import CommandBase
-from engine.core.records import fact
+from engine.core.records.records import fact
 from engine.core.validation.rules import Within
 
 

@@ -6,10 +6,10 @@ from msgspec import field
 
 from engine.core.commands.base import CommandBase
 from engine.core.commands.team import Target
-from engine.core.limits import Limits
-from engine.core.policies.failure_policies import Chain
-from engine.core.records import JsonValue, fact
-from engine.core.spec import Aggregation
+from engine.core.records.records import JsonValue, fact
+from engine.core.specs.failure_policies import Chain
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import Aggregation
 from engine.core.validation.bounds import Label, Message, Name, Priority, Seconds
 
 

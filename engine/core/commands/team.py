@@ -6,9 +6,9 @@ from typing import Annotated, Literal, TypeAlias, Union
 from msgspec import field
 
 from engine.core.commands.base import CommandBase
-from engine.core.options import SupervisorOptions
-from engine.core.records import fact
-from engine.core.spec import AgentSpec, Aggregation
+from engine.core.records.records import fact
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Aggregation
 from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
 from engine.core.validation.records import Written
 from engine.core.validation.rules import Within

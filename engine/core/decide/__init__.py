@@ -8,40 +8,22 @@ or `CommandRefused` and nothing else.
 """
 
 from engine.core import commands
+from engine.core.budgets import deadlines, enforcement
 from engine.core.commands import COMMANDS, Command, Order
-from engine.core.decide import (
-    asking,
-    attempts,
-    dispatch,
-    engine,
-    escalations,
-    failing,
-    graphs,
-    importing,
-    leaving,
-    loading,
-    memory,
-    moving,
-    progress,
-    run,
-    settings,
-    steering,
-    strategy,
-    swapping,
-    team,
-    undoing,
-)
-from engine.core.decide.attempts import ON_STOPPED
-from engine.core.decision_context import DecisionContext
+from engine.core.decide import engine
+from engine.core.decide.people import asking, escalations, memory, steering, undoing
+from engine.core.decide.teams import importing, leaving, loading, moving, settings, swapping, team
+from engine.core.decide.work import attempts, dispatch, failing, graphs, progress, run, strategy
+from engine.core.decide.work.attempts import ON_STOPPED
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided, stamped
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.followups import FOLLOWUPS, FollowUp
 from engine.core.handlers import handlers_in
-from engine.core.limits import deadlines, enforcement
-from engine.core.outcomes import Decided, stamped
-from engine.core.queries.excerpts import args_of
-from engine.core.queries.undoing import as_command, as_json, inverse_of
-from engine.core.records import changed
+from engine.core.queries.people.undoing import as_command, as_json, inverse_of
+from engine.core.queries.work.excerpts import args_of
+from engine.core.records.records import changed
 from engine.core.signals import SIGNALS, Signal
 from engine.core.state import State
 from engine.core.validation.records import checked

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
+from engine.core.budgets import deadlines, enforcement
 from engine.core.commands import HandOver, Ping, StopEngine
-from engine.core.decide import escalations, failing, swapping, team
-from engine.core.decide.attempts import lost
-from engine.core.decision_context import DecisionContext
+from engine.core.decide.people import escalations
+from engine.core.decide.teams import swapping, team
+from engine.core.decide.work import failing
+from engine.core.decide.work.attempts import lost
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import EngineSlept, EngineStarted, EngineStopped, Event
-from engine.core.limits import deadlines, enforcement
-from engine.core.outcomes import Decided
-from engine.core.queries.able import bound_elsewhere
+from engine.core.queries.team.able import bound_elsewhere
 from engine.core.signals import EngineBegan, EngineEnds, EngineWoke, TimerDue
 from engine.core.state import State, Timer
 

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.check import Check, Joining
 from engine.core.entities.memory import Exchange
-from engine.core.records import fact, shared_fields
-from engine.core.spec import AgentSpec
-from engine.core.values import StoredValue
+from engine.core.records.records import fact, shared_fields
+from engine.core.records.values import StoredValue
+from engine.core.specs.check import Check, Joining
+from engine.core.specs.spec import AgentSpec
 
 
 @shared_fields

@@ -1,7 +1,7 @@
 """The inputs that effects carry for tasks and built-in nodes."""
 
 from engine.core.effects import Input, Look
-from engine.core.queries.inputs import all_seen_by, seen_by
+from engine.core.queries.work.inputs import all_seen_by, seen_by
 from engine.core.state import State, Task
 
 

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from typing import Literal
 
 from engine.core import effects, events
-from engine.core.check import Takes
-from engine.core.code import references_of
 from engine.core.effects import Effect
 from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, source_of
 from engine.core.events import EVENTS, Event
 from engine.core.fold.completion import lets_pass
 from engine.core.handlers import handlers_in
-from engine.core.queries.conversation import remembered_by
-from engine.core.queries.tree import inherited
+from engine.core.queries.team.code import references_of
+from engine.core.queries.team.tree import inherited
+from engine.core.queries.work.conversation import remembered_by
+from engine.core.specs.check import Takes
 from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from engine.core.records import JsonValue, entity
+from engine.core.records.records import JsonValue, entity
 
 
 @entity

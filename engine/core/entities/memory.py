@@ -3,8 +3,8 @@
 from msgspec import field
 
 from engine.core.entities.work import RunStatus, Utterance
-from engine.core.records import entity
-from engine.core.values import StoredValue, Usage
+from engine.core.records.records import entity
+from engine.core.records.values import StoredValue, Usage
 
 EXCHANGES = 50
 """How many finished runs of its conversation a new run remembers."""

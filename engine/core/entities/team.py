@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from engine.core.entities.memory import Conversation, TrackRecord
-from engine.core.options import Balance, SupervisorOptions
-from engine.core.records import entity, shared_fields
-from engine.core.spec import Aggregation
-from engine.core.values import Usage
+from engine.core.records.records import entity, shared_fields
+from engine.core.records.values import Usage
+from engine.core.specs.options import Balance, SupervisorOptions
+from engine.core.specs.spec import Aggregation
 
 DURATIONS = 32
 """Number of last attempts whose median time at work is used."""

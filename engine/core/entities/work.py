@@ -6,13 +6,13 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.check import Check, Joining, Takes
-from engine.core.limits import Limits
-from engine.core.options import DEFAULT_PRIORITY
-from engine.core.records import JsonValue, entity, shared_fields
-from engine.core.shared import EMPTY
-from engine.core.spec import FailurePolicy
-from engine.core.values import StoredValue, Usage
+from engine.core.records.records import JsonValue, entity, shared_fields
+from engine.core.records.shared import EMPTY
+from engine.core.records.values import StoredValue, Usage
+from engine.core.specs.check import Check, Joining, Takes
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import DEFAULT_PRIORITY
+from engine.core.specs.spec import FailurePolicy
 
 
 class TaskStatus(StrEnum):

@@ -16,7 +16,7 @@ from engine.core.events.people import *
 from engine.core.events.run import *
 from engine.core.events.task import *
 from engine.core.events.team import *
-from engine.core.records import facts_of
+from engine.core.records.records import facts_of
 
 ATTEMPT_ENDS: tuple[type[Event], ...] = (
     AttemptDone,

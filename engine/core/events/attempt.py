@@ -5,9 +5,9 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from engine.core.events.base import AttemptEvent, RunEvent
-from engine.core.records import JsonValue, fact
+from engine.core.records.records import JsonValue, fact
+from engine.core.records.values import Usage
 from engine.core.state import ParkedFor
-from engine.core.values import Usage
 
 StepKind: TypeAlias = Literal["code", "model", "tool", "compact"]
 """What a step did: run a piece of the agent's code, call a model or a tool, or compact a conversation."""

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from engine.core.records import shared_fields
+from engine.core.records.records import shared_fields
 
 
 @shared_fields

@@ -3,7 +3,7 @@
 from msgspec import Raw, field
 
 from engine.core.events.base import Event
-from engine.core.records import JsonValue, fact
+from engine.core.records.records import JsonValue, fact
 
 
 @fact

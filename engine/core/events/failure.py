@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.events.base import AgentEvent, AttemptEvent, Event, SupervisorEvent, TaskEvent
-from engine.core.records import JsonValue, fact
+from engine.core.records.records import JsonValue, fact
 
 
 @fact

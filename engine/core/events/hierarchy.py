@@ -6,9 +6,9 @@ from msgspec import field
 
 from engine.core.entities.team import SupervisorSettings
 from engine.core.events.base import AgentEvent, Event, SupervisorEvent
-from engine.core.options import Balance
-from engine.core.records import fact
-from engine.core.spec import AgentSpec
+from engine.core.records.records import fact
+from engine.core.specs.options import Balance
+from engine.core.specs.spec import AgentSpec
 
 
 @fact

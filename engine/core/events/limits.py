@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Literal
 
 from engine.core.events.base import Event, RunEvent
-from engine.core.records import fact, shared_fields
+from engine.core.records.records import fact, shared_fields
 
 
 @shared_fields

@@ -3,7 +3,7 @@
 from msgspec import field
 
 from engine.core.events.base import Event, TaskEvent
-from engine.core.records import JsonValue, fact
+from engine.core.records.records import JsonValue, fact
 
 
 @fact

@@ -1,7 +1,7 @@
 """Events of people besides answers: messages to running work, and standing permissions for tools."""
 
 from engine.core.events.base import Event
-from engine.core.records import fact
+from engine.core.records.records import fact
 
 
 @fact

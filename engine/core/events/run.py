@@ -4,16 +4,16 @@ from typing import Literal
 
 from msgspec import field
 
-from engine.core.check import Takes
 from engine.core.entities.work import Figures
 from engine.core.events.base import RunEvent, SupervisorEvent
 from engine.core.events.task import NodePlan
-from engine.core.limits import Limits
-from engine.core.options import DEFAULT_PRIORITY
-from engine.core.records import JsonValue, fact
-from engine.core.spec import Aggregation, FailurePolicy
+from engine.core.records.records import JsonValue, fact
+from engine.core.records.values import StoredValue
+from engine.core.specs.check import Takes
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import DEFAULT_PRIORITY
+from engine.core.specs.spec import Aggregation, FailurePolicy
 from engine.core.state import RunStatus
-from engine.core.values import StoredValue
 
 
 @fact

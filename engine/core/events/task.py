@@ -4,11 +4,11 @@ from typing import Literal
 
 from msgspec import field
 
-from engine.core.check import Check, Joining, Takes
 from engine.core.events.base import AttemptEvent, TaskEvent
-from engine.core.records import JsonValue, fact
+from engine.core.records.records import JsonValue, fact
+from engine.core.records.values import StoredValue
+from engine.core.specs.check import Check, Joining, Takes
 from engine.core.state import CallKind, TaskStatus
-from engine.core.values import StoredValue
 
 
 @fact

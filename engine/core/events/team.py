@@ -6,10 +6,10 @@ from msgspec import field
 
 from engine.core.entities.team import Coordination
 from engine.core.events.base import AgentEvent, AttemptEvent, Event, SupervisorEvent, TaskEvent
-from engine.core.records import fact
-from engine.core.spec import AgentSpec
+from engine.core.records.records import fact
+from engine.core.records.values import Usage
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import SwapMode
-from engine.core.values import Usage
 
 
 @fact

@@ -10,10 +10,10 @@ from engine.core.fold.queues import hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.fold.track_record import record_of
-from engine.core.queries.tree import tasks_of
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.tree import tasks_of
+from engine.core.records.values import Usage
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task, TaskStatus, timer_id
-from engine.core.values import Usage
 
 
 def set_deadline(

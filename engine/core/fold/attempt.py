@@ -17,11 +17,11 @@ from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import begin_again, took_part
 from engine.core.fold.track_record import record_of
-from engine.core.queries.queues import back_queue
-from engine.core.queries.tree import why_cancelled
-from engine.core.shared import drop, put
+from engine.core.queries.team.tree import why_cancelled
+from engine.core.queries.work.queues import back_queue
+from engine.core.records.shared import drop, put
+from engine.core.records.values import stored_value
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
-from engine.core.values import stored_value
 
 _DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
 

@@ -7,7 +7,7 @@ the end of the last member's work until the group ended.
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import tell, wait_for_slot
 from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
-from engine.core.shared import EMPTY, drop
+from engine.core.records.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.

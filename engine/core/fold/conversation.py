@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from engine.core.events import RunFinished
 from engine.core.events.attempt import Said
+from engine.core.records.values import StoredValue, stored_value
 from engine.core.state import (
     CONVERSATIONS,
     EXCHANGES,
@@ -15,7 +16,6 @@ from engine.core.state import (
     Task,
     Utterance,
 )
-from engine.core.values import StoredValue, stored_value
 
 
 def join(state: State, run: Run) -> None:

@@ -5,10 +5,10 @@ A change records the declared value; a change back to it removes the record. So 
 
 from collections.abc import Sequence
 
-from engine.core.declared import ORDER, setting
 from engine.core.events import MembersDeclared
 from engine.core.events.hierarchy import Declared
-from engine.core.spec import digest
+from engine.core.queries.team.declared import ORDER, setting
+from engine.core.specs.spec import digest
 from engine.core.state import Declaration, State, Supervisor
 
 MOST_REMOVED = 1000

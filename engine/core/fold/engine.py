@@ -3,7 +3,7 @@
 from engine.core import events
 from engine.core.fold.accounting import count_later
 from engine.core.fold.slots import refresh_agent, tell_all
-from engine.core.queries.undoing import as_command, left_by
+from engine.core.queries.people.undoing import as_command, left_by
 from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, Undoable
 
 

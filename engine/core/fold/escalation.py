@@ -4,9 +4,9 @@ from engine.core import events
 from engine.core.fold.completion import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import drop_timer, note, set_timer
-from engine.core.shared import drop, put
+from engine.core.records.shared import drop, put
+from engine.core.records.values import stored_value
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
-from engine.core.values import stored_value
 
 
 def doubt(state: State, task: Task) -> None:

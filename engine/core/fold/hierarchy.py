@@ -1,16 +1,16 @@
 """Fold: members moved, renamed and ordered; supervisors changed, tuned and leaving; pools resized."""
 
 from engine.core import events
-from engine.core.declared import OWN
 from engine.core.fold.accounting import note_supervisor
 from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
 from engine.core.fold.queues import serve
 from engine.core.fold.slots import pool_resized, refresh_agent, tell_all
 from engine.core.fold.team import forget_unused_specs, learn
-from engine.core.queries.queues import back_queue, own_queue
-from engine.core.queries.tree import above_of, agents_in, below_of
-from engine.core.records import changed
-from engine.core.shared import put
+from engine.core.queries.team.declared import OWN
+from engine.core.queries.team.tree import above_of, agents_in, below_of
+from engine.core.queries.work.queues import back_queue, own_queue
+from engine.core.records.records import changed
+from engine.core.records.shared import put
 from engine.core.state import State, Supervisor, Tuning
 
 

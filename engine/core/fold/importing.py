@@ -1,5 +1,8 @@
 """Fold: import of a state, in one piece or in parts."""
 
+from engine.core.documents.document import KINDS
+from engine.core.documents.ids import last_numbers
+from engine.core.documents.importing import part_from, state_from
 from engine.core.events import ImportBegan, PartImported, StateImported, SummariesImported
 from engine.core.fold.accounting import follow_deadline, note_run, note_spec, note_supervisor
 from engine.core.fold.escalation import start_clock
@@ -7,9 +10,6 @@ from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import note_code
 from engine.core.state import SUMMARIES, Incoming, State, timer_id
-from engine.core.transfer.document import KINDS
-from engine.core.transfer.ids import last_numbers
-from engine.core.transfer.importing import part_from, state_from
 
 
 def begin_import(state: State, event: ImportBegan) -> None:

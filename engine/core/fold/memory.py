@@ -2,8 +2,8 @@
 
 from engine.core.events import PartRecorded, Remembered
 from engine.core.fold.timers import note
+from engine.core.records.values import stored_value
 from engine.core.state import INSIGHTS, PARTS, Agent, Insight, State
-from engine.core.values import stored_value
 
 
 def _remembered(state: State, event: Remembered) -> None:

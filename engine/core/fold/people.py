@@ -2,7 +2,7 @@
 
 from engine.core.events import GrantGiven, GrantRevoked, Steered
 from engine.core.fold.timers import note
-from engine.core.shared import put
+from engine.core.records.shared import put
 from engine.core.state import Grant, State
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from engine.core.events import PreemptionAsked, PrioritySet
 from engine.core.fold.slots import ask_to_stop, look_at_pools_of, refresh_agent, tell, tell_agent
-from engine.core.queries.queues import back_queue, own_queue, turn_key
-from engine.core.queries.tree import below
+from engine.core.queries.team.tree import below
+from engine.core.queries.work.queues import back_queue, own_queue, turn_key
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
 
 # Module constants: looking up an attribute of an enumeration costs as much as a call.

@@ -1,7 +1,6 @@
 """Fold: runs submitted, paused, resumed, rewired, cancelled, finished."""
 
 from engine.core import events
-from engine.core.declared import STRATEGY
 from engine.core.finished import summary_of
 from engine.core.fold import conversation
 from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
@@ -12,11 +11,12 @@ from engine.core.fold.queues import forget_idle_queues, hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, drop_all, note
-from engine.core.queries.tree import below
-from engine.core.records import changed
-from engine.core.shared import EMPTY, extend
+from engine.core.queries.team.declared import STRATEGY
+from engine.core.queries.team.tree import below
+from engine.core.records.records import changed
+from engine.core.records.shared import EMPTY, extend
+from engine.core.records.values import preview, stored_value
 from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
-from engine.core.values import preview, stored_value
 
 
 def _run_submitted(state: State, event: events.RunSubmitted) -> None:

@@ -5,8 +5,8 @@ What can begin is not computed here: the fold only names what changed to `State.
 
 from engine.core.events import PoolResized, PoolWatched
 from engine.core.fold.timers import drop_timer, set_timer
-from engine.core.queries.queues import back_queue, turn_key
-from engine.core.spec import AgentSpec
+from engine.core.queries.work.queues import back_queue, turn_key
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Queue, State, StopReason, Supervisor, Task
 
 STRIDE = 1_000_000

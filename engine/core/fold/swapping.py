@@ -9,9 +9,9 @@ from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot
 from engine.core.fold.team import forget_unused_specs, learn, note_code
 from engine.core.fold.timers import drop_timer, set_timer
-from engine.core.queries.queues import own_queue
-from engine.core.shared import EMPTY, put
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.queries.work.queues import own_queue
+from engine.core.records.shared import EMPTY, put
+from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
 
 REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}

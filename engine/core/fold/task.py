@@ -7,11 +7,11 @@ from engine.core.fold.completion import begin_anew, end, forget, let_take_again,
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
 from engine.core.fold.slots import stop_waiting_for_slot, tell
 from engine.core.fold.timers import drop_timer, note, set_timer
-from engine.core.queries.inputs import input_of
-from engine.core.queries.queues import own_queue, turn_key
-from engine.core.shared import EMPTY, extend, put
+from engine.core.queries.work.inputs import input_of
+from engine.core.queries.work.queues import own_queue, turn_key
+from engine.core.records.shared import EMPTY, extend, put
+from engine.core.records.values import stored_value
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
-from engine.core.values import stored_value
 
 
 def add_task(state: State, task: Task) -> None:

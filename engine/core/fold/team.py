@@ -1,8 +1,6 @@
 """Fold: supervisors, agents, specs, queues by capability."""
 
 from engine.core import events
-from engine.core.code import code_of
-from engine.core.declared import OWN, STRATEGY
 from engine.core.fold.accounting import charge, forget_budget, note_spec, note_supervisor
 from engine.core.fold.completion import forget_drain, forget_grants
 from engine.core.fold.declared import declare, forget_declared
@@ -10,7 +8,9 @@ from engine.core.fold.memory import forget_insights
 from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget, refresh_agent, suit, tell, tell_agent
 from engine.core.fold.timers import drop_timer, note
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.queries.team.code import code_of
+from engine.core.queries.team.declared import OWN, STRATEGY
+from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, Supervisor
 
 

@@ -4,7 +4,7 @@ A follow-up is decided like a message. `table.py` says which events have which.
 """
 
 from engine.core.events import EscalationAnswered
-from engine.core.records import JsonValue, fact, facts_of, shared_fields
+from engine.core.records.records import JsonValue, fact, facts_of, shared_fields
 from engine.core.state import RunStatus
 
 

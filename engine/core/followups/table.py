@@ -6,8 +6,8 @@ from engine.core import events, followups
 from engine.core.events import EVENTS, Event
 from engine.core.followups import FollowUp
 from engine.core.handlers import handlers_in
-from engine.core.queries.budget import is_empty, is_limited, limits_of, touched
-from engine.core.queries.tree import agents_of, below_of, inherited
+from engine.core.queries.money.budget import is_empty, is_limited, limits_of, touched
+from engine.core.queries.team.tree import agents_of, below_of, inherited
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Task, TaskStatus
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from engine.core.fold.queues import is_held, stands
-from engine.core.options import Preempt
-from engine.core.queries.queues import back_queue, is_of_few, is_shared, not_begun
-from engine.core.queries.tree import above_of, inherited
+from engine.core.queries.team.tree import above_of, inherited
+from engine.core.queries.work.queues import back_queue, is_of_few, is_shared, not_begun
 from engine.core.scheduler import Schedule
+from engine.core.specs.options import Preempt
 from engine.core.state import State, TaskStatus
 
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator
 
-from engine.core.decide.leaving import own_tasks
+from engine.core.decide.teams.leaving import own_tasks
 from engine.core.errors import Refused
-from engine.core.queries.queues import is_shared
-from engine.core.queries.tree import DEEPEST, parent_id_of
+from engine.core.queries.team.tree import DEEPEST, parent_id_of
+from engine.core.queries.work.queues import is_shared
+from engine.core.records.values import NO_USAGE
 from engine.core.scheduler import Schedule
 from engine.core.state import CATEGORIES, INSIGHTS, Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings
 from engine.core.validation.bounds import LONGEST_LABEL, NAME
-from engine.core.values import NO_USAGE
 
 
 def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
+from engine.core.budgets.enforcement import is_over
 from engine.core.decide.engine import ON_TIMER
-from engine.core.decide.escalations import ON_ANSWER
+from engine.core.decide.people.escalations import ON_ANSWER
 from engine.core.fold.queues import is_held, is_ready
-from engine.core.limits.enforcement import is_over
-from engine.core.queries.budget import AMOUNTS, Subject, subject_with
+from engine.core.queries.money.budget import AMOUNTS, Subject, subject_with
 from engine.core.state import OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
 
 _OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})

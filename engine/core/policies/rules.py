@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from engine.core.policies.failure_policies import FailurePolicy, Retry
-from engine.core.policies.records import Circuit, Restart
-from engine.core.queries.tree import inherited
+from engine.core.queries.team.tree import inherited
+from engine.core.specs.failure_policies import FailurePolicy, Retry
+from engine.core.specs.policies import Circuit, Restart
 from engine.core.state import Agent, State, Task
 
 OF_MODELS: Sequence[FailurePolicy] = (Retry(3),)

@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from engine.core.json_values import json_equal
+from engine.core.encoding.json_values import json_equal
 from engine.core.queries.targets import name_of
-from engine.core.queries.tree import above_of
-from engine.core.records import JsonValue, fact, names
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.tree import above_of
+from engine.core.records.records import JsonValue, fact, names
+from engine.core.records.values import TextRef, Usage, preview
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
-from engine.core.values import TextRef, Usage, preview
 
 Subject: TypeAlias = Literal[
     "team", "supervisor", "settings", "agent", "spec", "code", "run", "task", "question", "grant", "insight"

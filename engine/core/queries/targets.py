@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
+from engine.core.discovery.nearest import nearest
 from engine.core.errors import (
     AmbiguousName,
     NoTeam,
@@ -18,9 +19,8 @@ from engine.core.errors import (
     UnknownTarget,
     UnknownWork,
 )
-from engine.core.nearest import nearest
-from engine.core.queries.tree import above_of, parent_id_of
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.tree import above_of, parent_id_of
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 Member: TypeAlias = Agent | Supervisor

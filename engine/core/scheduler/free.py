@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from engine.core.queries.able import is_able
-from engine.core.queries.queues import is_of_few
-from engine.core.queries.tree import above_of
+from engine.core.queries.team.able import is_able
+from engine.core.queries.team.tree import above_of
+from engine.core.queries.work.queues import is_of_few
 from engine.core.scheduler.ready_queues import ReadyQueue
 from engine.core.state import Agent, Queue, State, Supervisor
 

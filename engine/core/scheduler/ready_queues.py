@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 from itertools import islice, takewhile
 from typing import Any, TypeAlias
 
-from engine.core.queries.queues import is_shared, turn_key
+from engine.core.queries.work.queues import is_shared, turn_key
 from engine.core.state import Queue, Run
 from engine.core.validation.bounds import LOWEST_PRIORITY
 

@@ -6,10 +6,10 @@ updated schedule equals a new one (a law, `legality.schedule`).
 
 from collections.abc import Iterator
 
-from engine.core.balancing import RULES, track_record
 from engine.core.fold.slots import must_grow
-from engine.core.queries.queues import back_queue
-from engine.core.queries.tree import above_of, agents_in, below_of
+from engine.core.queries.team.tree import above_of, agents_in, below_of
+from engine.core.queries.work.queues import back_queue
+from engine.core.scheduler.balancing import RULES, track_record
 from engine.core.scheduler.free import full_of_processes, is_free, limits_on_processes
 from engine.core.scheduler.ready_queues import Ranking, ReadyQueue
 from engine.core.scheduler.slots import Slots, first_queue_under, offer

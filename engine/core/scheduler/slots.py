@@ -7,9 +7,9 @@ the roots down. Each supervisor compares by its own `ageing_s`; the setting of a
 
 from typing import TYPE_CHECKING
 
-from engine.core.options import AGEING_S, Balance, Preempt
-from engine.core.queries.tree import above_of, inherited
+from engine.core.queries.team.tree import above_of, inherited
 from engine.core.scheduler.ready_queues import Ranking, ReadyQueue
+from engine.core.specs.options import AGEING_S, Balance, Preempt
 from engine.core.state import State, Supervisor
 
 NEVER_MS = 10**15

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from engine.core.errors import UnknownStrategy
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.core.strategies.conditional import Conditional
 from engine.core.strategies.delegate import Delegate
 from engine.core.strategies.graph import Graph

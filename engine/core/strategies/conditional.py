@@ -11,10 +11,10 @@ itself is looked at. `then` comes after whatever was taken. Where no guard holds
 
 from collections.abc import Sequence
 
-from engine.core.check import Check, Takes
 from engine.core.errors import Refused
-from engine.core.records import JsonValue
-from engine.core.strategies.guard import asks_status, check_guard
+from engine.core.records.records import JsonValue
+from engine.core.specs.check import Check, Takes
+from engine.core.specs.guard import asks_status, check_guard
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, member, names_once, one_of, strings
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring

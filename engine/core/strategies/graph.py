@@ -13,10 +13,10 @@ fail. A node whose guard does not hold is left out, and so is what comes after n
 
 from collections.abc import Mapping, Sequence
 
-from engine.core.check import Check, Takes
 from engine.core.errors import Refused
-from engine.core.records import JsonValue
-from engine.core.strategies.guard import asks_status, check_guard, in_words
+from engine.core.records.records import JsonValue
+from engine.core.specs.check import Check, Takes
+from engine.core.specs.guard import asks_status, check_guard, in_words
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, flag, member, names_once, one_of, strings, text
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring

@@ -10,9 +10,9 @@ Each member is a level where nobody says. With `returns` a level can send back t
 
 from collections.abc import Sequence
 
-from engine.core.check import Check
 from engine.core.errors import Refused
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.specs.check import Check
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.sequential_with_validation import MOST_RETURNS, REJECTS
 from engine.core.strategies.settings import checked, members_of, names_once, strings, whole, words

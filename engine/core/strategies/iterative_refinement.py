@@ -11,9 +11,9 @@ score is taken.
 
 from collections.abc import Sequence
 
-from engine.core.check import Check, Takes
 from engine.core.errors import Refused
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.specs.check import Check, Takes
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, member, members_of, number, strings, whole
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring

@@ -6,8 +6,8 @@ others become context of the nodes that begin first.
 
 from collections.abc import Iterable, Sequence
 
-from engine.core.check import Check, Joining, Takes
-from engine.core.records import changed
+from engine.core.records.records import changed
+from engine.core.specs.check import Check, Joining, Takes
 from engine.core.strategies.wiring import Made, Nodes, Settings, Wiring
 
 

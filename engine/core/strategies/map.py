@@ -12,12 +12,12 @@ order), or an aggregation. With `optional` an item that fails is left out.
 
 from collections.abc import Sequence
 
-from engine.core.check import Check, Joining
-from engine.core.spec import AGGREGATIONS
+from engine.core.records.values import counted
+from engine.core.specs.check import Check, Joining
+from engine.core.specs.spec import AGGREGATIONS
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, flag, member, one_of, strings, text
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
-from engine.core.values import counted
 
 MOST_ITEMS = 10_000
 JOINS = tuple(how for how in ("list", *AGGREGATIONS) if how != "synthesis")

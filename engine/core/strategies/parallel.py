@@ -12,11 +12,11 @@ outputs so far. The join is built-in work, or the agent named `aggregator` where
 
 from collections.abc import Sequence
 
-from engine.core.check import Takes
 from engine.core.errors import Refused
+from engine.core.records.values import counted
+from engine.core.specs.check import Takes
 from engine.core.strategies.settings import checked, whole
 from engine.core.strategies.wiring import JOIN, Growth, Made, Nodes, Settings, Verdict, Wiring
-from engine.core.values import counted
 
 NEED = {"need": whole(1, 10_000)}
 

@@ -7,7 +7,7 @@ Switched to in the middle of a run, what has not started is chained after everyt
 
 from collections.abc import Sequence
 
-from engine.core.check import Takes
+from engine.core.specs.check import Takes
 from engine.core.strategies.settings import checked
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 

@@ -11,8 +11,8 @@ or is taken all the same with `otherwise: accept`.
 
 from collections.abc import Sequence
 
-from engine.core.check import Check
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.specs.check import Check
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, member, one_of, whole, words
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring

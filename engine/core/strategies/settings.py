@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from engine.core.discovery.nearest import nearest
 from engine.core.errors import Refused
-from engine.core.nearest import nearest
-from engine.core.records import JsonValue
-from engine.core.spec import AGGREGATIONS
+from engine.core.records.records import JsonValue
+from engine.core.specs.spec import AGGREGATIONS
 from engine.core.strategies.wiring import Settings
 
 Look: TypeAlias = Callable[[str, JsonValue, Sequence[str]], None]

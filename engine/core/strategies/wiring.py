@@ -12,9 +12,9 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import field
 
-from engine.core.check import Check, Joining, Takes
-from engine.core.records import JsonValue, fact
-from engine.core.spec import Aggregation
+from engine.core.records.records import JsonValue, fact
+from engine.core.specs.check import Check, Joining, Takes
+from engine.core.specs.spec import Aggregation
 
 JOIN = "+join"
 """The key of the node that joins results."""

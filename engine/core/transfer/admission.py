@@ -11,27 +11,27 @@ from typing import Any
 
 from msgspec import Struct
 
-from engine.core.codec import open_fields
-from engine.core.decision_context import DecisionContext
-from engine.core.errors import Refused
-from engine.core.fold.importing import fold_import
-from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
-from engine.core.records import fields, names
-from engine.core.signals import EngineBegan
-from engine.core.spec import spec_hash
-from engine.core.state import SUMMARIES, RunStatus, State, TrackRecord
-from engine.core.step import step
-from engine.core.strategies.guard import check_pattern
-from engine.core.strict_json import MOST_LEVELS
-from engine.core.transfer.document import (
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.documents.document import (
     DERIVED,
     INDEXES,
     OF_ONE_FILE,
     text_refs,
 )
-from engine.core.transfer.ids import FIELDS, ID, MINTED, wrong_ids
-from engine.core.transfer.table import Table, default_of
-from engine.core.values import TextRef, Usage
+from engine.core.documents.ids import FIELDS, ID, MINTED, wrong_ids
+from engine.core.documents.table import Table, default_of
+from engine.core.encoding.codec import open_fields
+from engine.core.encoding.strict_json import MOST_LEVELS
+from engine.core.errors import Refused
+from engine.core.fold.importing import fold_import
+from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
+from engine.core.records.records import fields, names
+from engine.core.records.values import TextRef, Usage
+from engine.core.signals import EngineBegan
+from engine.core.specs.guard import check_pattern
+from engine.core.specs.spec import spec_hash
+from engine.core.state import SUMMARIES, RunStatus, State, TrackRecord
+from engine.core.step import step
 
 _LARGEST = 2**53
 _LAST_MS = 253_402_300_799_000

@@ -5,9 +5,9 @@ So neither an archive nor a fork carries them on: the next attempt asks anew, fr
 Calls with a recorded end are not made again, and nobody is asked about them. See docs/reference/trust.md.
 """
 
-from engine.core.decide.asking import RIGHTS
+from engine.core.decide.people.asking import RIGHTS
 from engine.core.fold.completion import withdraw
-from engine.core.shared import drop
+from engine.core.records.shared import drop
 from engine.core.state import OF_ATTEMPTS, State
 
 

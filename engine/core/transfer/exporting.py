@@ -10,21 +10,21 @@ from collections.abc import Callable
 import msgspec
 
 from engine.core.commands import Cancel, Order
-from engine.core.decision_context import DecisionContext
-from engine.core.declared import OPTIONS
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.documents.document import not_derived, text_places
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
 from engine.core.fold.timers import set_timer
 from engine.core.queries.targets import at
-from engine.core.queries.tree import below_of, inherited
-from engine.core.records import JsonValue, changed
-from engine.core.shared import drop
+from engine.core.queries.team.declared import OPTIONS
+from engine.core.queries.team.tree import below_of, inherited
+from engine.core.records.records import JsonValue, changed
+from engine.core.records.shared import drop
+from engine.core.records.values import TextRef, Usage
 from engine.core.signals import EngineBegan
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.step import step
-from engine.core.transfer.document import not_derived, text_places
-from engine.core.values import TextRef, Usage
 
 OWN = frozenset({"lead", "settings", "strategies", "limits", "max_total", "processes"})
 """Options that supervisors do not inherit."""

@@ -3,16 +3,16 @@
 from collections.abc import Collection, Iterable
 
 from engine.core.decide import decide
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event
 from engine.core.fold import apply
 from engine.core.followups import FollowUp
 from engine.core.followups.table import followups_of
 from engine.core.legality import faults_of
+from engine.core.records.values import StoredValue
 from engine.core.scheduler import Schedule
 from engine.core.state import State
-from engine.core.values import StoredValue
 
 
 def go_to_rest(state: State, events: Iterable[Event]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints
 from msgspec import Struct, StructMeta
 
 from engine.core.errors import BadValue
-from engine.core.records import fields, names
+from engine.core.records.records import fields, names
 from engine.core.validation.rules import Check, Wrong, rule_for, shown
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args
 
 from msgspec import Struct
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 
 Check: TypeAlias = Callable[[Any], Any]
 """Returns the value in the type that records hold; raises `Wrong`."""

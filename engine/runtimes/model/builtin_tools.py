@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from engine.core.errors import BadValue
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import CommandRefusedError
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.tools import Arguments, error_result
-from engine.runtimes.work import Work
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from engine.core.records import JsonValue
-from engine.core.values import as_text
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
 from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import CallResult, OwnTool
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
@@ -22,7 +23,6 @@ from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of
 from engine.runtimes.toolbox.kit import Kit
-from engine.runtimes.work import Work
 
 Make: TypeAlias = Callable[[], Coroutine[Any, Any, CallResult]]
 

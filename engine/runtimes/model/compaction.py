@@ -6,11 +6,11 @@ is written down by the model itself; of a model that writes nothing down, twice,
 
 import json
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.models.records import Message
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.conversation import Conversation, length_of
 from engine.runtimes.model.turn import Turns, is_text
-from engine.runtimes.work import Work
 
 CHARACTERS = 4
 """About how many characters a token has."""

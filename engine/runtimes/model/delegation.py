@@ -6,17 +6,17 @@ call is made, not when its schema was.
 
 from collections.abc import Sequence
 
-from engine.core.queries.track_record import category_told
-from engine.core.queries.workers import Worker, why_no_worker, workers_of
-from engine.core.records import JsonValue
+from engine.core.queries.team.track_record import category_told
+from engine.core.queries.team.workers import Worker, why_no_worker, workers_of
+from engine.core.records.records import JsonValue
 from engine.core.signals import PlannedItem
 from engine.core.state import CallKind, State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.work import DelegationResult, Work
 from engine.runtimes.model.builtin_tools import CallResult, Forwarded, OwnTool, Refused, text_in
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import DelegationResult, Work
 
 
 class Workers:

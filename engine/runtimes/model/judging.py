@@ -6,9 +6,9 @@ another form is told why and asked once again, and fails then.
 
 from dataclasses import dataclass
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.specs.guard import in_words
 from engine.core.state import State, Task
-from engine.core.strategies.guard import in_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ litellm knows. An agent that names none asks the model in `QUARTERDECK_MODEL`.
 import os
 from dataclasses import dataclass
 
-from engine.core.model_spec import ModelSpec
-from engine.core.queries.tree import above_of
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.tree import above_of
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import PermanentFailure
 

@@ -11,10 +11,12 @@ from functools import partial
 import anyio
 import msgspec
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
 from engine.core.signals import StepFinished
-from engine.core.values import as_text
 from engine.models.records import Call, Message, ModelAnswer, ModelError, ToolSchema
+from engine.runtimes.attempts.people import steers_key
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import CallResult
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.compaction import Compaction
@@ -24,8 +26,6 @@ from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fits
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, kept
-from engine.runtimes.people import steers_key
-from engine.runtimes.work import Work
 
 SAME = 3
 """Identical turns in a row that count as a loop."""

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 import anyio
 
 from engine.core.commands import AddAgent
-from engine.core.decide.team import MOST_ADDED_BY_A_RUN
-from engine.core.limits import Limits
+from engine.core.decide.teams.team import MOST_ADDED_BY_A_RUN
 from engine.core.queries.targets import at
-from engine.core.queries.workers import workers_of
-from engine.core.records import JsonValue, changed
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.workers import workers_of
+from engine.core.records.records import JsonValue, changed
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import AgentSpec
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import Work
 
 
 class ListWorkers(OwnTool):

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import OwnTool, Refused, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import Work
 
 FOUND = 5
 """How many things are recalled at once."""

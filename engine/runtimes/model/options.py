@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
+from engine.core.records.records import JsonValue
+from engine.core.specs.spec import AgentSpec
 from engine.runtimes.options import options_in
 
 TOOL_NAMES = (

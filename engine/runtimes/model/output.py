@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from engine.core.records import JsonValue
-from engine.core.strict_json import strict_json
+from engine.core.encoding.strict_json import strict_json
+from engine.core.records.records import JsonValue
 from engine.errors import Unusable
 from engine.models.bounds import (
     IN_LOOP_CHARACTERS,
@@ -16,7 +16,7 @@ from engine.models.bounds import (
     SCHEMA_CHARACTERS,
     excess_of_json,
 )
-from engine.patterns import BadPattern, Pattern
+from engine.platform.patterns import BadPattern, Pattern
 from engine.runtimes.json_schema import LONGEST_S, NAMED, TakesTooLong, faults_of
 
 _FENCE = "```"

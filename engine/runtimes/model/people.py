@@ -1,10 +1,10 @@
 """The tool by which a model asks a person."""
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.people import checked_question
 from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.people import checked_question
 
 
 class AskHuman(OwnTool):

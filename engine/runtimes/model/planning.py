@@ -7,14 +7,14 @@ is seen, and an attempt that goes on is answered by the same tasks.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.records.values import preview
 from engine.core.signals import PlannedItem
-from engine.core.values import preview
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.work import DelegationResult
 from engine.runtimes.model.builtin_tools import CallResult, Refused, text_in, texts_in
 from engine.runtimes.model.delegation import WorkersTool
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import DelegationResult
 
 MOST_TASKS = 200
 

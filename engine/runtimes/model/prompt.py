@@ -6,11 +6,11 @@ Rule: what changes least stands first, so that the beginning stays in the provid
 from collections.abc import Sequence
 from decimal import Decimal
 
-from engine.core.queries.track_record import mean_of
-from engine.core.queries.workers import Worker
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.track_record import mean_of
+from engine.core.queries.team.workers import Worker
+from engine.core.records.values import dollars
+from engine.core.specs.spec import AgentSpec
 from engine.core.state import TrackRecord
-from engine.core.values import dollars
 from engine.runtimes.model.options import ModelOptions
 
 MOST_NAMED = 100

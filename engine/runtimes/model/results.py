@@ -3,8 +3,8 @@
 Rule: the journal has a result whole; what the model is shown of it follows from that and from the options alone.
 """
 
-from engine.core.records import JsonValue
-from engine.core.values import as_text
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
 from engine.models.records import ToolSchema
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.tools import Arguments, error_result, object_schema

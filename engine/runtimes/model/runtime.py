@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from engine.core.queries.workers import leads
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
-from engine.core.values import as_text
+from engine.core.queries.team.workers import leads
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
+from engine.core.specs.spec import AgentSpec
 from engine.errors import Unusable
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
-from engine.runtimes.function import function_runtime
+from engine.runtimes.functions.function import function_runtime
 from engine.runtimes.model.builtin_tools import OwnTool
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import Delegate, ForwardMessage, Workers
@@ -25,7 +26,6 @@ from engine.runtimes.model.teams import Says, run_talk, run_team
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.typed_output import check_output_schema, typed_value
-from engine.runtimes.work import Work
 
 
 def model_runtime(spec: AgentSpec, code: Code) -> Runtime:

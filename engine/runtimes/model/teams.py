@@ -10,18 +10,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from engine.core.records import JsonValue
-from engine.core.values import as_text
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
 from engine.errors import DelegationFailed
-from engine.joins import Result, concat
+from engine.host.built_in.joins import Result, concat
+from engine.runtimes.attempts.people import steers_key
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.task import TaskInput, in_context
 from engine.runtimes.model.calls import at_once
 from engine.runtimes.model.conversation import Conversation
 from engine.runtimes.model.errors import ModelStopped
 from engine.runtimes.model.options import TalkOptions, TeamOptions
 from engine.runtimes.model.output import Unfit, fits
-from engine.runtimes.people import steers_key
-from engine.runtimes.task import TaskInput, in_context
-from engine.runtimes.work import Work
 
 
 class MemberFailed(ModelStopped):

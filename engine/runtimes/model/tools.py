@@ -7,12 +7,12 @@ that must not be called twice is announced before it begins, so that an engine t
 from collections.abc import Mapping
 from typing import Protocol
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import AgentCrashed
 from engine.models.records import ToolSchema
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.values import one_line
-from engine.runtimes.work import Work
 
 Arguments = Mapping[str, JsonValue]
 

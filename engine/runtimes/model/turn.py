@@ -9,13 +9,13 @@ from typing import Literal
 
 import msgspec
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema
+from engine.runtimes.attempts.services import of_attempt
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.errors import all_failed
 from engine.runtimes.model.lookup import NamedModel
-from engine.runtimes.services import of_attempt
-from engine.runtimes.work import Work
 
 
 class Turns:

@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.core.code import program_reference
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
-from engine.core.values import as_text
-from engine.garbage import importing
+from engine.core.queries.team.code import program_reference
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
+from engine.core.specs.spec import AgentSpec
+from engine.platform.garbage import importing
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.options import options_in
@@ -26,7 +27,6 @@ from engine.runtimes.programs.options import AcpOptions
 from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.typed_output import check_output_schema
-from engine.runtimes.work import Work
 
 LONGEST_LINE_BYTES = 16_000_000
 """Longest message: whole files stand in them."""

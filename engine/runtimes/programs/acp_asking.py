@@ -13,17 +13,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engine.core.approval import PLAIN
-from engine.core.decide.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
-from engine.core.records import JsonValue
+from engine.core.decide.people.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
+from engine.core.records.records import JsonValue
+from engine.core.specs.approval import PLAIN
 from engine.errors import AttemptInterrupted, EngineError, NotShown
-from engine.guards import asks_for
-from engine.runtimes.people import FOUR_OPTIONS
+from engine.host.built_in.guards import asks_for
+from engine.runtimes.attempts.people import FOUR_OPTIONS
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
 from engine.runtimes.programs.terminals import Terminals
-from engine.runtimes.threads import Threads
 from engine.runtimes.values import LONGEST_SHOWN, clean, json_value, shown_input, shown_whole, without_secrets
-from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
     from engine.runtimes.programs.acp_link import Choice, ToolCall

@@ -19,12 +19,12 @@ from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ValidationError
 
 from engine.errors import AttemptInterrupted, EngineError
+from engine.platform.version import program_version
 from engine.runtimes.options import first_fault
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.spec_keys import TOOL_KINDS
-from engine.version import program_version
 
 M = TypeVar("M", bound=BaseModel)
 LOGIN_WANTED = -32000

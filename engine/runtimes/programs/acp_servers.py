@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from engine.core.code import reference_of_server
-from engine.core.model_spec import McpSpec
+from engine.core.queries.team.code import reference_of_server
+from engine.core.specs.model_spec import McpSpec
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.code import Code
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.toolbox.mcp_http import headers_of
-from engine.runtimes.work import Work
 
 IN_FOLDER = 'cd -- "$0" && exec "$@"'
 """Starts a server in the team's folder, as the engine does: the protocol names no folder for it."""

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 import anyio
 
 from engine.core.events.attempt import StepKind
-from engine.core.queries.excerpts import shown
-from engine.core.records import JsonValue
+from engine.core.queries.work.excerpts import shown
+from engine.core.records.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError, PermanentFailure
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.acp_asking import AcpAsking, Change, cut, diff, json_or_none, line_of
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.attending import Attended, ProgramFailed
 from engine.runtimes.programs.speaking import steers_before
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.threads import Threads
 from engine.runtimes.typed_output import OutputMismatch, typed_text
 from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
-from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
     from engine.runtimes.programs.acp_link import Abilities, AcpLink, ToolCall

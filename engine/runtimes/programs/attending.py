@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 import anyio
 
 from engine.errors import AttemptInterrupted, EngineError, ProcessDied
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.footprint import footprint
 from engine.runtimes.programs.tail import Tail, how_ended
 from engine.runtimes.programs.watched import Program
-from engine.runtimes.threads import Threads
-from engine.runtimes.work import Work
 
 Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from engine.core.records import JsonValue
-from engine.runtimes.people import MOST_OPTIONS, OPTION_CHARACTERS
+from engine.core.records.records import JsonValue
+from engine.runtimes.attempts.people import MOST_OPTIONS, OPTION_CHARACTERS
 
 
 class TextLine(Struct, tag_field="type", tag="text"):

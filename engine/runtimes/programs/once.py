@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from engine.core.records import JsonValue
-from engine.runtimes.work import Work
+from engine.core.records.records import JsonValue
+from engine.runtimes.attempts.work import Work
 
 
 async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -> JsonValue:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from engine.core.model_spec import Variable
+from engine.core.specs.model_spec import Variable
 
 Word = Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")]
 

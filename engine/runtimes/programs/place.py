@@ -7,10 +7,10 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.worktree import GitFailed, Worktree, added, found, removed, repository_of
-from engine.runtimes.threads import Threads
-from engine.runtimes.work import Work
 
 STEP = "worktree"
 """The step that says where an attempt works, and the one that says what it left there."""

@@ -12,11 +12,12 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from engine.core.code import program_reference
-from engine.core.records import JsonValue
-from engine.core.spec import AgentSpec
-from engine.core.values import as_text
+from engine.core.queries.team.code import program_reference
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
+from engine.core.specs.spec import AgentSpec
 from engine.errors import AttemptInterrupted, EngineError
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.options import options_in
@@ -28,7 +29,6 @@ from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.programs.speaking import Speaking
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.typed_output import check_output_schema, typed_text, typed_value
-from engine.runtimes.work import Work
 
 
 class OutputTooLong(EngineError):

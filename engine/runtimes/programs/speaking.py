@@ -7,14 +7,14 @@ import msgspec
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError
-from engine.runtimes.people import STEERED, turn_of
+from engine.runtimes.attempts.people import STEERED, turn_of
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.programs import lines
 from engine.runtimes.programs.attending import Attended
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.values import Amounts, clean, json_value, usage_of
-from engine.runtimes.work import Work
 
 ENDS_S = 5.0
 """How long a program may take to exit after its result."""

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from engine.errors import EngineError, Unusable
-from engine.folders import NoHome, data_folder
+from engine.platform.folders import NoHome, data_folder
 from engine.runtimes.programs.environment import environment
 from store.files import open_for_writing
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import NotJson, TooManyValues
-from engine.runtimes.tools import KEY, options_of
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.tools import KEY, options_of
 from engine.runtimes.values import clean, json_value
-from engine.runtimes.work import Work
 
 MOST_SCHEMA_PARTS = 10_000
 """Parts of a server's schema that are looked at for defaults of one call."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected, TooManyValues
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.tools import KEY, ToolOptions, takes_key
 from engine.runtimes.toolbox.call_value import CallValue
-from engine.runtimes.tools import KEY, ToolOptions, takes_key
 from engine.runtimes.values import json_value, with_class
-from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
     from engine.runtimes.toolbox.functions import FunctionTool

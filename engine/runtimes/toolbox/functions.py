@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import Unusable
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.tools import options_of
 from engine.runtimes.toolbox.call_value import function_value
 from engine.runtimes.toolbox.calling import ToolError, approved, performed, told
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.schemas import BadArguments, Described
-from engine.runtimes.tools import options_of
-from engine.runtimes.work import Work
 
 
 class FunctionTool:

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from engine.runtimes.pending import Pending
-from engine.runtimes.work import Work
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.work import Work
 
 
 class Gate:

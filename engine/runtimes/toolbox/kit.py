@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from engine.core.spec import AgentSpec
+from engine.core.specs.spec import AgentSpec
 from engine.errors import PermanentFailure
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.code import Code
 from engine.runtimes.model.tools import Tool
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.mcp_servers import Server
 from engine.runtimes.toolbox.mcp_tools import ServedTool, legal_names
-from engine.runtimes.work import Work
 
 
 class NotOffered(PermanentFailure):

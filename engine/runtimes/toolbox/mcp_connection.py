@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from engine.core.model_spec import McpSpec
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
+from engine.core.specs.model_spec import McpSpec
 from engine.errors import EngineError
-from engine.garbage import importing
 from engine.models.bounds import SCHEMA_CHARACTERS
+from engine.platform.garbage import importing
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.toolbox.mcp_answers import MOST_TOOLS, Fault

@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 
-from engine.core.model_spec import McpSpec
+from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable
 from engine.models.redaction import note_sent
 from engine.runtimes.toolbox import mcp_answers

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from engine.core.code import reference_of_server
-from engine.core.model_spec import McpSpec
-from engine.core.queries.tree import above_of
-from engine.core.spec import digest
+from engine.core.queries.team.code import reference_of_server
+from engine.core.queries.team.tree import above_of
+from engine.core.specs.model_spec import McpSpec
+from engine.core.specs.spec import digest
 from engine.core.state import State
 from engine.errors import EngineError, PermanentFailure, Unusable, first_of
-from engine.runtimes.pending import Pending
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, Offered, connected, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
-from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
     from engine.runtimes.code import Code

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import EngineError, ToolRejected
 from engine.models.bounds import IN_LOOP_S
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.tools import ToolOptions
 from engine.runtimes.json_schema import NAMED, faults_of
 from engine.runtimes.toolbox.call_value import CallValue, server_value
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
 from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, Offered
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
 from engine.runtimes.toolbox.schemas import MOST_FAULTS
-from engine.runtimes.tools import ToolOptions
-from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
     from engine.runtimes.code import Code

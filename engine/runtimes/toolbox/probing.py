@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.model_spec import McpSpec
+from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program, Watched

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from engine.core.records import JsonValue
+from engine.core.records.records import JsonValue
 from engine.errors import EngineError, Unusable
 from engine.models.records import ToolSchema
+from engine.runtimes.functions.tools import KEY, options_of
 from engine.runtimes.toolbox.docstrings import described
-from engine.runtimes.tools import KEY, options_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.references import name_of
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.mcp_servers import Servers
+from engine.trusted_code.references import name_of
 
 
 class ToolCache:

@@ -4,9 +4,9 @@ from typing import Any
 
 from engine.core import commands, events
 from engine.core.commands import SupervisorSpec
-from engine.core.declared import OPTIONS
-from engine.core.options import DEFAULT_PRIORITY, SupervisorOptions
-from engine.core.spec import AgentSpec
+from engine.core.queries.team.declared import OPTIONS
+from engine.core.specs.options import DEFAULT_PRIORITY, SupervisorOptions
+from engine.core.specs.spec import AgentSpec
 from engine.simulation.laws.registry import law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job, RunEntry

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from engine.core import events
-from engine.core.codec import decode_state, encode_state
 from engine.core.decide import decide
-from engine.core.decision_context import DecisionContext
+from engine.core.decisions.decision_context import DecisionContext
 from engine.core.effects.table import effects_of
+from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.fold import fold
 from engine.core.legality import faults_of
 from engine.core.state import Agent, State, Task, TaskStatus

@@ -5,8 +5,8 @@ from math import ceil
 from typing import Any
 
 from engine.core import events
-from engine.core.policies.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
-from engine.core.policies.records import Circuit, Restart
+from engine.core.specs.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
+from engine.core.specs.policies import Circuit, Restart
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.work import Job

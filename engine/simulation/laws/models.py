@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from engine.core import events
-from engine.core.values import NO_USAGE, Usage
+from engine.core.records.values import NO_USAGE, Usage
 from engine.simulation.laws.registry import law
 from engine.simulation.shadow_ledger import ShadowLedger
 

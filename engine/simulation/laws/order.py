@@ -1,7 +1,7 @@
 """Order of starts: priorities with ageing, round-robin turns, preemption, balancing between agents."""
 
 from engine.core import events
-from engine.core.options import AGEING_S, Preempt
+from engine.core.specs.options import AGEING_S, Preempt
 from engine.core.state import State, Task
 from engine.simulation.laws.registry import law
 from engine.simulation.laws.slots import full, holding, open_to

@@ -3,11 +3,11 @@
 from typing import Any
 
 from engine.core import events
-from engine.core.spec import spec_hash
+from engine.core.specs.spec import spec_hash
 from engine.core.state import RunStatus, TaskStatus
 from engine.errors import BoundElsewhere
-from engine.runtimes.task import Task
-from engine.runtimes.work import Work
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.task import Task
 from engine.simulation.laws.registry import When, law, unlike
 from engine.simulation.ledger.work import adopted_question
 from engine.simulation.shadow_ledger import ShadowLedger

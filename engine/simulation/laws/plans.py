@@ -1,10 +1,10 @@
 """Plans: participants of a graph, switches of strategy, quorums, tuning, and where work waits."""
 
 from engine.core import events
-from engine.core.candidate import Candidate
-from engine.core.capability_index import CapabilityIndex
-from engine.core.discovery import choose
-from engine.core.queries.queues import FEW
+from engine.core.discovery.candidate import Candidate
+from engine.core.discovery.capability_index import CapabilityIndex
+from engine.core.discovery.choosing import choose
+from engine.core.queries.work.queues import FEW
 from engine.core.state import TaskStatus
 from engine.simulation.laws.failures import is_at_hand
 from engine.simulation.laws.registry import When, law

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from engine.core import events
-from engine.core.queries.queues import is_of_few
-from engine.core.values import counted
+from engine.core.queries.work.queues import is_of_few
+from engine.core.records.values import counted
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job

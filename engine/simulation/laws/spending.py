@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from engine.core import events
-from engine.core.limits import Limits
-from engine.core.queries.budget import AMOUNTS, Amount
-from engine.core.values import NO_USAGE
+from engine.core.queries.money.budget import AMOUNTS, Amount
+from engine.core.records.values import NO_USAGE
+from engine.core.specs.limits import Limits
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.spending import ENDS, TOTAL
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry

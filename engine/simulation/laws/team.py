@@ -3,8 +3,8 @@
 from typing import Any
 
 from engine.core import events
-from engine.core.codec import decode_state
-from engine.core.spec import spec_hash
+from engine.core.encoding.codec import decode_state
+from engine.core.specs.spec import spec_hash
 from engine.simulation.laws.registry import When, law, unlike
 from engine.simulation.ledger.team import AgentEntry, agent_entry, supervisor_entry
 from engine.simulation.shadow_ledger import ShadowLedger

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from engine.core.values import NO_USAGE
+from engine.core.records.values import NO_USAGE
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.track_record import ENDS
 from engine.simulation.shadow_ledger import ShadowLedger

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.core import events
-from engine.core.declared import OPTIONS
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.queries.team.declared import OPTIONS
+from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.simulation.laws.registry import law
 from engine.simulation.shadow_ledger import ShadowLedger
 

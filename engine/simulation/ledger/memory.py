@@ -3,8 +3,8 @@
 from typing import Any
 
 from engine.core import events
+from engine.core.records.values import StoredValue
 from engine.core.state import INSIGHTS, State
-from engine.core.values import StoredValue
 from engine.simulation.ledger import Ledger
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from engine.core.events import EngineStarted
-from engine.core.values import NO_USAGE, Usage
+from engine.core.records.values import NO_USAGE, Usage
 from engine.simulation.ledger import Ledger
 
 

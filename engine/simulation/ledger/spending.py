@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.core import events
+from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import State
-from engine.core.values import NO_USAGE, Usage
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.work import WorkBook
 

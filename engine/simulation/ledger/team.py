@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from engine.core import events
-from engine.core.options import SupervisorOptions
-from engine.core.records import changed
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.records.records import changed
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
 from engine.simulation.ledger import Ledger
 

@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed
+from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import CATEGORIES, State
-from engine.core.values import NO_USAGE, Usage
 from engine.simulation.ledger.work import WorkBook
 
 ENDS = ("done", "failed", "cancelled")

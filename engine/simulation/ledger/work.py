@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core.check import Check, Joining, Takes
-from engine.core.limits import Limits
-from engine.core.queries.conversation import remembered_by
-from engine.core.spec import AgentSpec, FailurePolicy
+from engine.core.queries.work.conversation import remembered_by
+from engine.core.records.values import StoredValue
+from engine.core.specs.check import Check, Joining, Takes
+from engine.core.specs.limits import Limits
+from engine.core.specs.spec import AgentSpec, FailurePolicy
 from engine.core.state import OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
-from engine.core.values import StoredValue
-from engine.runtimes.people import STEERED
+from engine.runtimes.attempts.people import STEERED
 from engine.simulation.ledger import Ledger
 
 

@@ -14,8 +14,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from engine.archive import export_archive
-from engine.core.codec import decode_command, encode_command
 from engine.core.commands import COMMAND_KINDS, Command, HandOver, ImportState, Ping, StopEngine, Submit
+from engine.core.encoding.codec import decode_command, encode_command
 from engine.core.events import KINDS, Event
 from engine.core.signals import EngineBegan
 from engine.host.batch import row_of

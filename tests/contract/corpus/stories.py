@@ -2,13 +2,13 @@
 
 from engine.archive.cutting import Part, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
-from engine.core.auto_tuning import ENOUGH
 from engine.core.commands import Answer, Pause, RevokeGrant, Submit, SupervisorSpec
+from engine.core.documents.document import references_in
 from engine.core.events import Event, SignalDropped
-from engine.core.options import Optimize, SupervisorOptions
-from engine.core.records import JsonValue
+from engine.core.policies.auto_tuning import ENOUGH
+from engine.core.records.records import JsonValue
 from engine.core.signals import ArchiveChecked, AskGivenUp, EngineBegan, EngineWoke, PartRead, PersonAsked, StateReady
-from engine.core.transfer.document import references_in
+from engine.core.specs.options import Optimize, SupervisorOptions
 from tests.exports import exported
 from tests.story import attempt, found, submitted
 from tests.world import World, agent, team_world

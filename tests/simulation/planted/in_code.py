@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.core import auto_tuning, step
-from engine.core.decide import attempts, failing, strategy
+from engine.core import step
+from engine.core.decide.work import attempts, failing, strategy
 from engine.core.effects import Effect, StartTimer
 from engine.core.effects.table import restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fold import attempt as fold_attempt
 from engine.core.followups import table as followups_table
 from engine.core.followups.table import followups_of
-from engine.core.records import changed
+from engine.core.policies import auto_tuning
+from engine.core.records.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.state import State
 from engine.host import attempts as host_attempts
@@ -20,7 +21,7 @@ from engine.host import journal_writer, runtime_pool
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch
 from engine.host.loop import Loop
-from engine.runtimes.work import Work
+from engine.runtimes.attempts.work import Work
 from engine.simulation.laws import engine, failures, outcomes, plans, slots
 from store import Deposed
 from tests.simulation.planted.planting import Bug, Patch, planted, rewrite

@@ -1,0 +1,1 @@
+"""Budgets and deadlines enforced: who spends, what is reached, what then ends."""

@@ -1,0 +1,433 @@
+"""Enforces budgets: warns, ends or extends them, and decides on the work that spent them.
+
+Spending is checked after each report of usage (`CheckBudget`); the budget of attempts is checked before one begins.
+Work that has ended keeps its outcome, whatever it cost: a budget ends, or asks about, only what is still open. See
+docs/semantics/limits.md.
+"""
+
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from engine.core.budgets.deadlines import grace_ms
+from engine.core.budgets.spenders import at_work, has_work_left, is_of_an_agent, not_asked, spenders
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import ask, of_attempt
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptSetAside,
+    BudgetExhausted,
+    BudgetExtended,
+    BudgetReached,
+    BudgetTimed,
+    BudgetWarned,
+    EscalationAnswered,
+    Event,
+    TaskFailed,
+    TaskRequeued,
+)
+from engine.core.followups import CheckBudget
+from engine.core.queries.money.budget import (
+    AMOUNTS,
+    Budget,
+    Subject,
+    budgets,
+    is_limited,
+    subject_with,
+    time_at_work,
+    touched,
+)
+from engine.core.queries.team.tree import above_of, is_cancelled
+from engine.core.queries.work.placement import stand_ins
+from engine.core.queries.work.queues import others_could_do, own_queue, returned
+from engine.core.records.values import dollars
+from engine.core.signals import AttemptStopped, BudgetShort
+from engine.core.state import Agent, Attempt, Escalation, Run, State, Supervisor, Task, Timer, timer_id
+
+_NOTHING = Decimal(0)
+
+
+def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> list[Event]:
+    """Compare spending with the budgets of a subject: warn, end its work, or set a timer for the time budget."""
+    subject = subject_with(state, followup.subject)
+    if subject is None:
+        return []
+    found = budgets(state, subject, ctx.now_ms)
+    if is_over(state, subject):
+        return _overspent(state, subject, found, ctx, followup.reporter)
+    # It is stopped already. What can change is the limit: when nothing is over any more, its work resumes.
+    if _is_out(subject):
+        is_spent = any(_has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in found)
+        if not is_spent:
+            return [extended(subject, None, 0, None)]
+        return _overspent(state, subject, found, ctx, followup.reporter)
+    events: list[Event] = []
+    for budget in found:
+        # The last allowed attempt spends the budget of attempts the moment it begins, and must be let finish.
+        if _is_spent(budget):
+            return [*events, *_reached(state, subject, budget, ctx, followup.reporter)]
+        if not budget.warned and budget.share >= budget.warn_at:
+            events.append(_warned(subject, budget))
+        if budget.name == "time_s":
+            events += _timed(state, subject, budget, ctx)
+    return events
+
+
+def _is_spent(budget: Budget) -> bool:
+    return budget.name != "attempts" and budget.spent >= budget.limit
+
+
+def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContext, reporter: str | None) -> list[Event]:
+    """End a spent budget if work is left that has not begun; else only ask the attempts at work to stop."""
+    if has_work_left(state, subject, budget):
+        return exhausted(state, subject, budget, ctx, reporter=reporter)
+    stopping = not_asked(state, at_work(state, subject))
+    if not stopping:
+        return []
+    event = BudgetReached(
+        subject=subject.id,
+        **_ids_of(subject),
+        amount=budget.name,
+        spent=budget.spent,
+        limit=budget.limit,
+        then=budget.then,
+        stopping=stopping,
+        reporter=reporter if reporter in stopping else None,
+        grace_ms=_grace_ms(state, subject),
+    )
+    return [event]
+
+
+def _overspent(
+    state: State, subject: Subject, found: list[Budget], ctx: DecisionContext, reporter: str | None
+) -> list[Event]:
+    """Stop attempts that a spent budget of attempts let finish, once they have spent another budget."""
+    if not not_asked(state, spenders(state, subject)[1]):
+        return []
+    events: list[Event] = []
+    for budget in found:
+        if _is_spent(budget):
+            # A person is asked about the attempts; the answer lets this budget be checked again.
+            then = "ask" if subject.held else "stop" if budget.then == "ask" else budget.then
+            return [exhausted_as(state, subject, budget, then, reporter=reporter)]
+        if budget.name == "time_s":
+            events += _timed(state, subject, budget, ctx)
+    return events
+
+
+def is_over(state: State, subject: Subject) -> bool:
+    """Return whether a subject has ended or is ending, so that its budget no longer matters."""
+    if isinstance(subject, Run):
+        return subject.cancelling or state.tasks[subject.root_id].ended
+    return isinstance(subject, Task) and (subject.ended or is_cancelled(state, subject))
+
+
+def _is_out(subject: Subject) -> bool:
+    return subject.held or (isinstance(subject, Agent | Supervisor) and subject.exhausted is not None)
+
+
+def _has_too_little(state: State, budget: Budget, subject: Subject) -> bool:
+    """Return whether a budget is spent, or too small for the call of a model that did not fit before."""
+    return budget.spent >= budget.limit or budget.spent + _needs(state, subject, budget) > budget.limit
+
+
+def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
+    """Return the estimate for the call of a model that did not fit before; 0 without one."""
+    ledger = state.ledgers.get(subject.id)
+    return _NOTHING if ledger is None else ledger.needs.get(budget.name, _NOTHING)
+
+
+def too_little(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[Event]:
+    """End a budget that is too small for the next call of a model.
+
+    The signal comes last, or `handlers_in` would take this for its handler, which calls it.
+    """
+    subject = subject_with(state, signal.subject)
+    if subject is None:
+        return []
+    budget = next((one for one in budgets(state, subject) if one.name == signal.amount), None)
+    if budget is None or budget.spent + signal.needs <= budget.limit:
+        return []
+    if is_over(state, subject) or _is_out(subject):
+        return _late(state, subject, budget, signal)
+    return exhausted(state, subject, budget, ctx, needs=signal.needs)
+
+
+def _late(state: State, subject: Subject, budget: Budget, signal: BudgetShort) -> list[Event]:
+    """Stop an attempt that a spent budget of attempts let finish: it cannot, and would ask for ever."""
+    attempt = state.tasks[signal.task_id].attempt
+    has_ended = isinstance(subject, Task) and subject.ended
+    if attempt is None or attempt.stopping is not None or subject.held or has_ended:
+        return []
+    return [exhausted_as(state, subject, budget, "stop" if budget.then == "ask" else budget.then, needs=signal.needs)]
+
+
+def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
+    """Return whether an open question covers the limit.
+
+    Needed because time at work is estimated while an attempt runs, and its end may report less.
+    """
+    return any(
+        one.detail.get("amount") == budget.name and not _was_raised(budget, one)
+        for one in state.escalations.values()
+        if one.kind == "budget" and one.subject == subject.id
+    )
+
+
+def _warned(subject: Subject, budget: Budget) -> BudgetWarned:
+    return BudgetWarned(
+        subject=subject.id,
+        **_ids_of(subject),
+        amount=budget.name,
+        spent=budget.spent,
+        limit=budget.limit,
+    )
+
+
+def _timed(state: State, subject: Subject, budget: Budget, ctx: DecisionContext) -> list[Event]:
+    """Set the timer for the time budget of a task or run, if it would be spent before the present timer."""
+    count, _ = time_at_work(state, subject, ctx.now_ms)
+    timer = state.timers.get(timer_id("time", subject.id))
+    if not count:
+        return []
+    # Several attempts spend time in parallel, so what is left runs out `count` times as fast.
+    left_ms = ((budget.limit - budget.spent) * 1000 / count).to_integral_value(ROUND_CEILING)
+    due_ms = ctx.now_ms + max(1, int(left_ms))
+    # An early timer is harmless (`time_due` waits on); moving it at each report would journal an event each time.
+    if timer is not None and ctx.now_ms < timer.due_ms <= due_ms:
+        return []
+    return [_timer(subject, due_ms)]
+
+
+def _timer(subject: Subject, due_ms: int | None) -> BudgetTimed:
+    ids = _ids_of(subject)
+    return BudgetTimed(subject=subject.id, run_id=ids["run_id"], task_id=ids["task_id"], due_ms=due_ms)
+
+
+def time_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+    """End a subject whose time budget is spent, or wait on if fewer attempts were at work than expected."""
+    subject = subject_with(state, timer.subject)
+    assert subject is not None
+    events = check_budget(state, CheckBudget(subject=subject.id), ctx)
+    if any(isinstance(event, BudgetExhausted | BudgetReached | BudgetTimed) for event in events):
+        return events
+    return [*events, _timer(subject, None)]
+
+
+def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
+    """Return the events that replace an attempt of `task` on `agent`; none if it may begin.
+
+    The events must leave `task` no longer ready for `agent`: otherwise dispatch would choose it again.
+    """
+    if not state.limited:
+        return []
+    run = state.runs[task.run_id]
+    if not is_limited(state, task, run, agent):
+        return []
+    for subject in touched(state, task, run, agent):
+        if isinstance(subject, Agent | Supervisor) and subject.exhausted is not None:
+            return [_elsewhere(state, task, subject, ctx)]
+        for budget in budgets(state, subject, agent=agent if subject is task else None):
+            if budget.spent >= budget.limit:
+                return exhausted(state, subject, budget, ctx)
+    return []
+
+
+def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
+    """Return the events that replace a retry; none if the task and its run may have another attempt."""
+    if not state.limited:
+        return []
+    for subject in touched(state, task, state.runs[task.run_id], None):
+        for budget in budgets(state, subject):
+            if budget.name == "attempts" and budget.spent >= budget.limit and not _is_out(subject):
+                last = f"; it failed with: {task.error}" if task.error else ""
+                return exhausted(state, subject, budget, ctx, last=last)
+    return []
+
+
+def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: DecisionContext) -> Event:
+    """Move a task to an agent with budget, return a team's item to its shared queue, or fail the task."""
+    error = spender.exhausted or "its budget is spent"
+    if isinstance(spender, Supervisor) and (item := others_could_do(state, task)) is not None:
+        return returned(state, item, ctx.now_ms)
+    if isinstance(spender, Agent):
+        other = next(stand_ins(state, task), None)
+        if other is not None:
+            return TaskRequeued(task_id=task.id, queue=own_queue(other.id), reason=f"{error}; {other.name} takes over")
+    return TaskFailed(task_id=task.id, error=error)
+
+
+def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+    """Grant the same amount again, or end what has spent it."""
+    subject = subject_with(state, event.subject)
+    if subject is None or not subject.held or is_over(state, subject):
+        return []
+    budget = _asked(state, subject, event)
+    if budget is not None and not _has_too_little(state, budget, subject) and _was_raised(budget, event):
+        # Another one holds the work now: to continue is to check that, anything else ends it.
+        others = (one for one in budgets(state, subject) if _has_too_little(state, one, subject))
+        budget = None if event.answer == "continue" else next(others, None)
+    if budget is None:  # its limit was taken away or raised meanwhile
+        return [extended(subject, None, 0, None)]
+    if event.answer != "continue":
+        return [exhausted_as(state, subject, budget, event.answer)]
+    ledger = state.ledgers.get(subject.id)
+    # `budget.limit` includes what was granted before; the amount to grant again is the original one, as often as it
+    # takes to have something left.
+    times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
+    once = budget.limit / times
+    granted = max(times, int((budget.spent + _needs(state, subject, budget)) // once))
+    return [extended(subject, budget, granted, once * (1 + granted))]
+
+
+def _was_raised(budget: Budget, question: Escalation | EscalationAnswered) -> bool:
+    """Return whether the limit is above the one that a question is about."""
+    return budget.limit > Decimal(str(question.detail["limit"]))
+
+
+def _asked(state: State, subject: Subject, event: EscalationAnswered) -> Budget | None:
+    """Return the budget that a question is about; None if its limit was removed meanwhile."""
+    budget = next((each for each in budgets(state, subject) if each.name == event.detail.get("amount")), None)
+    if not isinstance(subject, Task) or (budget is not None and budget.spent >= budget.limit):
+        return budget
+    # A task that has not begun was limited by the agent that was about to begin it: only the question records that.
+    amount, spent, limit = (event.detail[key] for key in ("amount", "spent", "limit"))
+    return Budget(
+        name=next(each for each in AMOUNTS if each == amount), spent=Decimal(str(spent)), limit=Decimal(str(limit)),
+        warn_at=1.0, then="ask", warned=True,
+    )  # fmt: skip
+
+
+def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
+    """Return the spent budget for which `supervisor` accepts no work; None if it does, or while a person is asked."""
+    for one in above_of(state, supervisor):
+        if one.exhausted is not None and not one.held:
+            return one.exhausted
+    return None
+
+
+OPTIONS = ["continue", "stop", "fail"]
+"""Answers to a spent budget: grant the same amount again, stop at the next step, stop now."""
+
+
+def _ids_of(subject: Subject) -> dict[str, Any]:
+    """Return the ids in an event about a budget, by which the journal is searched."""
+    return {
+        "run_id": subject.id if isinstance(subject, Run) else subject.run_id if isinstance(subject, Task) else None,
+        "task_id": subject.id if isinstance(subject, Task) else None,
+        "agent_id": subject.id if isinstance(subject, Agent) else None,
+    }
+
+
+def exhausted(
+    state: State, subject: Subject, budget: Budget, ctx: DecisionContext, *, last: str = "", needs: Decimal = _NOTHING,
+    reporter: str | None = None,
+) -> list[Event]:  # fmt: skip
+    """Return the event that ends a budget, and the question to a person if the budget says `ask`.
+
+    Args:
+        subject: The task, run, agent or supervisor.
+        last: Text to add to the error.
+        needs: Estimate for the next call, if that is what does not fit.
+        reporter: The task whose finished step has spent the rest.
+    """
+    event = exhausted_as(state, subject, budget, budget.then, last=last, needs=needs, reporter=reporter)
+    if budget.then != "ask":
+        return [event]
+    return [event, _question(state, subject, event, ctx)]
+
+
+def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: DecisionContext) -> Event:
+    name = subject.title if isinstance(subject, Task | Run) else subject.name
+    return ask(
+        state,
+        ctx,
+        kind="budget",
+        subject=subject.id,
+        run_id=event.run_id,
+        question=f"{name}: {event.error}; may it continue?",
+        options=OPTIONS,
+        detail={"amount": event.amount, "spent": str(event.spent), "limit": str(event.limit)},
+    )
+
+
+def exhausted_as(
+    state: State, subject: Subject, budget: Budget, then: str, *, last: str = "", needs: Decimal = _NOTHING,
+    reporter: str | None = None,
+) -> BudgetExhausted:  # fmt: skip
+    """Return the event that ends a budget as `then` says."""
+    if budget.spent < budget.limit:
+        needs = needs or _needs(state, subject, budget)
+    ended, stopping = spenders(state, subject)
+    if then == "ask":
+        # While a person is asked, waiting tasks are only held back, and built-in joins and checks spend nothing.
+        ended = []
+        stopping = [one for one in stopping if is_of_an_agent(state.tasks[one])]
+    if budget.name == "attempts" and then != "fail":
+        stopping = []  # attempts that have begun spend no more of it
+    return BudgetExhausted(
+        subject=subject.id,
+        **_ids_of(subject),
+        amount=budget.name,
+        spent=budget.spent,
+        limit=budget.limit,
+        then="ask" if then == "ask" else "fail" if then == "fail" else "stop",
+        ended=ended,
+        stopping=stopping,
+        grace_ms=_grace_ms(state, subject),
+        error=_words(subject, budget, needs) + last,
+        needs=needs,
+        reporter=reporter if reporter in stopping else None,
+    )
+
+
+def _grace_ms(state: State, subject: Subject) -> int:
+    return grace_ms(state, subject.id if isinstance(subject, Supervisor) else subject.supervisor_id)
+
+
+_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
+
+
+def _words(subject: Subject, budget: Budget, needs: Decimal) -> str:
+    limit, spent = _amount(budget, budget.limit), _amount(budget, budget.spent)
+    unit = f" {_UNITS[budget.name]}" if budget.name != "cost_usd" else ""
+    unit = unit[:-1] if unit.endswith("s") and budget.limit == 1 and budget.name != "time_s" else unit
+    whose = f" of {subject.name}" if isinstance(subject, Agent | Supervisor) else ""
+    if budget.spent < budget.limit:
+        return (
+            f"budget of {limit}{unit}{whose} has too little left for the next call of a model"
+            f" ({spent} spent, about {_amount(budget, needs)} needed)"
+        )
+    return f"budget of {limit}{unit}{whose} is spent ({spent})"
+
+
+def _amount(budget: Budget, number: Decimal) -> str:
+    return dollars(number) if budget.name == "cost_usd" else f"{round(number, 6).normalize():,f}"
+
+
+def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+    """End the budget of the task, of one above or of the run for which an attempt stopped before it was done.
+
+    The task is queued again if a person is asked, or if it was the budget of its agent or of a supervisor: then
+    `before_start` decides what happens to it.
+    """
+    for subject in touched(state, task, state.runs[task.run_id], None):
+        budget = next((one for one in budgets(state, subject, ctx.now_ms) if _is_spent(one)), None)
+        if budget is None or _is_out(subject):
+            continue
+        events = exhausted(state, subject, budget, ctx)
+        if budget.then == "ask":
+            return [*events, of_attempt(AttemptSetAside, attempt, signal)]
+        limit = exhausted_as(state, subject, budget, budget.then).error
+        return [*events, of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=limit)]
+    return [of_attempt(AttemptSetAside, attempt, signal)]
+
+
+def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
+    """Return the event that resumes work with remaining budget; without `budget` because the limits have changed."""
+    return BudgetExtended(
+        subject=subject.id,
+        **_ids_of(subject),
+        amount=None if budget is None else budget.name,
+        granted=granted,
+        limit=limit,
+    )

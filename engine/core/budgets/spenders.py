@@ -1,0 +1,66 @@
+"""What spends a budget: the attempts at work that pay from it, and the work that is left for others.
+
+Work that has ended is not looked at. See docs/semantics/limits.md.
+"""
+
+from engine.core.queries.money.budget import Budget, Subject
+from engine.core.queries.team.tree import above_of, agents_of, halted, tasks_of
+from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
+
+
+def has_work_left(state: State, subject: Subject, budget: Budget) -> bool:
+    """Return whether work of agents is certain to be left when the attempts at work have ended."""
+    if isinstance(subject, Agent | Supervisor):
+        # It gets no more work. A person is asked about that only once there is some (`before_start`).
+        return budget.then != "ask"
+    return any(_is_left(state, task) for task in tasks_of(state, subject))
+
+
+def _is_left(state: State, task: Task) -> bool:
+    if task.attempt is not None or task.ended:
+        return False
+    if task.kind != "agent" and (task.kind != "group" or task.status is not TaskStatus.WAITING):
+        return False
+    # Where n of m are needed, the answers may come from those at work.
+    if any(state.tasks[one].need for node in above_of(state, task) for one in node.before):
+        return False
+    # What waits for a check may be ruled out by its verdict.
+    front = list(task.after)
+    for task_id in front:
+        before = state.tasks[task_id]
+        if not before.ended:
+            if before.kind == "check":
+                return False
+            front += [one for one in before.after if one not in front]
+    return True
+
+
+def is_of_an_agent(task: Task) -> bool:
+    """Return whether a task has an attempt at work that is no built-in work."""
+    return task.attempt is not None and task.attempt.agent_id is not None
+
+
+def spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
+    """Return which tasks end at once with a budget, and which are at work and have to stop first."""
+    return halted(state, subject) if isinstance(subject, Task | Run) else ([], at_work(state, subject))
+
+
+def at_work(state: State, subject: Subject) -> list[str]:
+    """Return the tasks whose attempts spend a budget; one that waits for what it has delegated spends nothing."""
+    if isinstance(subject, Task | Run):
+        tasks = [state.tasks[task_id] for task_id in halted(state, subject)[1]]
+    else:
+        agents = agents_of(state, subject.id)
+        tasks = [state.tasks[task_id] for agent in agents for task_id in (*agent.running, *agent.parked)]
+    return [task.id for task in tasks if is_of_an_agent(task) and not _waits_for_calls(task)]
+
+
+def _waits_for_calls(task: Task) -> bool:
+    attempt = task.attempt
+    return attempt is not None and attempt.parked and attempt.parked_for is None
+
+
+def not_asked(state: State, task_ids: list[str]) -> list[str]:
+    """Return those of `task_ids` whose attempts of agents are not asked to stop yet."""
+    tasks = (state.tasks[task_id] for task_id in task_ids)
+    return [task.id for task in tasks if is_of_an_agent(task) and task.attempt and task.attempt.stopping is None]

@@ -1,0 +1,1 @@
+"""Decides on what people and agents ask, answer, remember, trust and undo."""

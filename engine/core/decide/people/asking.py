@@ -1,0 +1,132 @@
+"""Decides on questions that attempts ask people, and on grants (standing permissions for tools).
+
+An answer is kept like the output of a step, under the key of the question: a later attempt that asks under the same key
+finds the open question or its answer. Open questions of a task are closed when it ends (`fold.completion`).
+"""
+
+from collections.abc import Mapping
+
+from engine.core.commands import RevokeGrant
+from engine.core.decide.people.escalations import REPLY, answered
+from engine.core.decide.work.attempts import live
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided, Mint, ask
+from engine.core.errors import Refused
+from engine.core.events import EscalationAnswered, Event, GrantGiven, GrantRevoked, QuestionWithdrawn
+from engine.core.queries.targets import id_in
+from engine.core.records.records import JsonValue
+from engine.core.signals import AskGivenUp, PersonAsked
+from engine.core.state import Agent, Grant, State
+
+ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
+ALLOWS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
+"""Answers that permit the call of a tool, or the request of a program."""
+APPROVE, PERMISSION = "approve:", "permission"
+"""How the keys of questions about such calls begin: the tool, or a hash, follows."""
+RIGHTS = (APPROVE, f"{PERMISSION}:")
+
+
+def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> list[Event]:
+    """Ask a person, unless the question is open or answered already."""
+    found = live(state, signal)
+    if found is None or found[1].stopping not in (None, "migrate"):
+        return []
+    task, attempt = found
+    if attempt.agent_id is None:
+        return []
+    if signal.key in task.steps or signal.key in task.asks:
+        return []
+    agent = state.agents[attempt.agent_id]
+    detail = {**signal.detail, "key": signal.key, "agent": agent.name, "generation": attempt.generation}
+    if signal.options:
+        default = signal.default
+    else:
+        default = None if signal.default is None else REPLY
+        detail |= {} if signal.default is None else {"output": signal.default}
+    asked = ask(
+        state,
+        ctx,
+        kind=signal.kind,
+        subject=task.id,
+        run_id=task.run_id,
+        question=signal.question,
+        options=signal.options or [REPLY],
+        default=default,
+        after_ms=None if signal.due_s is None else max(1, round(signal.due_s * 1000)),
+        detail=detail,
+    )
+    grant = granted(state, agent.id, attempt.generation, str(signal.detail.get("tool")))
+    if grant is None or signal.kind == "ask":
+        return [asked]
+    # The grant was given while this question was on its way: it covers the question as well.
+    said = ALLOW_ONCE if grant.allows else REJECT_ONCE
+    return [asked, answered(asked, said, by="grant")]
+
+
+def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
+    """Withdraw a question that the code of an attempt no longer waits for."""
+    found = live(state, signal)
+    if found is None or signal.key not in found[0].asks:
+        return []
+    task, attempt = found
+    return [
+        QuestionWithdrawn(
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            escalation_id=task.asks[signal.key],
+            key=signal.key,
+        )
+    ]
+
+
+def permitted(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+    """Record a grant from an "always" answer, and answer the open questions that it covers."""
+    if event.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
+        return []
+    task = state.tasks.get(event.subject)
+    agent = state.agents.get(task.agent_id or "") if task is not None else None
+    tool, allows = str(event.detail.get("tool")), event.answer == ALLOW_ALWAYS
+    if agent is None or not _is_asked_by(agent, event.detail):
+        return []  # the generation or agent that asked no longer works on it
+    if granted(state, agent.id, agent.generation, tool) is not None:
+        return []
+    given = GrantGiven(
+        grant_id=Mint(state)("g"), agent_id=agent.id, generation=agent.generation, tool=tool, allows=allows
+    )
+    said = ALLOW_ONCE if allows else REJECT_ONCE
+    others = [
+        one
+        for one in state.escalations.values()
+        if one.kind == event.kind and one.detail.get("tool") == tool and said in one.options
+        and _is_asked_by(agent, one.detail) and state.tasks[one.subject].agent_id == agent.id
+    ]  # fmt: skip
+    return [given, *(answered(one, said, by="grant") for one in others)]
+
+
+def _is_asked_by(agent: Agent, detail: Mapping[str, JsonValue]) -> bool:
+    return (detail.get("agent"), detail.get("generation")) == (agent.name, agent.generation)
+
+
+def granted(state: State, agent_id: str, generation: int, tool: str) -> Grant | None:
+    """Return the grant for a tool of an agent's generation, if there is one."""
+    wanted = (agent_id, generation, tool)
+    return next((one for one in state.grants.values() if (one.agent_id, one.generation, one.tool) == wanted), None)
+
+
+def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> Decided:
+    """Revoke a grant."""
+    found = state.grants.get(id_in(command.grant))
+    if found is None:
+        raise Refused(f"there is no grant {command.grant!r}; there are: {', '.join(state.grants) or 'none'}")
+    name = state.agents[found.agent_id].name
+    return Decided(
+        events=[GrantRevoked(grant_id=found.id, agent_id=found.agent_id, tool=found.tool)],
+        summary=f"a person is asked again when {name} calls {found.tool}",
+        result={"grant_id": found.id, "agent_id": found.agent_id, "tool": found.tool},
+    )
+
+
+def replied(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+    """Decide nothing: `TellAnswer` has told the attempt already."""
+    return []

@@ -1,0 +1,42 @@
+"""Decides on insights of agents and on parts of prompts."""
+
+from engine.core.decide.work.attempts import live
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Mint
+from engine.core.events import Event, PartRecorded, Remembered, StepRecorded
+from engine.core.signals import InsightNoted, PartTold
+from engine.core.state import State
+
+
+def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> list[Event]:
+    """Store an insight of an agent, once for each step key."""
+    found = live(state, signal)
+    if found is None or signal.key in found[0].steps:
+        return []
+    task, attempt = found
+    if attempt.agent_id is None:
+        return []
+    insight_id = Mint(state)("m")
+    step = StepRecorded(
+        task_id=task.id,
+        attempt=attempt.number,
+        agent_id=attempt.agent_id,
+        name="remember",
+        key=signal.key,
+        output=insight_id,
+        duration_ms=0,
+    )
+    kept = Remembered(
+        task_id=task.id,
+        agent_id=attempt.agent_id,
+        insight_id=insight_id,
+        text=signal.text,
+        tags=signal.tags,
+        importance=signal.importance,
+    )
+    return [step, kept]
+
+
+def part_told(state: State, signal: PartTold, ctx: DecisionContext) -> list[Event]:
+    """Record a part of a prompt, once for each content."""
+    return [] if signal.hash in state.parts else [PartRecorded(hash=signal.hash, value=signal.value)]

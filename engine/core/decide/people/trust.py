@@ -1,0 +1,46 @@
+"""Decides on trust in code: a reference is imported only if the user who runs the engine has allowed it.
+
+Commands carry no trust. The shell looks it up in the user's list and passes it in (`DecisionContext.granted`); the
+decision is journaled.
+"""
+
+from collections import ChainMap
+from collections.abc import Iterable
+
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.errors import NotTrusted
+from engine.core.events import Event, ReferencesTrusted
+from engine.core.queries.team.code import code_of, references_of
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import NO_CODE, Agent, State
+
+
+def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
+    """Return the event that records new trust, if there is any.
+
+    Args:
+        state: The state, with references trusted before.
+        specs: Specs whose code is to be imported.
+        ctx: References granted with the order.
+        anew: Ignore earlier trust, because the references may name other files now.
+
+    Raises:
+        NotTrusted: If a spec refers to code that is neither trusted nor granted.
+    """
+    return trusted(state, [one for spec in specs for one in references_of(spec)], ctx, anew=anew)
+
+
+def has_code(state: State, agent: Agent, ctx: DecisionContext) -> bool:
+    """Return whether an agent runs the code that is trusted now for its spec."""
+    now = code_of(ChainMap({**ctx.granted}, state.trusted), state.spec_of(agent))
+    return state.code.get(agent.id, NO_CODE)[0] == now
+
+
+def trusted(state: State, references: Iterable[str], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
+    """Return the event that records trust in `references`, as `trust` does for specs."""
+    named = dict.fromkeys(references)
+    missing = sorted(one for one in named if one not in ctx.granted and (anew or one not in state.trusted))
+    if missing:
+        raise NotTrusted(missing)
+    new = {one: ctx.granted[one] for one in named if one in ctx.granted and state.trusted.get(one) != ctx.granted[one]}
+    return [ReferencesTrusted(references=new)] if new else []

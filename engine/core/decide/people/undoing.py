@@ -1,0 +1,50 @@
+"""Decides on `Undo`: a command can be undone while what it changed is unchanged since. Inverses: `queries.undoing`."""
+
+from engine.core.commands import Undo
+from engine.core.decisions.outcomes import Decided
+from engine.core.errors import Refused
+from engine.core.events import CommandUndone
+from engine.core.queries.people.undoing import as_command, left_by, whole_id
+from engine.core.state import State, Undoable
+
+KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"
+
+
+def undone(state: State, command: Undo) -> tuple[str, Undoable]:
+    """Return the id and the record of the command to undo.
+
+    Raises:
+        Refused: If it cannot be undone, or what it changed has changed since.
+    """
+    if command.command_id is None:
+        if not state.undoable:
+            raise Refused(f"there is nothing to undo; {KINDS} can be")
+        command_id = next(reversed(state.undoable))
+    else:
+        command_id = whole_id(state, command.command_id)
+    found = state.undoable.get(command_id)
+    if found is None:
+        raise Refused(_why_not(state, command_id))
+    if left_by(state, as_command(found.inverse)) != found.left:
+        raise Refused(
+            f"what {found.command} did ({found.summary}) has changed since; look at it, and change it by hand"
+        )
+    return command_id, found
+
+
+def _why_not(state: State, command_id: str) -> str:
+    known = state.commands.get(command_id)
+    if known is None:
+        return f"no command {command_id!r} is known; events --json shows the ids"
+    if known.status == "refused":
+        return f"command {command_id} was refused and changed nothing"
+    return f"command {command_id} cannot be undone, or was already; {KINDS} can be"
+
+
+def undo_event(command_id: str, found: Undoable, decided: Decided) -> Decided:
+    """Return the decision on an `Undo`, made of the decision on the inverse command."""
+    return Decided(
+        events=[*decided.events, CommandUndone(command_id=command_id, command=found.command, summary=found.summary)],
+        summary=f"undone: {decided.summary}",
+        result=decided.result | {"undone": command_id},
+    )

@@ -1,0 +1,1 @@
+"""Decides on teams: members, specs, settings, swaps, moves, loading."""

@@ -1,0 +1,170 @@
+"""Matches the members of a description with those of the state.
+
+A member is matched by name and place; else by the place where it was declared before it was moved; else, if the
+description is whole, by content: a member that is no longer described and has the same spec was renamed or moved.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from engine.core.commands import SupervisorSpec
+from engine.core.errors import Refused
+from engine.core.queries.targets import member_name, member_with
+from engine.core.queries.team.declared import SETTINGS, described, setting
+from engine.core.queries.team.tree import below_of, parent_of
+from engine.core.specs.spec import AgentSpec, digest, spec_hash
+from engine.core.state import Declaration, State
+
+Path: TypeAlias = tuple[str, ...]
+"""Names from the top of a description down to a member; the top itself is the empty path."""
+Described: TypeAlias = AgentSpec | SupervisorSpec
+
+
+def members_of(team: SupervisorSpec, path: Path = ()) -> Iterator[tuple[Path, Described]]:
+    """Yield every member of a description, parents first."""
+    for member in team.members:
+        yield (*path, member.name), member
+        if isinstance(member, SupervisorSpec):
+            yield from members_of(member, (*path, member.name))
+
+
+class Matching:
+    """Matches the members of one description.
+
+    Args:
+        top_id: The supervisor that is described.
+    """
+
+    def __init__(self, state: State, top_id: str, team: SupervisorSpec) -> None:
+        self._state = state
+        # Supervisors first: whether an agent was moved away from a supervisor is known once that one is matched.
+        self._described = dict(sorted(members_of(team), key=lambda one: isinstance(one[1], AgentSpec)))
+        self.ids: dict[Path, str] = {(): top_id}
+        """Ids of matched members, by their path in the description."""
+        self._taken = {top_id}
+
+    def by_place(self) -> None:
+        """Match members that are where they are described, and those that were moved away from there.
+
+        Raises:
+            Refused: If an agent is described as a supervisor, or the other way round.
+        """
+        self._by_name()
+        declared = self._state.declared.items()
+        away = {(one.parent_id, member_name(self._state, key)): key for key, one in declared if one.parent_id}
+        for path, member in self._described.items():
+            if path not in self.ids and (above_id := self.ids.get(path[:-1])) is not None:
+                found = away.get((above_id, path[-1]))
+                if found is not None and found not in self._taken and self._is(found, member):
+                    self._take(path, found)
+
+    def by_content(self) -> None:
+        """Match described members with members that are no longer described and have the same content.
+
+        Declared content comes before present content, so that a member that was swapped since is found.
+        """
+        for kind, of_described, of_member in (
+            (SupervisorSpec, _content, self._declared_content),
+            (SupervisorSpec, _content, self._content),
+            (SupervisorSpec, _names, self._names),
+            (AgentSpec, _content, self._declared_content),
+            (AgentSpec, _content, self._content),
+        ):
+            there: dict[str, list[str]] = {}
+            for member_id in self._left():
+                if (member_id in self._state.agents) == (kind is AgentSpec):
+                    there.setdefault(of_member(member_id), []).append(member_id)
+            there.pop("", None)
+            for path, member in self._described.items() if there else ():
+                if path in self.ids or not isinstance(member, kind) or self._was_removed(path):
+                    continue
+                same = [one for one in there.get(of_described(member), ()) if one not in self._taken]
+                if same:
+                    self._take(path, min(same, key=lambda one: self._farness(path, one)))
+
+    def _was_removed(self, path: Path) -> bool:
+        """Return whether a described member was removed since it was declared; then no other member replaces it."""
+        above = self._state.declared.get(self.ids.get(path[:-1], ""))
+        return above is not None and path[-1] in above.removed
+
+    def _content(self, member_id: str) -> str:
+        return _content(described(self._state, member_id))
+
+    def _names(self, member_id: str) -> str:
+        return _names(described(self._state, member_id))
+
+    def _declared_content(self, member_id: str) -> str:
+        """Return `_content` of a member as last declared, as far as that is known."""
+        state = self._state
+        base = state.declared.get(member_id, Declaration())
+        agent = state.agents.get(member_id)
+        if agent is not None:
+            return _content(state.specs.get(base.spec or "") or state.spec_of(agent))
+        supervisor = state.supervisors[member_id]
+        settings = {name: base.settings.get(name) or digest(setting(supervisor, name)) for name in SETTINGS}
+        below = [(member_name(state, one), self._declared_content(one)) for one in supervisor.members]
+        return digest([settings, below])
+
+    def _farness(self, path: Path, member_id: str) -> tuple[bool, bool]:
+        """Return a sort key that prefers members with the same name, then members in the same place."""
+        above = parent_of(self._state, member_with(self._state, member_id))
+        return member_name(self._state, member_id) != path[-1], getattr(above, "id", None) != self.ids.get(path[:-1])
+
+    def _left(self) -> list[str]:
+        """Return the declared members that are not matched yet; all members if nothing was declared."""
+        state, top = self._state, self._state.supervisors[self.ids[()]]
+        return [
+            member_id
+            for supervisor in below_of(state, top)
+            for member_id in supervisor.members
+            if member_id not in self._taken and (top.id not in state.declared or member_id in state.declared)
+        ]
+
+    def _by_name(self, under: Path = ()) -> None:
+        state = self._state
+        for path, member in self._described.items():
+            above_id = self.ids.get(path[:-1])
+            if path in self.ids or above_id is None or path[: len(under)] != under:
+                continue
+            above = state.supervisors[above_id]
+            here = next((one for one in above.members if member_name(state, one) == path[-1]), None)
+            if here is None or here in self._taken or self._belongs_elsewhere(here):
+                continue
+            if not self._is(here, member):
+                words = ("an agent", "a supervisor")
+                is_what, would_be = words if here in state.agents else words[::-1]
+                raise Refused(f"{path[-1]} is {is_what} of {above.name} and would be {would_be}; remove it first")
+            self.ids[path] = here
+            self._taken.add(here)
+
+    def _belongs_elsewhere(self, member_id: str) -> bool:
+        """Return whether a member was moved here since it was declared, and is still described in its old place."""
+        declared = self._state.declared.get(member_id)
+        if declared is None or not declared.parent_id:
+            return False
+        before = next((path for path, one in self.ids.items() if one == declared.parent_id), None)
+        return before is not None and (*before, member_name(self._state, member_id)) in self._described
+
+    def _is(self, member_id: str, member: Described) -> bool:
+        return (member_id in self._state.agents) == isinstance(member, AgentSpec)
+
+    def _take(self, path: Path, member_id: str) -> None:
+        self.ids[path] = member_id
+        self._taken.add(member_id)
+        if member_id in self._state.supervisors:
+            self._by_name(path)
+
+
+def _content(member: Described) -> str:
+    """Return a digest of an agent's spec, or of a supervisor with its subtree, without its own name."""
+    if isinstance(member, AgentSpec):
+        return spec_hash(member.with_name("x"))
+    settings = {name: digest(setting(member, name)) for name in SETTINGS}
+    return digest([settings, [(one.name, _content(one)) for one in member.members]])
+
+
+def _names(member: Described) -> str:
+    """Return a digest of the names of a supervisor and its members; empty for an agent or without members."""
+    if isinstance(member, AgentSpec) or not member.members:
+        return ""
+    return digest([member.name, [one.name for one in member.members]])

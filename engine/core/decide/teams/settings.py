@@ -1,0 +1,109 @@
+"""Decides on settings of supervisors, and checks the members that settings name.
+
+Files, commands and switches are checked at once. A program may describe its team in any order, so it is checked when
+the team is complete: at the first request, or when its engine is kept.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from engine.core.commands import ChangeSupervisor, SupervisorSpec
+from engine.core.decide.people.trust import trusted
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided
+from engine.core.discovery.nearest import nearest
+from engine.core.encoding.json_values import json_equal
+from engine.core.errors import Refused, UnknownAgent
+from engine.core.events import SupervisorChanged
+from engine.core.queries.targets import find_supervisor, member_name
+from engine.core.queries.team.code import named_in
+from engine.core.queries.team.declared import OPTIONS, OWN
+from engine.core.queries.team.settings import options_after
+from engine.core.queries.team.tree import below_of, height_of
+from engine.core.specs.options import SupervisorOptions
+from engine.core.state import State, Supervisor
+from engine.core.strategies import check_settings, strategy_named
+
+SETTINGS = (*OWN, "options")
+"""Fields that a supervisor and its description both have, besides the strategy and its aggregation."""
+
+
+def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionContext) -> Decided:
+    """Change the settings that the command names."""
+    supervisor = find_supervisor(state, command.supervisor)
+    wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
+    wanted = {name: value for name, value in wanted.items() if value is not None}
+    if command.options is not None:
+        wanted["options"] = options_after(supervisor.options, command)
+        names = [member_name(state, one) for one in supervisor.members]
+        check_options(supervisor.name, supervisor.mode, wanted["options"], names)
+    trust = trusted(state, named_in(command), ctx)
+    event = settings_changed(supervisor, wanted)
+    if event is None:
+        raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
+    may_stay_so_deep(state, supervisor, event.options)
+    return Decided(
+        events=[*trust, event],
+        summary=f"changed {supervisor.name}: {', '.join(event.fields)}",
+        result={"supervisor_id": supervisor.id, "fields": list(event.fields)},
+    )
+
+
+def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> SupervisorChanged | None:
+    """Return the event that changes settings to the wanted values; None if nothing differs."""
+    now = {name: getattr(supervisor, name) for name in SETTINGS}
+    after = now | wanted
+    differs = [name for name in SETTINGS if name != "options" and not json_equal(after[name], now[name])]
+    differs += [one for one in OPTIONS if not json_equal(getattr(after["options"], one), getattr(now["options"], one))]
+    if not differs:
+        return None
+    return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **after)
+
+
+def check_options(name: str, mode: str, options: SupervisorOptions, members: Collection[str]) -> None:
+    """Refuse invalid options of a supervisor with this strategy; names are checked only if there are members.
+
+    Raises:
+        Refused: With the first fault.
+    """
+    for strategy in options.strategies.values():
+        strategy_named(strategy)
+    check_settings(mode, options.settings, list(members))
+    if members and options.lead is not None and options.lead not in members:
+        raise UnknownAgent(options.lead, nearest(options.lead, members))
+
+
+def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOptions) -> None:
+    """Refuse a limit on depth that the subtree of a supervisor exceeds already.
+
+    Raises:
+        Refused: If the limit is exceeded.
+    """
+    limit = options.limits.depth if options.limits is not None else None
+    height = height_of(state, supervisor)
+    if limit is not None and height > limit:
+        raise Refused(f"supervisor {supervisor.name!r} is {height} levels deep already, itself included; not {limit}")
+
+
+def check_whole(state: State) -> None:
+    """Check that every supervisor has the members that it names.
+
+    Raises:
+        Refused: With the first that is missing.
+    """
+    for root in state.roots:
+        for supervisor in below_of(state, root):
+            check_named(supervisor, [member_name(state, one) for one in supervisor.members])
+
+
+def check_named(one: SupervisorSpec | Supervisor, members: Sequence[str]) -> None:
+    """Check that `members` contains everybody whom a supervisor, or a description of it, names.
+
+    Raises:
+        Refused: With the first who is missing.
+    """
+    named = [one.options.lead, one.aggregator, one.default_agent, *(one.participants or ())]
+    for name in named:
+        if name is not None and name not in members:
+            raise UnknownAgent(name, nearest(name, members))
+    check_settings(one.mode, one.options.settings, members)

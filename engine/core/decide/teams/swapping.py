@@ -1,0 +1,334 @@
+"""Swaps of live agents, the ways back from them, and what follows: a generation fails, is left, or drains too long.
+
+What becomes of attempts at work is in the mode: `drain` lets them end, `migrate` lets them go on with the new
+generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `attempts`.
+See docs/semantics/changes.md.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeGuard, TypeVar, get_args
+
+from engine.core.commands import Rollback, RollbackAgents, SwapAgent, SwapAgents
+from engine.core.decide.people.trust import has_code, trust
+from engine.core.decide.teams.scratch import Scratch
+from engine.core.decide.teams.team import wanted
+from engine.core.decide.work.attempts import lost, stop_all
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided, ask
+from engine.core.errors import Refused
+from engine.core.events import (
+    AgentBroke,
+    AgentMended,
+    AgentSwapped,
+    EscalationAnswered,
+    Event,
+    SwapDrained,
+    SwapHurried,
+    SwapRolledBack,
+)
+from engine.core.followups import CheckGeneration, StopLeftOver
+from engine.core.queries.targets import find_agent
+from engine.core.queries.team.code import code_of
+from engine.core.queries.work.placement import able_queues_for, left_behind
+from engine.core.records.values import counted
+from engine.core.signals import AgentUnusable, AgentUsable
+from engine.core.specs.spec import AgentSpec, spec_hash
+from engine.core.state import NO_CODE, Agent, State, SwapMode, Timer
+
+MODES: tuple[SwapMode, ...] = get_args(SwapMode)
+MANY = 3
+"""How many tasks a refusal names."""
+
+
+def swap_agent(state: State, command: SwapAgent, ctx: DecisionContext) -> Decided:
+    """Give an agent another spec."""
+    return _swap(state, command, find_agent(state, command.agent), ctx)
+
+
+def swap_agents(state: State, command: SwapAgents, ctx: DecisionContext) -> Decided:
+    """Give several agents other specs: all of them, or none."""
+    return _each(state, [(one.agent, one) for one in command.swaps], _swap, ctx, did="swapped")
+
+
+Change = TypeVar("Change")
+
+
+def _each(
+    state: State,
+    changes: Sequence[tuple[str, Change]],
+    decide_one: Callable[[State, Change, Agent, DecisionContext], Decided],
+    ctx: DecisionContext,
+    *,
+    did: str,
+) -> Decided:
+    """Change several agents, each decided on the state after the ones before it: all of them, or none."""
+    if not changes:
+        raise Refused("no agent is named; name at least one")
+    agents = [find_agent(state, target) for target, _ in changes]
+    twice = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
+    if twice is not None:
+        raise Refused(f"{twice.name} is named twice; one change an agent")
+    scratch, done = Scratch(state, ctx), []
+    for (_, change), agent in zip(changes, agents, strict=True):
+        done.append(decide_one(scratch.state, change, scratch.state.agents[agent.id], ctx))
+        scratch.take(done[-1].events)
+    return Decided(
+        events=scratch.events,
+        summary=f"{did} {counted(len(done), 'agent')}",
+        result={"agents": [dict(one.result) for one in done]},
+    )
+
+
+def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
+    mode = swap_mode(command.mode)
+    spec = wanted(state, command.spec, command.registered)
+    _is_expected(agent, command.generation)
+    why_not = next(iter(refusals(state, agent)), None)
+    if why_not is not None:
+        raise Refused(why_not)
+    if spec_hash(spec) == agent.spec and has_code(state, agent, ctx):
+        raise Refused(f"{agent.name} has this spec already (g{agent.generation}); nothing to swap")
+    due_ms = _due_ms(command, mode, ctx)
+    if command.rollback_failures is not None:
+        _check_probation(command.rollback_failures, command.rollback_tasks)
+    events = trust(state, [spec], ctx)
+    event = swapped_to(
+        state,
+        agent,
+        spec,
+        mode=mode,
+        due_ms=due_ms,
+        rollback_failures=command.rollback_failures,
+        rollback_tasks=command.rollback_tasks,
+    )
+    still = len(agent.running) + len(agent.parked)
+    return Decided(
+        events=[*events, event, *left_behind(state, agent, event.queues)],
+        summary=f"swapped {agent.name} to g{event.generation}",
+        result={
+            "agent_id": agent.id,
+            "generation": event.generation,
+            "mode": mode,
+            "still_running": len(agent.running),
+            "at_work": still,
+        },
+    )
+
+
+def _is_expected(agent: Agent, generation: int | None) -> None:
+    if generation not in (None, agent.generation):
+        raise Refused(f"{agent.name} is g{agent.generation} by now, not g{generation}; look at it first")
+
+
+def swap_mode(mode: str) -> SwapMode:
+    """Return `mode` when it is one.
+
+    Raises:
+        Refused: If it is none; the message names those there are.
+    """
+    if not _is_mode(mode):
+        raise Refused(f"no swap mode {mode!r}; there are {', '.join(MODES)}")
+    return mode
+
+
+def _is_mode(mode: str) -> TypeGuard[SwapMode]:
+    return mode in MODES
+
+
+def refusals(state: State, agent: Agent) -> list[str]:
+    """Return why an agent cannot be swapped at all at the moment, in words."""
+    if agent.removing is not None:
+        return [f"{agent.name} is being removed; add an agent instead"]
+    if not agent.draining:
+        return []
+    at_work = {**agent.running, **agent.parked}
+    old = [state.tasks[task_id] for task_id, generation in at_work.items() if generation != agent.generation]
+    named = ", ".join(f"{task.id} ({task.title})" for task in old[:MANY])
+    more = f" and {len(old) - MANY} more" if len(old) > MANY else ""
+    return [f"{agent.name} is swapping already: {named}{more} still at work before g{agent.generation}; "
+            "wait for it, cancel it, or roll back"]  # fmt: skip
+
+
+def _due_ms(command: SwapAgent, mode: SwapMode, ctx: DecisionContext) -> int | None:
+    if command.deadline_s is None:
+        return None
+    if mode != "drain":
+        raise Refused(f"a deadline is for the mode drain; {mode} lets nothing end on the generation before")
+    return ctx.now_ms + round(command.deadline_s * 1000)
+
+
+def _check_probation(failures: int, tasks: int) -> None:
+    if not 1 <= failures <= tasks:
+        raise Refused(
+            f"rolled back after N of its first M tasks fail: N must be from 1 to M, not {failures} of {tasks}"
+        )
+
+
+def swapped_to(
+    state: State, agent: Agent, spec: AgentSpec, *, mode: SwapMode = "drain", due_ms: int | None = None,
+    rollback_failures: int | None = None, rollback_tasks: int = 10,
+) -> AgentSwapped:  # fmt: skip
+    """Return the event that gives `agent` its next generation."""
+    return AgentSwapped(
+        agent_id=agent.id,
+        generation=agent.generation + 1,
+        spec=spec,
+        mode=mode,
+        queues=able_queues_for(state, agent.supervisor_id, spec, agent.name),
+        due_ms=due_ms,
+        rollback_failures=rollback_failures,
+        rollback_tasks=rollback_tasks,
+    )
+
+
+def roll_back(state: State, command: Rollback, ctx: DecisionContext) -> Decided:
+    """Give an agent the spec of the generation before, also while that still works."""
+    return _rollback(state, command, find_agent(state, command.agent), ctx)
+
+
+def roll_back_agents(state: State, command: RollbackAgents, ctx: DecisionContext) -> Decided:
+    """Give several agents the specs of their generations before: all of them, or none."""
+    return _each(state, [(one.agent, one) for one in command.rollbacks], _rollback, ctx, did="rolled back")
+
+
+def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContext) -> Decided:
+    mode = swap_mode(command.mode)
+    _is_expected(agent, command.generation)
+    if agent.removing is not None:
+        raise Refused(f"{agent.name} is being removed; add an agent instead")
+    to = command.to or agent.previous
+    if command.to is not None and command.to not in state.specs:
+        raise Refused(f"the spec {command.to!r:.40} is not known any more; swap {agent.name} instead")
+    if to is None or to not in state.specs:
+        raise Refused(f"{agent.name} is what it was from the start (g{agent.generation}); nothing to roll back to")
+    if to == agent.spec:
+        raise Refused(
+            f"the code of {agent.name} before g{agent.generation} is gone: only its files had changed, and those of "
+            "then are not kept; restore them, then run: quarterdeck up TEAM"
+        )
+    event = rolled_back(state, agent, to, mode=mode, why="asked for")
+    return Decided(
+        events=[event, *left_behind(state, agent, event.queues)],
+        summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_with_code(state, agent, event)}",
+        result={
+            "agent_id": agent.id,
+            "generation": event.generation,
+            "mode": mode,
+            "still_running": len(agent.running),
+        },
+    )
+
+
+def has_way_back(state: State, agent: Agent) -> bool:
+    """Return whether a rollback would make an agent another: code that has changed is not there any more."""
+    return agent.previous in state.specs and agent.previous != agent.spec
+
+
+def _with_code(state: State, agent: Agent, event: SwapRolledBack) -> str:
+    _, before = state.code.get(agent.id, NO_CODE)
+    if spec_hash(event.spec) != agent.previous or before == code_of(state.trusted, event.spec):
+        return ""
+    return f"; its code of before g{agent.generation} is gone, it runs the files as they are now"
+
+
+def rolled_back(
+    state: State, agent: Agent, to: str | None, *, mode: SwapMode, why: str, by_itself: bool = False
+) -> SwapRolledBack:
+    """Return the event that gives `agent` an earlier spec, which has to be there, by its content hash."""
+    assert to is not None
+    spec = state.specs[to]
+    return SwapRolledBack(
+        agent_id=agent.id,
+        generation=agent.generation + 1,
+        spec=spec,
+        mode=mode,
+        why=why,
+        by_itself=by_itself,
+        queues=able_queues_for(state, agent.supervisor_id, spec, agent.name),
+    )
+
+
+def check_generation(state: State, followup: CheckGeneration, ctx: DecisionContext) -> list[Event]:
+    """Roll back a generation that fails too often; say that a swap is drained."""
+    agent = state.agents.get(followup.agent_id)
+    if agent is None:
+        return []
+    trial = agent.probation
+    if trial is not None and trial.failed >= trial.failures and has_way_back(state, agent):
+        why = f"{trial.failed} of its first {trial.ended} attempts failed"
+        back = rolled_back(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
+        return [back, *left_behind(state, agent, back.queues)]
+    if agent.generation > agent.drained and not agent.draining:
+        return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
+    return []
+
+
+def stop_left_over(state: State, followup: StopLeftOver, ctx: DecisionContext) -> list[Event]:
+    """Stop what an attempt had asked for that begins again from its input."""
+    task = state.tasks.get(followup.task_id)
+    if task is None:
+        return []
+    children = [state.tasks[task_id] for task_id in task.children]
+    reason = f"{task.title} begins again"
+    return stop_all(state, children, reason)
+
+
+def drain_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+    """Ask a person about attempts that are still at work on an earlier generation."""
+    agent = state.agents[timer.subject]
+    old = sum(g != agent.generation for g in (*agent.running.values(), *agent.parked.values()))
+    question = f"{agent.name} was to be on g{agent.generation} alone by now; {old} still at work before it. Stop them?"
+    return [
+        ask(
+            state,
+            ctx,
+            kind="drain",
+            subject=agent.id,
+            run_id=None,
+            question=question,
+            options=["wait", "abort"],
+            default="wait",
+        )
+    ]
+
+
+def drain_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+    """Let attempts of earlier generations end, or stop them for the new one."""
+    agent = state.agents.get(event.subject)
+    if agent is None or event.answer != "abort" or not agent.draining:
+        return []
+    return [SwapHurried(agent_id=agent.id, generation=agent.generation, mode="abort")]
+
+
+def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
+    """Take an agent out of work whose code is not there; a new generation that never worked is rolled back."""
+    agent = state.agents.get(signal.agent_id)
+    if agent is None or agent.error == signal.error:
+        return []
+    if signal.away:
+        return _went_away(state, agent, signal, ctx)
+    if agent.generation != signal.generation:
+        return []
+    if agent.proven < agent.generation and has_way_back(state, agent):
+        return [rolled_back(state, agent, agent.previous, mode="migrate", why=signal.error, by_itself=True)]
+    return [AgentBroke(agent_id=agent.id, error=signal.error)]
+
+
+def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
+    """Let the work of an agent wait for the program that has its code; an attempt that began without it never was.
+
+    That of a generation before goes on with the current one, whose code may be here.
+    """
+    broke = AgentBroke(agent_id=agent.id, error=signal.error, away=True)
+    tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == signal.generation]
+    began = [(task, task.attempt) for task in tasks]
+    ended = [event for task, attempt in began if attempt is not None for event in lost(state, task, attempt, ctx)]
+    return [*([] if agent.away or agent.generation != signal.generation else [broke]), *ended]
+
+
+def agent_usable(state: State, signal: AgentUsable, ctx: DecisionContext) -> list[Event]:
+    """Let an agent work again whose code was found."""
+    agent = state.agents.get(signal.agent_id)
+    if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):
+        return []
+    return [AgentMended(agent_id=agent.id)]

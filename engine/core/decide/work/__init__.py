@@ -1,0 +1,1 @@
+"""Decides on work: requests, graphs, dispatch, attempts, failures, strategies."""

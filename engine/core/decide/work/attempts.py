@@ -1,0 +1,374 @@
+"""Decides on signals of attempts (steps, delegations, ends), and on the tasks of attempts that were stopped."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from engine.core import signals
+from engine.core.budgets.enforcement import too_little
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Mint, of_attempt
+from engine.core.errors import NoAgentMatches
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptLost,
+    AttemptMigrated,
+    AttemptParked,
+    AttemptPreempted,
+    AttemptSetAside,
+    CallAnswered,
+    CallRefused,
+    CallRejoined,
+    CancelRequested,
+    ChildPlan,
+    Delegated,
+    Event,
+    ModelFailed,
+    SlotWanted,
+    StepRecorded,
+    ThreadReturned,
+)
+from engine.core.policies.rules import chain_of_agent
+from engine.core.queries.team.tree import above_of, cause_of, halted, is_cancelled
+from engine.core.queries.work.placement import Place, place_for
+from engine.core.records.records import JsonValue, changed
+from engine.core.records.values import preview
+from engine.core.specs.failure_policies import is_optional
+from engine.core.state import Attempt, Run, State, StopReason, Task
+
+MAX_DEPTH = 16
+"""Default limit on nested delegations; it ends loops of agents that delegate to each other."""
+
+
+OfAttempt: TypeAlias = (
+    signals.StepFinished
+    | signals.ModelErred
+    | signals.BudgetShort
+    | signals.InsightNoted
+    | signals.ToolBegan
+    | signals.ToolRaised
+    | signals.DelegationAsked
+    | signals.StepsEnded
+    | signals.SlotAsked
+    | signals.PersonAsked
+    | signals.AskGivenUp
+    | signals.AttemptSucceeded
+    | signals.AttemptErred
+    | signals.AttemptStopped
+)
+
+
+def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:
+    """Return the task and attempt of a signal; None if the attempt has ended or the code has been swapped."""
+    task = state.tasks.get(signal.task_id)
+    if task is None or task.attempt is None or task.attempt.number != signal.attempt:
+        return None
+    # Code of an earlier generation may still be running after a migration: nothing that it says counts any more.
+    if signal.generation is not None and signal.generation != task.attempt.generation and task.attempt.agent_id:
+        return None
+    return task, task.attempt
+
+
+def step_finished(state: State, signal: signals.StepFinished, ctx: DecisionContext) -> list[Event]:
+    """Record a step, unless its key is recorded already."""
+    found = live(state, signal)
+    if found is None or signal.key in found[0].steps:
+        return []
+    return [of_attempt(StepRecorded, found[1], signal)]
+
+
+def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) -> list[Event]:
+    """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
+    found = live(state, signal)
+    return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
+
+
+def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
+    """End a budget that is too small for the next call, if it still is."""
+    return [] if live(state, signal) is None else too_little(state, ctx, signal)
+
+
+def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: DecisionContext) -> list[Event]:
+    """Create the tasks of a delegation, or join those that an earlier attempt created under the same key."""
+    found = live(state, signal)
+    if found is None or found[1].agent_id is None:
+        return []
+    task, attempt = found
+    asker = state.agents[found[1].agent_id]
+    if attempt.stopping == "migrate" and not attempt.parked:
+        # The old code is being stopped; the new code will repeat the request.
+        return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
+    # With a new call the attempt stops waiting for a slot (`_await_call`), so answers that waited for it are told now.
+    events: list[Event] = [_told(task, attempt, key) for key in attempt.owed]
+    if signal.call_key in task.calls:
+        events.append(
+            CallRejoined(
+                task_id=task.id,
+                attempt=attempt.number,
+                agent_id=attempt.agent_id or "",
+                call_key=signal.call_key,
+                parks=not signal.busy,
+            )
+        )
+        return events
+    refusal = _why_not(state, task, attempt)
+    targets = dict.fromkeys(item.target for item in signal.plan) if signal.call_kind == "plan" else (signal.target,)
+    places: dict[str, Place] = {}
+    home = state.supervisors[asker.supervisor_id]
+    try:
+        for target in targets:
+            places[target] = place_for(state, home, " ".join(target.split()), asker=asker)
+    except NoAgentMatches as nobody:
+        refusal = nobody.reason
+    if refusal is not None:
+        return [*events, _call_refused(task, attempt, signal.call_key, refusal)]
+    events += [place.made for place in places.values() if place.made is not None]
+    events.append(
+        Delegated(
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id or "",
+            call_key=signal.call_key,
+            call_kind=signal.call_kind,
+            children=_children(state, places, signal),
+            parks=not signal.busy,
+        )
+    )
+    return events
+
+
+def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
+    """Park an attempt that waits and of which no step runs."""
+    found = live(state, signal)
+    if found is None or found[1].parked or found[1].agent_id is None:
+        return []
+    attempt = found[1]
+    if attempt.stopping == "migrate":
+        return []  # it keeps its slot, in which the new generation goes on
+    if attempt.waits:
+        return [of_attempt(AttemptParked, attempt, signal, why="call", until_ms=None)]
+    if signal.why == "call":
+        return []  # its calls were answered meanwhile
+    return [of_attempt(AttemptParked, attempt, signal)]
+
+
+def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) -> list[Event]:
+    """Queue a parked attempt for a slot; one that is no longer parked has its slot already."""
+    found = live(state, signal)
+    if found is None or not found[1].parked or found[1].wants_slot:
+        return []
+    task, attempt = found
+    return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
+
+
+def _children(state: State, places: Mapping[str, Place], signal: signals.DelegationAsked) -> list[ChildPlan]:
+    """Return the plan of one task for each item of a delegation."""
+    mint = Mint(state)
+    if signal.call_kind != "plan":
+        place = places[signal.target]
+        return [_child(state, place, mint("t"), preview(item) or signal.target, item) for item in signal.items]
+    ids = [mint("t") for _ in signal.plan]
+    return [
+        changed(
+            _child(state, places[item.target], task_id, item.title, item.input), after=[ids[one] for one in item.after]
+        )
+        for item, task_id in zip(signal.plan, ids, strict=True)
+    ]
+
+
+def _child(state: State, place: Place, task_id: str, title: str, given: JsonValue) -> ChildPlan:
+    skips = place.worker_id in state.agents and is_optional(chain_of_agent(state, state.agents[place.worker_id]))
+    return ChildPlan(
+        task_id=task_id,
+        kind="agent" if place.kind == "agent" else "group",
+        title=title,
+        queue=place.queue,
+        worker_id=place.worker_id,
+        supervisor_id=place.supervisor_id,
+        input=given,
+        optional=skips,
+    )
+
+
+def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
+    if attempt.stopping not in (None, "migrate"):
+        return "the attempt is being stopped"
+    if is_cancelled(state, task):
+        return "the work that it is part of is ending"
+    depth = sum(one.kind == "agent" for one in above_of(state, task)) - 1
+    deepest = _deepest(state, task, attempt)
+    return f"delegations nest {depth} deep; {deepest} is the limit" if depth >= deepest else None
+
+
+def _deepest(state: State, task: Task, attempt: Attempt) -> int:
+    """Return the depth limit of `task`: the least of those of its run and of the supervisors above its agent."""
+    run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
+    said = [run.limits, *(one.options.limits for one in above_of(state, state.supervisors[agent.supervisor_id]))]
+    return min((limits.depth for limits in said if limits is not None and limits.depth is not None), default=MAX_DEPTH)
+
+
+def _call_refused(task: Task, attempt: Attempt, call_key: str, reason: str) -> CallRefused:
+    return CallRefused(task_id=task.id, attempt=attempt.number, call_key=call_key, reason=reason)
+
+
+def _told(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
+    return CallAnswered(task_id=task.id, attempt=attempt.number, call_key=call_key)
+
+
+def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
+    """End an attempt with its output."""
+    found = live(state, signal)
+    if found is None:
+        return []
+    task, attempt = found
+    done = AttemptDone(
+        task_id=task.id,
+        attempt=attempt.number,
+        agent_id=attempt.agent_id,
+        output=signal.output,
+        duration_ms=signal.duration_ms,
+        usage=signal.usage,
+        said=signal.said,
+    )
+    return [done]
+
+
+def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
+    """End an attempt with its error; an error while it is being stopped counts as the stop."""
+    found = live(state, signal)
+    if found is None:
+        return []
+    task, attempt = found
+    if attempt.stopping and (attempt.stopping != "migrate" or "Unusable" in signal.error_types):
+        # Not so for `migrate`: the stop takes effect at a step, so an error before that is a failure of the old code.
+        end = signals.AttemptStopped(
+            task_id=task.id,
+            attempt=attempt.number,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            stuck=signal.stuck,
+        )
+        return stopped(state, task, attempt, end, ctx)
+    return [of_attempt(AttemptFailed, attempt, signal)]
+
+
+def attempt_stopped(state: State, signal: signals.AttemptStopped, ctx: DecisionContext) -> list[Event]:
+    """End an attempt that has stopped, with its partial output."""
+    found = live(state, signal)
+    return [] if found is None else stopped(state, *found, signal, ctx)
+
+
+def thread_came_back(state: State, signal: signals.ThreadCameBack, ctx: DecisionContext) -> list[Event]:
+    """Free the slot of a thread that outlived its attempt."""
+    agent = state.agents.get(signal.agent_id)
+    if agent is None or not agent.stuck:
+        return []
+    task = state.tasks.get(signal.task_id or "")
+    return [
+        ThreadReturned(
+            agent_id=agent.id,
+            run_id=None if task is None else task.run_id,
+            task_id=None if task is None else task.id,
+            usage=signal.usage,
+        )
+    ]
+
+
+OnStopped: TypeAlias = Callable[[State, Task, Attempt, signals.AttemptStopped, DecisionContext], list[Event]]
+
+
+def stop(
+    state: State, subject: Run | Task, reason: str, *, at_once: bool = False, grace_ms: int | None = None
+) -> CancelRequested:
+    """Return the event that stops a run, or a task and all below it, at the next step or at once."""
+    cancelled, stopping = halted(state, subject)
+    return CancelRequested(
+        run_id=subject.id if isinstance(subject, Run) else subject.run_id,
+        task_id=None if isinstance(subject, Run) else subject.id,
+        cancelled=cancelled,
+        stopping=stopping,
+        reason=reason,
+        at_once=at_once,
+        grace_ms=grace_ms,
+    )
+
+
+def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool = False) -> list[Event]:
+    """Return the events that stop the given tasks, without those that have ended or are being cancelled."""
+    return [stop(state, one, reason, at_once=at_once) for one in tasks if not one.ended and not one.cancelling]
+
+
+def cancelled(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
+    """End the task with its partial output."""
+    return [of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
+
+
+def requeued(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
+    """Queue the task for another attempt, which keeps the finished steps."""
+    return [of_attempt(AttemptCancelled, attempt, signal, requeued=True)]
+
+
+def restarted(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
+    """Queue the task for another attempt from its input, without the finished steps."""
+    return [of_attempt(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
+
+
+def migrated(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
+    """Continue the same attempt with the agent's current generation."""
+    assert attempt.agent_id is not None
+    if task.calling:  # cut off inside a tool call: only a new attempt can wait until a person has settled the doubt
+        return requeued(state, task, attempt, signal, ctx)
+    generation = state.agents[attempt.agent_id].generation
+    return [of_attempt(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
+
+
+def preempted(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
+    """Queue the task again in its old place, with its finished steps."""
+    return [of_attempt(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
+
+
+ON_STOPPED: dict[StopReason, OnStopped] = {
+    "cancel": cancelled,
+    "requeue": requeued,
+    "crash": requeued,
+    "migrate": migrated,
+    "preempt": preempted,
+    "restart": restarted,
+}
+"""How a stopped attempt ends, by the reason for the stop."""
+
+
+def stopped(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
+    """End a stopped attempt according to the reason for the stop; cancellation wins over every other reason."""
+    reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
+    return ON_STOPPED[reason](state, task, attempt, signal, ctx)
+
+
+def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
+    """End an attempt whose engine or program is gone; if it was asked to stop, this counts as the stop."""
+    # Not for `migrate`: nothing is left of the attempt that could go on, so the next one begins on the new generation.
+    end = signals.AttemptStopped(task_id=task.id, attempt=attempt.number)
+    if not is_cancelled(state, task) and attempt.stopping in (None, "migrate"):
+        return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
+    if not is_cancelled(state, task) and attempt.stopping == "limit":
+        # Its budget is looked at afterwards: others may be lost with it, and no time passed at work meanwhile.
+        return [of_attempt(AttemptSetAside, attempt, end)]
+    return stopped(state, task, attempt, end, ctx)
+
+
+def exceeded_by(state: State, task: Task) -> str | None:
+    """Return the deadline or budget that ends `task`, in words; None if an operator ends it."""
+    return cause_of(state, task).exceeded

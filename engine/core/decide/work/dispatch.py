@@ -1,0 +1,287 @@
+"""Decides on dispatch, preemption, and new queues for tasks whose queue no able agent serves.
+
+An urgent task without a slot preempts the least urgent attempt at work. That is decided once, when the task becomes
+ready and nothing could start it. One attempt at a time stops for a task, and `give_slot` reserves its slot for that
+task. The outcome of the preempted attempt is decided in `attempts`.
+"""
+
+from collections.abc import Iterator
+
+from engine.core.budgets.enforcement import before_start
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.errors import NoAgentMatches
+from engine.core.events import (
+    AttemptResumed,
+    AttemptStarted,
+    Event,
+    ItemTaken,
+    PreemptionAsked,
+    TaskRequeued,
+)
+from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
+from engine.core.queries.team.able import is_able, why_not_able
+from engine.core.queries.team.tree import above_of, below_of, inherited
+from engine.core.queries.work.placement import Place, asker_of, holders_of, home_of, place_for
+from engine.core.queries.work.queues import (
+    FEW,
+    capability_of,
+    few_of,
+    is_of_few,
+    is_shared,
+    not_begun,
+    returned,
+    team_for,
+)
+from engine.core.scheduler import Schedule
+from engine.core.scheduler.free import full_of_processes
+from engine.core.specs.options import Preempt
+from engine.core.state import Agent, Queue, State, Supervisor, Task
+
+
+def dispatch(state: State, followup: Dispatch, ctx: DecisionContext) -> list[Event]:
+    """Start or resume the next attempt."""
+    schedule: Schedule = state.schedule
+    ready_queue = schedule.next_queue(state)
+    assert ready_queue is not None
+    task = state.tasks[schedule.next_task(ready_queue)]
+    if ready_queue.is_back:
+        return [_resumed(task)]
+    return begun(state, state.queues[ready_queue.key], task, schedule.next_agent(state, ready_queue), ctx)
+
+
+def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
+    """Start `task` on a free agent of its queue, or let the team of that agent take it as a group."""
+    if instead := before_start(state, task, agent, ctx):
+        return instead
+    # Delegations, answers and messages belong to the code of an agent: a group made of the task could not use them.
+    is_begun = bool(task.calls or task.asks or task.steers)
+    team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not is_begun else None
+    if team is None:
+        return [started(task, agent)]
+    return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
+
+
+def return_items(state: State, followup: ReturnItems, ctx: DecisionContext) -> list[Event]:
+    """Return items of shared queues that teams under a supervisor have taken but not begun."""
+    teams = below_of(state, state.supervisors[followup.supervisor_id])
+    return [returned(state, task, ctx.now_ms) for team in teams for task in not_begun(state, team)]
+
+
+def started(task: Task, agent: Agent) -> AttemptStarted:
+    """Return the event that begins the next attempt of `task` on `agent`."""
+    return AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=agent.id, generation=agent.generation)
+
+
+def _resumed(task: Task) -> AttemptResumed:
+    attempt = task.attempt
+    assert attempt is not None
+    assert attempt.agent_id is not None
+    return AttemptResumed(
+        task_id=task.id,
+        attempt=attempt.number,
+        agent_id=attempt.agent_id,
+        # The new generation repeats its calls under the same keys, and gets the answers by that.
+        call_keys=[] if attempt.stopping == "migrate" else list(attempt.owed),
+    )
+
+
+def take_slot(state: State, followup: TakeSlot, ctx: DecisionContext) -> list[Event]:
+    """Preempt the least urgent attempt whose slot an urgent task could use."""
+    task = state.tasks.get(followup.task_id)
+    # The task may have begun or ended since this follow-up was queued.
+    if task is None or task.id not in Schedule.of(state).urgent:
+        return []
+    queue = state.queues[task.queue or ""]
+    supervisor = state.supervisors[queue.supervisor_id]
+    # While the supervisor is paused the freed slot could not be given to the task.
+    if _is_held(state, supervisor):
+        return []
+    preempt: Preempt = inherited(state, supervisor, "preempt", Preempt())
+    victim = _victim(state, task, queue, preempt.limit)
+    if victim is None or victim.attempt is None or victim.attempt.agent_id is None:
+        return []
+    return [
+        PreemptionAsked(
+            task_id=victim.id,
+            attempt=victim.attempt.number,
+            agent_id=victim.attempt.agent_id,
+            for_task_id=task.id,
+            now=preempt.at == "now",
+        )
+    ]
+
+
+def _victim(state: State, urgent: Task, queue: Queue, limit: int) -> Task | None:
+    """Return the task to preempt: the least urgent, and of those the one that took its slot last."""
+    supervisors, agents = _in_the_way(state, queue)
+    members = (member_id for supervisor in supervisors for member_id in supervisor.members)
+    at_work = (
+        state.tasks[task_id]
+        for member_id in members
+        if member_id in state.agents and (agents is None or member_id in agents)
+        for task_id in state.agents[member_id].running
+    )
+    found = (task for task in at_work if task.priority > urgent.priority and _may_wait(task, limit))
+    return max(found, key=_last_begun, default=None)
+
+
+def _may_wait(task: Task, limit: int) -> bool:
+    attempt = task.attempt
+    # An attempt that is stopping frees its slot anyway.
+    return attempt is not None and attempt.stopping is None and task.preemptions < limit
+
+
+def _last_begun(task: Task) -> tuple[int, int]:
+    return task.priority, task.attempt.slot_seq if task.attempt is not None else 0
+
+
+def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str] | None]:
+    """Return the supervisors, and the agents (None: any), whose attempts hold the slots that `queue` needs."""
+    supervisor, schedule = state.supervisors[queue.supervisor_id], Schedule.of(state)
+    # No agent is free: the slots are those of the agents of the queue. Otherwise a supervisor's limit is used up, and
+    # any attempt under it will do.
+    if not schedule.is_open(state, queue.key):
+        works = frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
+        teams, agents = _in_teams(state, queue) if is_shared(queue.key) else ([supervisor], works)
+        others, holders = _in_processes(state, queue)
+        return list({one.id: one for one in (*teams, *others)}.values()), agents | holders
+    if not is_shared(queue.key) and schedule.slots[supervisor.id].running >= supervisor.max_parallel:
+        return [supervisor], None
+    for above in above_of(state, supervisor):
+        if schedule.slots[above.id].is_full(above):
+            return list(below_of(state, above)), None
+    return [], None
+
+
+def _in_processes(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+    """Return the supervisors that share the process limit which stops a queue, and all agents that hold processes."""
+    schedule = Schedule.of(state)
+    for agent in (state.agents[agent_id] for agent_id in queue.agents):
+        if not (agent.takes_tasks and schedule.lacks_process(state, agent)):
+            continue
+        full = full_of_processes(state, schedule, state.supervisors[agent.supervisor_id])
+        if full is not None:
+            whole = [root for root in state.roots if root.options.processes is None] if full[0] is None else [full[0]]
+            found = [below for one in whole for below in below_of(state, one)]
+            return found, frozenset(state.tasks[one].agent_id or "" for one in schedule.holders_of_processes())
+    return [], frozenset()
+
+
+def _in_teams(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+    """Return the teams of a shared queue, and the agents that block it: its own, or all members of a full team."""
+    teams: dict[str, list[str]] = {}
+    for agent_id in queue.agents:
+        agent = state.agents[agent_id]
+        if agent.works:
+            teams.setdefault(agent.supervisor_id, []).append(agent_id)
+    found = [state.supervisors[team_id] for team_id in teams if not _is_held(state, state.supervisors[team_id])]
+    slots = Schedule.of(state).slots
+    agents = [
+        agent_id
+        for team in found
+        for agent_id in (team.members if slots[team.id].running >= team.max_parallel else teams[team.id])
+    ]
+    return found, frozenset(agents)
+
+
+def _is_held(state: State, supervisor: Supervisor) -> bool:
+    return any(above.paused or above.held for above in above_of(state, supervisor))
+
+
+def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Event]:
+    """Start the task for which an attempt was preempted, before dispatch can give the slot to another task."""
+    task = state.tasks.get(followup.task_id)
+    queue = state.queues.get(task.queue or "") if task is not None else None
+    schedule = Schedule.of(state)
+    if task is None or queue is None or not (task.ready and schedule.is_open(state, queue.key)):
+        return []
+    supervisor = state.supervisors[queue.supervisor_id]
+    if not (is_shared(queue.key) or schedule.has_slot(state, supervisor)) or _is_held(state, supervisor):
+        return []
+    return begun(state, queue, task, schedule.next_agent(state, schedule.queues[queue.key]), ctx)
+
+
+def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> list[Event]:
+    """Move ready tasks whose queue no able agent serves any more."""
+    events: list[Event] = []
+    made: set[str] = set()
+    for queue in _left(state, followup.queue):
+        # One search for each (supervisor, asker, holders): thousands of items of a map have the same place.
+        places: dict[tuple[str, str | None, frozenset[str]], Place | None] = {}
+        for task in _movable(state, queue):
+            key = home_of(state, task).id, asker_of(state, task), holders_of(state, task)
+            if key not in places:
+                places[key] = _elsewhere(state, task, queue)
+            place = places[key]
+            if place is None or place.queue is None:
+                continue
+            if place.made is not None and place.queue not in made:
+                made.add(place.queue)
+                events.append(place.made)
+            if place.queue == queue.key:
+                continue  # `place.made` has given the same queue other agents
+            events.append(TaskRequeued(task_id=task.id, queue=place.queue, reason=_reason(state, queue)))
+    return events
+
+
+def can_be_placed(state: State, task: Task) -> bool:
+    """Return True if an agent serves the task's capability queue, or another place exists for the task."""
+    queue = state.queues.get(task.queue or "")
+    if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
+        return queue is not None
+    try:
+        place_for(state, home_of(state, task), _target(state, queue), asker=None, holders=holders_of(state, task))
+    except NoAgentMatches:
+        return False
+    return True
+
+
+def _left(state: State, key: str | None) -> Iterator[Queue]:
+    """Yield queues with ready tasks that no able agent serves."""
+    keys = state.queues if key is None else (key,)
+    for queue in [state.queues[one] for one in keys if one in state.queues]:
+        if not queue.ready or queue.key.startswith("back:"):
+            continue
+        if queue.agents and _target(state, queue).startswith(FEW):  # named members are waited for while one is left
+            continue
+        if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
+            yield queue
+
+
+def _target(state: State, queue: Queue) -> str:
+    """Return the name or capability that the tasks of a queue asked for."""
+    if queue.key.startswith("agent:"):
+        return state.agents[queue.agents[0]].name
+    names = few_of(capability_of(queue.key))
+    return names[0] if len(names) == 1 else capability_of(queue.key)
+
+
+def _reason(state: State, queue: Queue) -> str:
+    if queue.key.startswith("able:"):
+        target = _target(state, queue)
+        if target.startswith(FEW):
+            return f"none of {target.removeprefix(FEW)} exists any more"
+        return f"no agent of the team can {target} now"
+    agent = state.agents[queue.agents[0]]
+    return f"{agent.name} {why_not_able(state, agent)}"
+
+
+def _movable(state: State, queue: Queue) -> Iterator[Task]:
+    """Yield the ready tasks of a queue that may be moved."""
+    tasks = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
+    if queue.key.startswith("able:"):
+        yield from tasks
+    elif state.agents[queue.agents[0]].removing is None:
+        # Nodes of a graph were planned for this agent, and a task that failed is in the hands of its failure policies.
+        yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
+
+
+def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
+    """Return the new place of a task; None if no other agent is able either."""
+    asker = state.agents.get(asker_of(state, task) or "")
+    try:
+        holders = holders_of(state, task)
+        place = place_for(state, home_of(state, task), _target(state, queue), asker=asker, holders=holders)
+    except NoAgentMatches:
+        return None
+    return None if place.waits else place

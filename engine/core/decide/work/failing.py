@@ -1,0 +1,259 @@
+"""Decides on failures: failure policies of tasks, circuits of agents, restarts of crashed members."""
+
+from itertools import islice
+
+from engine.core import events
+from engine.core.budgets.enforcement import before_retry
+from engine.core.decide.work.attempts import stop_all
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import ask
+from engine.core.events import EscalationAnswered, Event
+from engine.core.followups import ApplyPolicy, LookAtCircuit, MemberCrashed
+from engine.core.policies.rules import affected, chain_of, cool_s, is_too_often
+from engine.core.queries.team.tree import above_of, agents_of, below_of, inherited, is_cancelled, parent_of
+from engine.core.queries.work.placement import stand_ins
+from engine.core.queries.work.queues import own_queue
+from engine.core.specs.failure_policies import AskPerson, Failover, Failures, GiveTo, GiveUp, TryAgain, Verdict, walk
+from engine.core.specs.policies import Circuit, Restart
+from engine.core.state import Agent, State, Supervisor, Task, TaskStatus, Timer
+
+OPTIONS = ["retry", "reject", "skip", "use"]
+"""Answers to a failed task: start its policies over, continue the chain, skip the task, use the given output."""
+
+
+def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> list[Event]:
+    """Apply the failure policies of a task whose attempt failed."""
+    task = state.tasks.get(followup.task_id)
+    if task is None or task.status is not TaskStatus.WAITING:
+        return []  # an earlier follow-up (circuit, restart, cancellation) has decided about it
+    if task.kind != "agent" or is_cancelled(state, task):
+        return [_failed(task)]
+    if task.calling:
+        return []  # in doubt: retrying could repeat a tool call, so the answer of a person comes first
+    chain = chain_of(state, task)
+    if not chain:
+        return _given_up(state, task, GiveUp())
+    # Searched only if a policy can use them: ranking stand-ins visits every agent near by.
+    hands_on = any(isinstance(policy, Failover) for policy in chain)
+    failures = Failures(
+        error=task.error or "failed",
+        error_types=followup.error_types,
+        retryable=followup.retryable,
+        retry_after_s=followup.retry_after_s,
+        retries=task.retries,
+        failovers=task.failovers,
+        others=_others(state, task) if hands_on else (),
+        asked=task.tried_by_default,
+        jitter=ctx.jitter,
+    )
+    place, verdict = walk(chain, failures)
+    return _events(state, task, failures, place, verdict, ctx)
+
+
+def _others(state: State, task: Task) -> list[str]:
+    return [agent.id for agent in stand_ins(state, task)]
+
+
+def _events(
+    state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: DecisionContext
+) -> list[Event]:
+    if isinstance(verdict, TryAgain):
+        return before_retry(state, task, ctx) or [_scheduled(task, failures, verdict.delay_ms, ctx)]
+    if isinstance(verdict, GiveTo):
+        return [_given(state, task, verdict.agent_id)]
+    if isinstance(verdict, AskPerson):
+        return [_asked(state, task, place, verdict, ctx)]
+    return _given_up(state, task, verdict)
+
+
+def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: DecisionContext) -> Event:
+    return events.RetryScheduled(
+        task_id=task.id,
+        retry=task.retries + 1,
+        delay_ms=delay_ms,
+        due_ms=ctx.now_ms + delay_ms,
+        jitter=ctx.jitter,
+        retry_after_s=failures.retry_after_s,
+    )
+
+
+def _given(state: State, task: Task, agent_id: str) -> Event:
+    failed = state.agents.get(task.agent_id or "")
+    name = state.agents[agent_id].name
+    return events.TaskFailedOver(
+        task_id=task.id,
+        from_id=task.agent_id,
+        to_id=agent_id,
+        queue=own_queue(agent_id),
+        reason=f"{failed.name if failed is not None else 'its agent'} failed; {name} takes over",
+    )
+
+
+def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: DecisionContext) -> Event:
+    error = (task.error or "no message").removeprefix(f"{task.title}: ")  # many errors begin with what it was about
+    return ask(
+        state,
+        ctx,
+        kind="failure",
+        subject=task.id,
+        run_id=task.run_id,
+        question=f"{task.title} failed: {error}; what should happen to it?",
+        options=OPTIONS,
+        default=verdict.default,
+        after_ms=verdict.after_ms,
+        detail={"place": place},
+    )
+
+
+def _failed(task: Task, *, optional: bool | None = None) -> events.TaskFailed:
+    error = task.error or "failed"
+    return events.TaskFailed(task_id=task.id, error=error, optional=optional)
+
+
+def _skipped(task: Task) -> events.TaskSkipped:
+    reason = task.error or "failed"
+    return events.TaskSkipped(task_id=task.id, reason=reason, optional=True)
+
+
+def _given_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
+    if verdict.optional:
+        return [_skipped(task)]
+    failed = _failed(task, optional=False)
+    if not verdict.whole:
+        return [failed]
+    reason = f"{task.title} failed, and with it the work that it is part of"
+    return [failed, *stop_all(state, _beside(state, task), reason)]
+
+
+def _beside(state: State, task: Task) -> list[Task]:
+    """Return the other tasks of the graph or call that a task belongs to."""
+    parent = state.tasks.get(task.parent_id or "")
+    if parent is None:
+        return []
+    tasks = (state.tasks[task_id] for task_id in parent.children if task_id != task.id)
+    return [one for one in tasks if parent.kind == "group" or one.call_key == task.call_key]
+
+
+def retry_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+    """End a back-off."""
+    task = state.tasks[timer.subject]
+    return [events.RetryDue(task_id=task.id)]
+
+
+def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+    """Carry out the answer to a failed task."""
+    task = state.tasks.get(event.subject)
+    if task is None or task.status is not TaskStatus.WAITING:
+        return []
+    if event.answer == "retry":
+        queue = _home(state, task)
+        return [events.TaskTriedAnew(task_id=task.id, queue=queue, by=event.by)]
+    if event.answer == "use":
+        return [events.TaskAnswered(task_id=task.id)]
+    if event.answer == "skip":
+        return [_skipped(task)]
+    place = event.detail.get("place")
+    failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
+                        others=_others(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
+    # `reject` continues behind the policy that asked; without a recorded place the chain is used up.
+    after = place if isinstance(place, int) else len(chain_of(state, task))
+    return _events(state, task, failures, *walk(chain_of(state, task), failures, after=after), ctx)
+
+
+def _home(state: State, task: Task) -> str:
+    """Return the queue of a task before its first failure, or its present one if that is gone."""
+    if task.came_from is not None and task.came_from in state.queues:
+        return task.came_from
+    first = state.agents.get(task.failed_on[0]) if task.failed_on else None
+    planned = task.queue is not None and task.queue.startswith("agent:")
+    if planned and first is not None and first.removing is None:
+        return own_queue(first.id)
+    assert task.queue is not None
+    return task.queue
+
+
+def circuit_of(state: State, agent: Agent) -> Circuit | None:
+    """Return the circuit policy of an agent: of its spec, else of the nearest supervisor; None if there is none."""
+    own = state.spec_of(agent).circuit
+    found: Circuit | None = own or inherited(state, state.supervisors[agent.supervisor_id], "circuit", None)
+    return found
+
+
+def look_at_circuit(state: State, followup: LookAtCircuit, ctx: DecisionContext) -> list[Event]:
+    """Open or close the circuit of an agent whose attempt has ended."""
+    agent = state.agents.get(followup.agent_id)
+    if agent is None:
+        return []
+    if followup.well:
+        return [] if agent.circuit == "closed" else [_closed(agent, "an attempt of it was done")]
+    policy = circuit_of(state, agent)
+    if policy is None:
+        return [] if agent.circuit == "closed" else [_closed(agent, "no circuit is set for it any more")]
+    # `failures_in_a_row` of 0 means that the failed attempt was not the probe but an older one that ended late.
+    broke_again = agent.circuit == "half_open" and agent.failures_in_a_row > 0
+    if broke_again or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
+        return [_opened(agent, cool_s(policy, agent.cool_s), ctx)]
+    return []
+
+
+def _opened(agent: Agent, seconds: float, ctx: DecisionContext) -> Event:
+    return events.CircuitOpened(
+        agent_id=agent.id, failures=agent.failures_in_a_row, cool_s=seconds, due_ms=ctx.now_ms + round(seconds * 1000)
+    )
+
+
+def _closed(agent: Agent, reason: str) -> Event:
+    return events.CircuitClosed(agent_id=agent.id, reason=reason)
+
+
+def closed_by_hand(agent: Agent) -> list[Event]:
+    """Return the event that closes the circuit of an agent for an operator."""
+    return [] if agent.circuit == "closed" else [_closed(agent, "an operator closed it")]
+
+
+def cooled(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+    """Half-open a circuit after its cooling time."""
+    return [events.CircuitHalfOpened(agent_id=timer.subject)]
+
+
+def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) -> list[Event]:
+    """Restart the members that the policy names, or fail the supervisor if it has restarted too often."""
+    member = state.agents.get(followup.member_id) or state.supervisors.get(followup.member_id)
+    supervisor = None if member is None else parent_of(state, member)
+    if member is None or supervisor is None:
+        return []
+    policy: Restart | None = inherited(state, supervisor, "restart", None)
+    because = f"{member.name} crashed: {followup.because}"
+    if policy is not None and is_too_often(policy, supervisor.restarts_ms, ctx.now_ms):
+        return _given_in(state, supervisor, policy, because)
+    rule = policy or Restart()
+    members = affected(rule, supervisor.members, followup.member_id)
+    return [
+        events.AgentsRestarted(
+            supervisor_id=supervisor.id,
+            agent_ids=[agent.id for one in members for agent in agents_of(state, one)],
+            strategy=rule.strategy,
+            because=because,
+            period_s=None if policy is None else policy.period_s,
+        )
+    ]
+
+
+def _given_in(state: State, supervisor: Supervisor, policy: Restart, because: str) -> list[Event]:
+    times = policy.intensity + 1
+    count = f"{times} restart{'' if times == 1 else 's'} in {policy.period_s:g} s"
+    error = f"supervisor {supervisor.name} failed: {count}"
+    below = {one.id for one in below_of(state, supervisor)}
+    groups = [
+        task
+        for task in state.tasks.values()
+        if task.kind == "group" and task.worker_id in below and task.status is TaskStatus.RUNNING
+    ]
+    event = events.SupervisorFailed(
+        supervisor_id=supervisor.id, error=error, because=because, groups=[group.id for group in groups]
+    )
+    failing = {group.id for group in groups}
+    # Stopping the children of the outermost groups reaches the groups inside them.
+    inner = {group.id for group in groups if any(one.id in failing for one in islice(above_of(state, group), 1, None))}
+    children = [state.tasks[task_id] for group in groups if group.id not in inner for task_id in group.children]
+    return [event, *stop_all(state, children, error)]

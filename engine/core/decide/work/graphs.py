@@ -1,0 +1,188 @@
+"""Plans the graph of a group, and extends it after a check."""
+
+from collections.abc import Iterable
+
+from engine.core.decide.teams.team import failed_above
+from engine.core.decide.work.materialize import Drawn, drawn, grown, wired
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Mint
+from engine.core.errors import Refused
+from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
+from engine.core.fold.completion import lets_pass
+from engine.core.followups import GrowGroup, PlanGroup
+from engine.core.queries.targets import member_name
+from engine.core.queries.team.participants import Cast, cast_for, members_in, names_in, wants_text
+from engine.core.queries.team.tree import is_cancelled
+from engine.core.queries.work.conversation import worked_before
+from engine.core.queries.work.inputs import input_of
+from engine.core.records.values import StoredValue, TextRef
+from engine.core.state import State, Supervisor, Task, TaskStatus
+from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring
+
+
+def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
+    """Plan a group once nothing blocks it; groups planned in one decision share `mint`."""
+    group = state.tasks.get(followup.task_id)
+    if group is None or group.kind != "group" or group.status is not TaskStatus.WAITING:
+        return []
+    if group.blockers or _waits(state, group):
+        return []
+    supervisor = state.supervisors.get(group.worker_id or "")
+    if supervisor is None:
+        return [_failed(group, "its supervisor was removed")]
+    broken = failed_above(state, supervisor)
+    if broken is not None:
+        return [_failed(group, broken.error or "")]
+    category = state.runs[group.run_id].category
+    text = followup.text
+    # Only some strategies read the request, which may have to be loaded from the journal first.
+    if text is None and wants_text(supervisor, category):
+        given = input_of(state, group)
+        if not isinstance(given, str):
+            return [PlanAsked(task_id=group.id)]
+        text = given
+    try:
+        before = worked_before(state, state.runs[group.run_id], group)
+        cast = cast_for(state, supervisor, text or "", category, before=before)
+        wiring, graph = planned(state, supervisor, cast, mint)
+    except Refused as refusal:
+        return [_failed(group, refusal.reason)]
+    event = GroupPlanned(
+        task_id=group.id,
+        mode=cast.mode,
+        nodes=graph.nodes,
+        outcome_id=graph.of(wiring.outcome) if wiring.outcome is not None else None,
+        explanation=cast.explanation,
+        settings=dict(wiring.settings),
+        category=cast.category if group.parent_id is None else None,
+    )
+    return [*graph.queues, event]
+
+
+def _waits(state: State, group: Task) -> bool:
+    """Return True while the run of a group waits for other runs."""
+    return bool(state.runs[group.run_id].after)
+
+
+def _failed(group: Task, error: str) -> Event:
+    return GroupEnded(task_id=group.id, status=TaskStatus.FAILED, output=None, error=error)
+
+
+def planned(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | None = None) -> tuple[Wiring, Drawn]:
+    """Return a new graph for the participants.
+
+    Raises:
+        Refused: If the strategy cannot make one.
+    """
+    members = [*cast.members, *([cast.aggregator] if cast.aggregator is not None else [])]
+    wanted = {f"+m{place}": member_id for place, member_id in enumerate(members)}
+    names = {key: member_name(state, member_id) for key, member_id in wanted.items()}
+    nodes = Nodes(
+        unstarted=list(wanted),
+        aggregation=supervisor.aggregation,
+        aggregator=list(wanted)[-1] if cast.aggregator is not None else None,
+        members=names,
+        cast=list(names.values()),
+        groups=groups_in(state, supervisor),
+        settings=cast.settings,
+        lead=supervisor.options.lead,
+    )
+    wiring = wired(cast.mode, nodes)
+    return wiring, drawn(state, supervisor, wiring, wanted, mint or Mint(state))
+
+
+def groups_in(state: State, supervisor: Supervisor) -> frozenset[str]:
+    """Return the names of the members that are supervisors."""
+    return frozenset(state.supervisors[one].name for one in supervisor.members if one in state.supervisors)
+
+
+def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[Event]:
+    """Let the strategy extend a graph after a verdict, unless the graph is being cancelled."""
+    check = state.tasks.get(followup.check_id)
+    if check is None or not check.role or check.parent_id is None or is_cancelled(state, check):
+        return []
+    group = state.tasks[check.parent_id]
+    supervisor = state.supervisors.get(group.worker_id or "")
+    if group.status is not TaskStatus.RUNNING or supervisor is None or group.mode is None:
+        return []
+    nodes = _nodes(state, group, supervisor)
+    said = followup.verdict if isinstance(followup.verdict, dict) else {}
+    growth, graph = Growth(), Drawn(nodes=[], ids={})
+    try:
+        growth = grown(group.mode, nodes, Verdict(node=check.id, role=check.role, said=said))
+        graph = drawn(
+            state, supervisor, growth.wiring, {}, Mint(state),
+            item_of=lambda number: _item(state, check, followup, number), called=group.called,
+        )  # fmt: skip
+    except Refused as refusal:
+        growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), Drawn(nodes=[], ids={})
+    wiring = growth.wiring
+    skipped = nodes.unstarted if growth.failed is not None else _with_dependents(state, growth.skipped)
+    event = GroupGrown(
+        task_id=group.id,
+        check_id=check.id,
+        added=graph.nodes if growth.failed is None else [],
+        after={node: graph.all(after) for node, after in wiring.after.items() if node in state.tasks},
+        sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in state.tasks},
+        roles={node: role for node, role in wiring.roles.items() if node in state.tasks},
+        skipped=list(skipped),
+        outcome_id=graph.of(wiring.outcome) if wiring.outcome is not None else None,
+        failed=growth.failed,
+        why=growth.why or growth.failed or "it goes on",
+    )
+    return [*graph.queues, event] if growth.failed is None else [event]
+
+
+def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
+    """Return a graph in the form that its strategy sees, including built-in nodes."""
+    tasks = [state.tasks[task_id] for task_id in group.children]
+    names = names_in(state, supervisor, group)
+    waiting = [task.id for task in tasks if task.status is TaskStatus.WAITING and not task.attempts]
+    fresh = set(waiting)
+    return Nodes(
+        done=[task.id for task in tasks if task.ended and lets_pass(task)],
+        running=[task.id for task in tasks if not task.ended and task.id not in fresh],
+        unstarted=waiting,
+        aggregation=supervisor.aggregation,
+        members={task.id: names.get(task.worker_id or "", "") for task in tasks},
+        cast=[names[one] for one in members_in(state, supervisor) if one in names],
+        groups=frozenset(names[one] for one in supervisor.members if one in state.supervisors and one in names),
+        settings=group.settings,
+        lead=supervisor.options.lead,
+        roles={task.id: task.role for task in tasks if task.role},
+        after={task.id: task.after for task in tasks},
+    )
+
+
+def _item(state: State, check: Task, followup: GrowGroup, number: int) -> StoredValue:
+    """Return a reference to an item of the list, in the output that was checked or in the verdict.
+
+    By reference: copying the items into the event would store the list twice.
+    """
+    said = followup.verdict if isinstance(followup.verdict, dict) else {}
+    if "list" in said:
+        return TextRef(seq=followup.seq, path=f"output.list.{number}")
+    looked_at = state.tasks[check.sees[0]].output if check.sees else state.tasks[check.parent_id or ""].input
+    if not isinstance(looked_at, TextRef):
+        raise Refused("the value to split is not a list")
+    return TextRef(seq=looked_at.seq, path=f"{looked_at.path}.{number}")
+
+
+def _with_dependents(state: State, skipped: Iterable[str]) -> list[str]:
+    """Return the skipped nodes, with the dependents that have no other predecessor."""
+    left = list(dict.fromkeys(skipped))
+    gone = set(left)
+    for task_id in left:  # the list grows while it is read
+        for following_id in state.tasks[task_id].before:
+            following = state.tasks[following_id]
+            if following.ended or following_id in gone:
+                continue
+            if all(one in gone or state.tasks[one].passed_by or _is_check(state, one) for one in following.after):
+                gone.add(following_id)
+                left.append(following_id)
+    return left
+
+
+def _is_check(state: State, task_id: str) -> bool:
+    """Return whether a task is a finished check, whose verdict no dependent can use as input."""
+    return state.tasks[task_id].kind == "check" and state.tasks[task_id].ended

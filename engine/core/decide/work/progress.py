@@ -1,0 +1,270 @@
+"""Continues graphs and runs when tasks end, and decides their status, output and error.
+
+The output of a graph is that of its final node. If that was skipped, passed by or cancelled, it is the output of its
+only done predecessor; with none or several, the graph has no output.
+"""
+
+from collections.abc import Sequence
+
+from engine.core.decide.work.attempts import exceeded_by, stop_all
+from engine.core.decide.work.dispatch import place_again
+from engine.core.decide.work.graphs import plan_group
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Mint
+from engine.core.events import (
+    AttemptStarted,
+    CallAnswered,
+    Event,
+    GroupEnded,
+    NeedMet,
+    RunFigures,
+    RunFinished,
+    TaskFailed,
+    TaskSkipped,
+)
+from engine.core.fold.completion import lets_pass
+from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
+from engine.core.queries.team.tree import is_cancelled, why_cancelled
+from engine.core.records.records import names
+from engine.core.signals import TextRead
+from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
+
+
+def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
+    """Plan a group, or start a join or check, once nothing blocks it."""
+    task = state.tasks.get(followup.task_id)
+    if task is None or task.status is not TaskStatus.WAITING or task.attempt is not None:
+        return []
+    if task.need and (events := settled(state, task)):
+        return events
+    if task.blockers:
+        return []
+    if task.kind == "group":
+        return plan_group(state, PlanGroup(task_id=task.id), ctx, mint)
+    if task.kind not in ("join", "check"):
+        return []
+    if (reason := _nothing_to_look_at(state, task)) is not None:
+        return [TaskSkipped(task_id=task.id, reason=reason, optional=True)]
+    return [AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=None, generation=0)]
+
+
+def _nothing_to_look_at(state: State, task: Task) -> str | None:
+    """Return why a built-in node has no input, or None if it can run (lists may be empty, guards may test failures)."""
+    if task.join == "list" or (task.check is not None and task.check.what == "guards"):
+        return None
+    nodes = [state.tasks[one] for one in (task.after if task.sees is None else task.sees)]
+    nodes = [node for node in nodes if node.kind != "check"]
+    if not nodes or any(node.status is TaskStatus.DONE for node in nodes):
+        return None
+    return f"there is nothing to work on; {nodes[0].title}: {nodes[0].error}"
+
+
+def text_read(state: State, signal: TextRead, ctx: DecisionContext) -> list[Event]:
+    """Plan a group whose request was read from the journal."""
+    return plan_group(state, PlanGroup(task_id=signal.task_id, text=signal.text), ctx)
+
+
+def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Event]:
+    """Continue or skip the dependents of a task, and notify its group or asker."""
+    task = state.tasks.get(followup.task_id)
+    if task is None:
+        return []
+    events: list[Event] = _stop_orphans(state, task)
+    # One counter for all dependents: the state does not change in between, so each would issue the same ids.
+    mint = Mint(state)
+    for task_id in task.before:
+        events += _following(state, task, state.tasks[task_id], ctx, mint)
+    # Only tasks of a plan; nodes of a graph were planned for a member and wait for it.
+    if task.call_key is not None and task.before:
+        events += _placed_again(state, task, ctx)
+    if task.parent_id is None:
+        return events
+    asker = state.tasks.get(task.asker_id or "")
+    attempt = asker.attempt if asker is not None else None
+    if asker is not None and attempt is not None and task.call_key in attempt.owed and _is_told_now(attempt):
+        events.append(_answered(asker, attempt.number, task.call_key or ""))
+    return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
+
+
+def _placed_again(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
+    """Place the dependents of a plan's task again: the agents may have changed since the plan was made."""
+    following = (state.tasks[one] for one in task.before)
+    keys = dict.fromkeys(one.queue for one in following if one.ready and one.queue is not None)
+    return [event for key in keys for event in place_again(state, PlaceAgain(queue=key), ctx)]
+
+
+def _is_told_now(attempt: Attempt) -> bool:
+    """Return whether an attempt is answered at once; otherwise it is answered when it resumes with a slot."""
+    return not attempt.parked or bool(attempt.waits)
+
+
+def _answered(task: Task, attempt: int, call_key: str) -> CallAnswered:
+    return CallAnswered(task_id=task.id, attempt=attempt, call_key=call_key)
+
+
+def _following(state: State, task: Task, following: Task, ctx: DecisionContext, mint: Mint) -> list[Event]:
+    if following.ended:
+        return []
+    if not lets_pass(task):
+        reason = f"{task.title} {'failed' if task.status is TaskStatus.FAILED else 'was skipped'}"
+        return [TaskSkipped(run_id=task.run_id, task_id=following.id, reason=reason)]
+    return look_at(state, LookAt(task_id=following.id), ctx, mint)
+
+
+def settled(state: State, node: Task) -> list[Event]:
+    """Continue or fail a node that needs N answers as soon as that is certain, and stop the remaining tasks."""
+    before = {*(node.after if node.sees is None else node.sees)}
+    # In the order of the plan: after a switch, the edges list what is done before what is at work.
+    planned = (state.tasks[one] for one in state.tasks[node.parent_id or ""].children if one in before)
+    nodes = [one for one in planned if one.kind != "check"]
+    left = [one for one in nodes if not one.ended]
+    came = [one for one in nodes if one.status is TaskStatus.DONE]
+    need = node.need or 0
+    if len(came) >= need:
+        met = NeedMet(
+            task_id=node.id,
+            answers=[one.id for one in came[:need]],
+            after=[one for one in node.after if state.tasks[one].ended],
+        )
+        reason = "the first answer is there" if need == 1 else f"{need} answers are there"
+        return [met, *stop_all(state, left, reason, at_once=True)]
+    # Cancelled answers lower the number that is needed: an operator took them away, nothing failed.
+    missed = [one for one in nodes if one.ended and one.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
+    cancelled = len(nodes) - len(left) - len(came) - len(missed)
+    if not missed or len(came) + len(left) >= min(need, len(nodes) - cancelled):
+        return []
+    if all(one.status is TaskStatus.SKIPPED for one in missed) and len(missed) + cancelled == len(nodes):
+        return []  # all were skipped: `_nothing_to_look_at` skips this node as well
+    last = f"{missed[-1].title}: {missed[-1].error}"
+    error = f"{need} of {len(nodes)} answers are needed and {len(missed)} will not come ({last})"
+    failed = TaskFailed(task_id=node.id, error=error)
+    return [failed, *stop_all(state, left, "too few answers are left", at_once=True)]
+
+
+def _stop_orphans(state: State, task: Task) -> list[Event]:
+    """Stop the delegations that a finished task did not wait for."""
+    if task.kind != "agent" or not task.open:
+        return []
+    children = (state.tasks[task_id] for task_id in task.children)
+    return stop_all(state, children, f"{task.title} ended")
+
+
+def answer_now(state: State, followup: AnswerNow, ctx: DecisionContext) -> list[Event]:
+    """Answer a call of an attempt that holds its slot."""
+    task = state.tasks.get(followup.task_id)
+    if task is None or task.attempt is None:
+        return []
+    return [_answered(task, task.attempt.number, followup.call_key)]
+
+
+_FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED
+
+
+def check_group(state: State, followup: CheckGroup, ctx: DecisionContext) -> list[Event]:
+    """End a group when all its nodes have ended."""
+    group = state.tasks.get(followup.task_id)
+    if group is None or group.kind != "group" or group.status is not TaskStatus.RUNNING or group.open:
+        return []
+    nodes = [state.tasks[task_id] for task_id in group.children if state.tasks[task_id].kind != "check"]
+    source = _source(state, group, nodes)
+    status, error = _status(state, group, source)
+    if status is not TaskStatus.DONE or source is None:
+        source = _furthest(state, group, nodes)
+    return [
+        GroupEnded(task_id=group.id, status=status, output=source.output if source is not None else None, error=error)
+    ]
+
+
+def _status(state: State, group: Task, source: Task | None) -> tuple[TaskStatus, str | None]:
+    exceeded = exceeded_by(state, group)
+    if exceeded is not None:
+        return _FAILED, exceeded
+    if is_cancelled(state, group):
+        return _CANCELLED, why_cancelled(state, group)
+    if group.error is not None:
+        return _FAILED, group.error
+    nodes = [state.tasks[task_id] for task_id in group.children]
+    failed = next((node for node in nodes if node.status is _FAILED and not lets_pass(node)), None)
+    if failed is not None:
+        return _FAILED, f"{failed.title}: {failed.error}"
+    if source is not None or not nodes:
+        return TaskStatus.DONE, None
+    return _nothing_came(state, group, nodes)
+
+
+def _nothing_came(state: State, group: Task, nodes: Sequence[Task]) -> tuple[TaskStatus, str]:
+    """Return status and reason of a graph that has no output although nothing failed."""
+    outcome = state.tasks.get(group.outcome_id or "")
+    missed = [
+        node
+        for node in nodes
+        if node.status in (_FAILED, _SKIPPED) and lets_pass(node) and node.kind in ("agent", "group")
+    ]
+    if outcome in missed:
+        return _SKIPPED, f"{outcome.title}: {outcome.error}"
+    if missed:
+        return _SKIPPED, f"{missed[-1].title}: {missed[-1].error}"
+    cancelled = next((node for node in nodes if node.status is _CANCELLED), None)
+    if cancelled is not None:
+        return _CANCELLED, cancelled.error or "cancelled"
+    return _SKIPPED, next((node.error for node in nodes if node.passed_by and node.error), "nothing of it was done")
+
+
+def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
+    """Return the node whose output is the output of the graph, if there is one."""
+    done = [node for node in nodes if node.status is TaskStatus.DONE]
+    outcome = state.tasks.get(group.outcome_id or "")
+    sources = {} if outcome is None else _sources(state, outcome)
+    if len(sources) == 1:
+        return next(iter(sources.values()))
+    if outcome is not None and outcome.status in (_FAILED, _SKIPPED) and not outcome.passed_by:
+        return None
+    return done[-1] if done else None
+
+
+def _sources(state: State, node: Task) -> dict[str, Task]:
+    """Return the node itself if it is done, else its nearest done predecessors."""
+    found: dict[str, Task] = {}
+    front, seen = [node.id], {node.id}
+    for task_id in front:  # breadth first: the list grows while it is read
+        task = state.tasks[task_id]
+        if task.status is TaskStatus.DONE and task.kind != "check":
+            found[task_id] = task
+            continue
+        before = task.after if task.sees is None or task.kind == "check" else task.sees
+        front += [one for one in before if one not in seen]
+        seen.update(before)
+    return found
+
+
+def _furthest(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
+    """Return the node whose output is the partial output of a graph: the last done one, else the last with any."""
+    outcome = state.tasks.get(group.outcome_id or "")
+    if outcome is not None and outcome.output is not None:
+        return outcome
+    there = [node for node in nodes if node.output is not None]
+    return max(reversed(there), key=lambda node: node.status is TaskStatus.DONE, default=None)
+
+
+def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[Event]:
+    """Finish a run once its root has ended and no attempt of it is at work."""
+    run = state.runs.get(followup.run_id)
+    if run is None or run.running or not state.tasks[run.root_id].ended:
+        return []
+    root = state.tasks[run.root_id]
+    return [
+        RunFinished(
+            run_id=root.run_id,
+            status=RunStatus(root.status.value),
+            output=root.output,
+            figures=_figures(run),
+            error=root.error,
+            following=list(run.before),
+            # Finished runs leave the state; screens name their tasks from this event.
+            titles={task_id: state.tasks[task_id].title for task_id in run.tasks},
+        )
+    ]
+
+
+def _figures(run: Run) -> RunFigures:
+    return RunFigures(tasks=run.total, **{name: getattr(run, name) for name in names(RunFigures) if name != "tasks"})

@@ -1,0 +1,336 @@
+"""Commands about work: submit, cancel, try again, change the priority, reassign; and runs that begin after others."""
+
+import json
+from collections.abc import Sequence
+
+from engine.core.budgets.deadlines import deadline_for
+from engine.core.budgets.enforcement import why_exhausted
+from engine.core.commands import Abort, Cancel, Reassign, RetryWork, SetPriority, Submit
+from engine.core.decide.teams.team import must_work
+from engine.core.decide.work.attempts import stop
+from engine.core.decide.work.dispatch import can_be_placed
+from engine.core.decide.work.graphs import plan_group
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided, Mint
+from engine.core.errors import Refused, UnknownTarget, UnknownWork
+from engine.core.events import (
+    CancelRequested,
+    Event,
+    GroupEnded,
+    PrioritySet,
+    RetryDue,
+    RunSubmitted,
+    TaskReassigned,
+    TaskReopened,
+)
+from engine.core.fold.completion import lets_pass
+from engine.core.followups import FollowRun, PlanGroup
+from engine.core.queries.targets import (
+    at,
+    find_agent,
+    find_any,
+    find_supervisor,
+    find_task,
+    find_work,
+    id_in,
+    member_name,
+)
+from engine.core.queries.team.able import why_not_able
+from engine.core.queries.team.participants import cast_for, check_category, members_in
+from engine.core.queries.team.tree import below, is_cancelled
+from engine.core.queries.work.queues import own_queue
+from engine.core.queries.work.reach import tasks_at
+from engine.core.records.records import changed
+from engine.core.records.values import TextRef
+from engine.core.specs.options import DEFAULT_PRIORITY
+from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
+from engine.core.strategies import check_settings
+
+
+def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
+    """Open a run; refused where nobody could work on it."""
+    supervisor = find_supervisor(state, command.supervisor)
+    request = command.request
+    text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False)
+    if isinstance(command.request, str) and not text.strip():
+        raise Refused("the request is empty; say what to do")
+    if supervisor.leaving is not None:
+        raise Refused(f"supervisor {supervisor.name!r} is being removed; ask another")
+    must_work(state, supervisor)
+    spent = why_exhausted(state, supervisor)
+    if spent is not None:
+        raise Refused(f"{spent}; raise that limit first")
+    check_category(supervisor, command.category)
+    past = supervisor.conversations.get(command.conversation or "")
+    # Refuses now rather than in the run.
+    cast = cast_for(state, supervisor, text, command.category, before=past.worked if past is not None else ())
+    check_settings(cast.mode, cast.settings, [member_name(state, one) for one in members_in(state, supervisor)])
+    deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
+    mint = Mint(state)
+    event = RunSubmitted(
+        run_id=mint("r"),
+        supervisor_id=supervisor.id,
+        root_id=mint("t"),
+        request=command.request,
+        on_failure=list(command.on_failure),
+        priority=DEFAULT_PRIORITY if command.priority is None else command.priority,
+        deadline_ms=None if deadline is None else deadline.due_ms,
+        warn_ms=None if deadline is None else deadline.warn_ms,
+        category=command.category,
+        limits=command.limits,
+        after=still_open(state, command.after, ctx),
+        conversation=command.conversation,
+    )
+    return Decided(
+        events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
+    )
+
+
+def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Decided:
+    """Stop a run, a task or an agent's work, with all below it, at the next steps; finished work stays."""
+    found = _stoppable(state, command.target)
+    if isinstance(found, Run) and found.cancelling:
+        raise Refused(f"run {found.id} is being cancelled already")
+    subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
+    grace_ms = None if command.grace_s is None else round(command.grace_s * 1000)
+    return _stopped(found, [stop(state, one, command.reason, grace_ms=grace_ms) for one in subjects], "cancelled")
+
+
+def abort(state: State, command: Abort, ctx: DecisionContext) -> Decided:
+    """Stop a run, a task or an agent's work at once, also what is being cancelled already."""
+    found = _stoppable(state, command.target)
+    subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
+    events = [stop(state, one, command.reason, at_once=True) for one in subjects]
+    if not any(event.cancelled or event.stopping for event in events):
+        raise Refused(f"nothing of {found.id} is running or waiting any more")
+    return _stopped(found, events, "aborted")
+
+
+def _stoppable(state: State, target: str) -> Run | Task | Agent:
+    try:
+        found = find_any(state, target)
+    except UnknownTarget:
+        raise UnknownWork(target) from None
+    if isinstance(found, Supervisor):
+        raise Refused(f"{found.name} is a supervisor; name one of its runs, a task or an agent")
+    if isinstance(found, RunSummary):
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing to cancel")
+    if isinstance(found, Task) and found.ended:
+        raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing to cancel")
+    return found
+
+
+def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str) -> Decided:
+    cancelled, stopping = sum(len(one.cancelled) for one in events), sum(len(one.stopping) for one in events)
+    kinds: dict[type, str] = {Run: f"run {found.id}", Task: f"task {found.id}"}
+    what = f"the work of {found.name}" if isinstance(found, Agent) else kinds[type(found)]
+    return Decided(
+        events=[*events],
+        summary=f"{did} {what}: {cancelled} not started, {stopping} {'stopped' if did == 'aborted' else 'stopping'}",
+        result={"cancelled": cancelled, "stopping": stopping},
+    )
+
+
+def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decided:
+    """Try a task again now, or submit the request of a finished run again."""
+    if ctx.again is not None:
+        return _again(state, id_in(command.target), ctx.again, ctx)
+    task = find_work(state, command.target)
+    if isinstance(task, RunSummary):
+        return _again(state, task.id, _submitted_again(task), ctx)
+    if isinstance(task, Run):
+        raise Refused(f"run {task.id} is still open; retry one of its failed tasks, or cancel it first")
+    if task.status is TaskStatus.RETRYING:
+        return Decided(events=[RetryDue(task_id=task.id)], summary=f"retrying {task.id} now")
+    if task.status is not TaskStatus.FAILED:
+        raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
+    parent = state.tasks.get(task.parent_id or "")
+    reopened = _with_skipped(state, task)
+    is_node = task.call_key is None and task.kind == "agent"
+    whole = task if task.kind == "group" else parent
+    if whole is not None and whole.kind == "group" and whole.status is TaskStatus.FAILED:
+        raise Refused(f"the team's task {whole.id} has failed as a whole; submit the request again instead")
+    if not is_node or parent is None or parent.ended or _is_gone_on_from(state, reopened):
+        raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
+    if is_cancelled(state, parent):
+        raise Refused(f"task {task.id} is part of what is being cancelled")
+    gone = [one for one in reopened if not _is_served(state, one)]
+    if gone:
+        raise Refused(f"every agent that could do task {gone[0]} was removed; submit the request again instead")
+    event = TaskReopened(task_id=task.id, reopened=reopened)
+    return Decided(events=[event], summary=f"retrying {task.id}")
+
+
+def _again(state: State, run_id: str, again: Submit, ctx: DecisionContext) -> Decided:
+    """Submit a request again; the first root gets it where its supervisor has left."""
+    if again.supervisor is not None and id_in(again.supervisor) not in state.supervisors:
+        again = changed(again, supervisor=None)
+    applied = submit(state, again, ctx)
+    return changed(applied, summary=f"submitted {run_id} again as {applied.result['run_id']}")
+
+
+def _submitted_again(summary: RunSummary) -> Submit:
+    """Return the request of a run by its summary alone, for previews: an engine looks up how it was submitted."""
+    request = summary.title if isinstance(summary.request, TextRef) else summary.request
+    return Submit(request=request, supervisor=at(summary.supervisor_id), conversation=summary.conversation)
+
+
+def _is_served(state: State, task_id: str) -> bool:
+    """Return True if an agent, or the team of a group, can take the task; an agent that drains still does its own."""
+    if state.tasks[task_id].kind != "agent":
+        return state.tasks[task_id].kind != "group" or state.tasks[task_id].worker_id in state.supervisors
+    queue = state.queues.get(state.tasks[task_id].queue or "")
+    if queue is None or not queue.key.startswith("agent:"):
+        return can_be_placed(state, state.tasks[task_id])
+    return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
+
+
+def _is_gone_on_from(state: State, reopened: list[str]) -> bool:
+    """Return True when something has begun that comes after one of these tasks."""
+    after = {following for one in reopened for following in state.tasks[one].before}.difference(reopened)
+    return any(state.tasks[one].started_ms is not None for one in after)
+
+
+def _with_skipped(state: State, task: Task) -> list[str]:
+    """Return the task, and what was skipped because of it alone: another failure before it would skip it again."""
+    found, front = [task.id], list(task.before)
+    while front:
+        following = state.tasks[front.pop(0)]
+        if following.status is not TaskStatus.SKIPPED or following.passed_by or following.optional:
+            continue
+        if following.id not in found and all(one in found or _lets_begin(state.tasks[one]) for one in following.after):
+            found.append(following.id)
+            front.extend(following.before)
+    return found
+
+
+def _lets_begin(before: Task) -> bool:
+    return not before.ended or before.passed_by or lets_pass(before)
+
+
+def still_open(state: State, wanted: Sequence[str], ctx: DecisionContext) -> list[str]:
+    """Return which of the runs that a new one is to wait for are open; one that is done is waited for no more.
+
+    Raises:
+        UnknownWork: If one was never there.
+        Refused: If one has ended otherwise than well.
+    """
+    found: list[str] = []
+    for run_id in dict.fromkeys(map(id_in, wanted)):
+        if run_id in state.runs:
+            found.append(run_id)
+            continue
+        summary = state.summary(run_id)
+        status = ctx.ended.get(run_id) if summary is None else summary.status
+        if status is None:
+            raise UnknownWork(run_id)
+        if status != RunStatus.DONE:
+            raise Refused(f"{run_id} {_ended(RunStatus(status))}, and what waits for it would never begin")
+    return found
+
+
+def follow_run(state: State, followup: FollowRun, ctx: DecisionContext) -> list[Event]:
+    """Begin a run when all that it waits for is done; end it when one of them ended otherwise."""
+    run = state.runs.get(followup.run_id)
+    root = state.tasks[run.root_id] if run is not None else None
+    if run is None or root is None or root.status is not TaskStatus.WAITING:
+        return []
+    if followup.status is RunStatus.DONE:
+        return [] if run.after else plan_group(state, PlanGroup(task_id=root.id), ctx)
+    return [
+        GroupEnded(
+            run_id=run.id,
+            task_id=root.id,
+            status=TaskStatus.FAILED,
+            output=None,
+            error=f"{followup.previous_id} {_ended(followup.status)}, which this waits for",
+        )
+    ]
+
+
+def _ended(status: RunStatus) -> str:
+    return "failed" if status is RunStatus.FAILED else f"was {status.value}"
+
+
+def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> Decided:
+    """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
+    priority = command.priority
+    subject = _found(state, command.target)
+    if isinstance(subject, Run):
+        what, run_id, task_id = f"run {subject.id}", subject.id, None
+        tasks = [state.tasks[one] for one in subject.tasks]
+    else:
+        what, run_id, task_id = f"task {subject.id}", subject.run_id, subject.id
+        tasks = below(state, subject)
+    work = [task for task in tasks if task.kind == "agent" and not task.ended]
+    if subject.priority == priority and all(task.priority == priority for task in work):
+        raise Refused(f"{what} has priority {priority} already")
+    event = PrioritySet(run_id=run_id, task_id=task_id, priority=priority, previous=subject.priority)
+    at_work = sum(task.attempt is not None for task in work)
+    waiting = len(work) - at_work
+    return Decided(
+        events=[event],
+        summary=f"{what} has priority {priority}, before {subject.priority}: {waiting} not begun, {at_work} at work",
+        result={"priority": priority, "previous": subject.priority, "waiting": waiting, "at_work": at_work},
+    )
+
+
+def _found(state: State, target: str) -> Run | Task:
+    found = find_work(state, target)
+    if isinstance(found, RunSummary):
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); its priority cannot be changed")
+    if isinstance(found, Task) and found.ended:
+        raise Refused(f"task {found.id} has ended already ({found.status.value}); its priority cannot be changed")
+    return found
+
+
+def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Decided:
+    """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
+    task = find_task(state, command.task)
+    agent = find_agent(state, command.agent)
+    why_not = _of_task(state, task) or _of_agent(state, task, agent)
+    if why_not is not None:
+        raise Refused(why_not)
+    attempt = task.attempt
+    event = TaskReassigned(
+        task_id=task.id,
+        agent_id=agent.id,
+        supervisor_id=agent.supervisor_id,
+        stopping=attempt.number if attempt is not None else None,
+        now=command.now and attempt is not None,
+    )
+    return Decided(
+        events=[event],
+        summary=f"gave {task.id} to {agent.name}{_when(event)}",
+        result={"task_id": task.id, "agent_id": agent.id, "stopping": attempt is not None},
+    )
+
+
+def _when(event: TaskReassigned) -> str:
+    if event.stopping is None:
+        return ""
+    return "; it is stopped now" if event.now else "; it goes there at its next step"
+
+
+def _of_task(state: State, task: Task) -> str | None:
+    if task.kind != "agent":
+        return f"task {task.id} is not the work of an agent ({task.kind}); reassign a task under it"
+    if task.ended:
+        return f"task {task.id} has ended already ({task.status.value}); nothing to reassign"
+    if is_cancelled(state, task):
+        return f"task {task.id} is being cancelled"
+    if task.escalation_id is not None:
+        return f"task {task.id} waits for a person; answer {task.escalation_id} first"
+    return None
+
+
+def _of_agent(state: State, task: Task, agent: Agent) -> str | None:
+    why_not = why_not_able(state, agent)
+    if why_not is not None:
+        return f"{agent.name} {why_not}; choose another agent"
+    attempt = task.attempt
+    if attempt is not None and attempt.agent_id == agent.id and attempt.stopping is None:
+        return f"{agent.name} works on task {task.id} already"
+    if task.queue == own_queue(agent.id):
+        return f"task {task.id} is for {agent.name} already"
+    return None

@@ -1,0 +1,182 @@
+"""Switches coordination strategies, also of graphs in progress, and tunes supervisors with `optimize`.
+
+See docs/semantics/coordination.md.
+"""
+
+from typing import Literal
+
+from engine.core.commands import ChangeSupervisor, SwitchStrategy
+from engine.core.decide.teams.settings import change_supervisor
+from engine.core.decide.work.rewiring import rewired
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided, Mint
+from engine.core.errors import Refused, UnknownWork
+from engine.core.events import CoordinationTuned, Event, StrategySwitched
+from engine.core.followups import Tune
+from engine.core.policies.auto_tuning import Change, figures_of, next_change, runs_of
+from engine.core.queries.targets import at, find_supervisor, id_in, member_name
+from engine.core.queries.team.participants import aggregator_of, lead_of, members_in
+from engine.core.queries.team.tree import is_cancelled
+from engine.core.records.records import JsonValue, changed
+from engine.core.specs.options import SupervisorOptions
+from engine.core.state import State, Supervisor, Task, TaskStatus
+from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
+
+
+def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext) -> Decided:
+    """Validate the whole change, then record it as one event."""
+    event = switched(state, command)
+    name = state.supervisors[event.supervisor_id].name
+    kept = sum(len(change.kept) for change in event.groups)
+    planned = sum(len(change.after) for change in event.groups)
+    events: list[Event] = [event]
+    where = f" in {event.run_id}" if event.run_id is not None else ""
+    return Decided(
+        events=events,
+        summary=f"switched {name} from {event.previous} to {event.mode}{where}"
+        if event.mode != event.previous
+        else f"changed how {name} works in {event.mode}{where}",
+        result={"supervisor_id": event.supervisor_id, "mode": event.mode, "kept": kept, "replanned": planned},
+    )
+
+
+def switched(state: State, command: SwitchStrategy) -> StrategySwitched:
+    """Return the switch of a supervisor and of its graphs in progress."""
+    return switched_to(state, _wanted(state, find_supervisor(state, command.supervisor), command), command)
+
+
+def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> StrategySwitched:
+    """Return the event that makes a supervisor coordinate like `wanted`, rewiring graphs as the command says.
+
+    Raises:
+        Refused: If a graph in progress cannot be rewired.
+    """
+    current, mint = state.supervisors[wanted.id], Mint(state)
+    if command.run is not None:
+        command = changed(command, run=id_in(command.run))
+    in_progress = _groups(state, current, command)
+    if in_progress and wanted.mode == "delegate" and _lead(wanted) is None:
+        raise Refused(_NO_LEAD.format(current.name))
+    groups = [rewired(state, wanted, task, mint, preserve=command.preserve_agent_states) for task in in_progress]
+    return StrategySwitched(
+        supervisor_id=current.id,
+        mode=wanted.mode,
+        previous=_before(current, in_progress, command),
+        aggregation=wanted.aggregation,
+        aggregator=wanted.aggregator,
+        scope=command.scope,
+        groups=groups,
+        settings=dict(wanted.options.settings),
+        lead=wanted.options.lead,
+        run_id=command.run if command.scope == "run" else None,
+    )
+
+
+def _before(current: Supervisor, in_progress: list[Task], command: SwitchStrategy) -> str:
+    """Return the strategy that is left: of one run the one that its graph has, which may have been switched alone."""
+    of_run = in_progress[0].mode if command.scope == "run" and in_progress else None
+    return of_run or current.mode
+
+
+def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Supervisor:
+    """Return the supervisor as it will be.
+
+    Raises:
+        Refused: If the strategy or its settings are invalid for it.
+    """
+    mode = strategy_named(command.mode or current.mode).name
+    settings = _settings(current, mode) if command.settings is None else dict(command.settings)
+    check_settings(mode, settings, [member_name(state, one) for one in members_in(state, current)] if settings else ())
+    lead = command.lead or current.options.lead
+    wanted = changed(
+        current,
+        mode=mode,
+        aggregation=command.aggregation or current.aggregation,
+        aggregator=command.aggregator or current.aggregator,
+        options=changed(current.options, settings=settings, lead=lead),
+    )
+    lead = _lead(wanted)
+    if lead is not None and (mode == "delegate" or command.lead is not None):
+        lead_of(state, wanted, lead)
+    if mode == "delegate" and lead is None:
+        raise Refused(_NO_LEAD.format(current.name))
+    aggregator_of(state, wanted, settings=settings_for(mode, settings, mode))  # raises if the aggregator is missing
+    return wanted
+
+
+def _settings(current: Supervisor, mode: str) -> dict[str, JsonValue]:
+    """Return the settings to keep: all if the strategy stays, else only those under the name of a strategy."""
+    kept = current.options.settings.items()
+    return {
+        key: value for key, value in kept if mode == current.mode or (key in STRATEGIES and isinstance(value, dict))
+    }
+
+
+def _lead(wanted: Supervisor) -> str | None:
+    """Return the name of the lead that is set, as an option or in the settings of the strategy."""
+    value = settings_for(wanted.mode, wanted.options.settings, wanted.mode).get("lead")
+    return wanted.options.lead or (value if isinstance(value, str) else None)
+
+
+_NO_LEAD = "supervisor {!r} has no lead to delegate; name one of its agents as lead"
+
+
+def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> list[Task]:
+    """Return the graphs in progress that are to be rewired."""
+    if command.scope == "new":
+        return []
+    if command.scope == "run" and command.run not in state.runs:
+        raise UnknownWork(command.run or "")
+    found = [
+        task
+        for task in state.tasks.values()
+        if task.kind == "group" and task.worker_id == supervisor.id and task.status is TaskStatus.RUNNING
+        and not is_cancelled(state, task)
+        and (command.scope == "open" or task.run_id == command.run)
+    ]  # fmt: skip
+    if command.scope == "run" and not found:
+        raise Refused(f"run {command.run} has no graph of {supervisor.name} in progress")
+    return found
+
+
+def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
+    """Adjust the coordination of a supervisor after one of its runs has ended."""
+    supervisor = state.supervisors.get(followup.supervisor_id)
+    change = None if supervisor is None else next_change(state, supervisor)
+    if supervisor is None or change is None:
+        return []
+    try:
+        followed = _carried_out(state, supervisor, change, ctx)
+    except Refused:
+        return []  # try again after a later run
+    now = figures_of(runs_of(state, supervisor))
+    said = CoordinationTuned(
+        supervisor_id=supervisor.id,
+        kind=change.kind,
+        mode=supervisor.mode,
+        balance=supervisor.options.balance,
+        metric=change.metric,
+        before=change.before,
+        expected=change.expected,
+        runs=change.runs,
+        success=now.success,
+        median_ms=now.median_ms,
+        why=change.why,
+    )
+    return [said, *followed]
+
+
+def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: DecisionContext) -> list[Event]:
+    kind: Literal["parallel", "selection"]
+    if change.kind == "back":
+        tuning = supervisor.tuning
+        assert tuning is not None
+        kind, mode, balance = tuning.kind, tuning.mode, tuning.balance
+    else:
+        kind, mode, balance = change.kind, "parallel", "performance"
+    if kind == "parallel":
+        # `new`: open runs keep the old strategy, with whose figures the new one is compared.
+        command = SwitchStrategy(supervisor=at(supervisor.id), mode=mode, scope="new")
+        return switch_strategy(state, command, ctx).events
+    options = SupervisorOptions(balance=balance or "round_robin")
+    return change_supervisor(state, ChangeSupervisor(supervisor=at(supervisor.id), options=options), ctx).events

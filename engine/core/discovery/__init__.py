@@ -1,0 +1,1 @@
+"""Finds agents for a request by words, without a model."""

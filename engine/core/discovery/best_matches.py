@@ -1,0 +1,146 @@
+"""Finds the candidates that match the words of a request best, without looking at all that match one of them.
+
+Exact: the result is that of adding up the points of every candidate.
+"""
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+from heapq import heappop, heappush, nlargest
+from itertools import accumulate, count
+from typing import NamedTuple
+
+from engine.core.discovery.ranks import OrderedRanks, Ranks, Slot
+
+_FEW = 1_000
+"""Steps that a search may always take."""
+_OF_A_NODE = 16
+"""Steps that take as long as to add a node: one is to look one candidate up in a set."""
+_NOISE = 1e-6
+"""Gains are compared to this precision: sums of the same floats in a different order differ."""
+
+
+class Grant(NamedTuple):
+    """The points that a set of candidates gets for one word."""
+
+    points: float
+    weight: float
+    slots: set[Slot]
+
+
+@dataclass(slots=True, frozen=True)
+class Asked:
+    """A distinct word of a request with its grants, most points first; a candidate gets only its first grant."""
+
+    text: str
+    at: int
+    grants: tuple[Grant, ...]
+
+    def grant_of(self, slot: Slot) -> Grant | None:
+        """The grant of the candidate for this word."""
+        for grant in self.grants:
+            if slot in grant.slots:
+                return grant
+        return None
+
+    def points_of(self, slot: Slot) -> float:
+        """The points of the candidate for this word; 0 if it does not match."""
+        grant = self.grant_of(slot)
+        return grant.points if grant else 0.0
+
+
+def best(asked: Iterable[Asked], ranks: Ranks | OrderedRanks, limit: int) -> Iterator[Slot]:
+    """Yield the slots of the best `limit` candidates for these words, best first; equal ones by their ranks."""
+    if limit < 1:
+        return
+    dearest_first = sorted(asked, key=lambda word: -word.grants[0].points)
+    yielded: set[Slot] = set()
+    for equals in _levels(dearest_first, limit):
+        for slot in ranks.lowest(equals, limit):
+            if slot not in yielded:
+                yield slot
+                yielded.add(slot)
+                if len(yielded) == limit:
+                    return
+
+
+def _levels(asked: list[Asked], limit: int) -> Iterator[set[Slot]]:
+    """Yield the candidates with the highest gain, then those with the next, until they are `limit` or all.
+
+    A node is the candidates that have a certain grant, or any or none, for each of the first words; what the words
+    after these can add bounds its gain. Nodes are taken by their bounds, so that who has more than its node says was
+    yielded before.
+    """
+    left = [*accumulate((word.grants[0].points for word in reversed(asked)), initial=0.0)][::-1]
+    # With many common words there are more nodes than candidates, and adding up takes fewer steps.
+    steps = _FEW + sum(len(grant.slots) for word in asked for grant in word.grants)
+    nodes: list[tuple[float, int, int, float, set[Slot] | None]] = [(0.0, 0, 0, 0.0, None)]
+    number = count(1)
+    level, equals = 0.0, set[Slot]()
+    while nodes:
+        bound, _, at, gain, slots = heappop(nodes)
+        if equals and round(-bound, 6) < level:
+            yield equals
+            equals = set()
+        if at == len(asked):
+            if slots is not None:
+                level, equals = round(gain, 6), equals | slots if equals else slots
+            continue
+        for grant in asked[at].grants:
+            common = grant.slots if slots is None else slots & grant.slots
+            if common:
+                above = gain + grant.points
+                heappush(nodes, (-above - left[at + 1], next(number), at + 1, above, common))
+            if slots is not None:
+                steps -= min(len(slots), len(grant.slots))
+                if len(common) == len(slots):
+                    break
+        else:
+            heappush(nodes, (-gain - left[at + 1], next(number), at + 1, gain, slots))
+        steps -= _OF_A_NODE
+        if steps < 0:
+            yield from _levels_of_sums(asked, limit)
+            return
+    if equals:
+        yield equals
+
+
+def _levels_of_sums(asked: list[Asked], limit: int) -> Iterator[set[Slot]]:
+    gains = _gains(asked, limit)
+    least = nlargest(limit, gains.values())[-1] - _NOISE if gains else 0.0
+    levels: dict[float, set[Slot]] = {}
+    for slot, gain in gains.items():
+        if gain >= least:
+            levels.setdefault(round(gain, 6), set()).add(slot)
+    yield from (levels[gain] for gain in sorted(levels, reverse=True))
+
+
+def _gains(asked: list[Asked], limit: int) -> dict[Slot, float]:
+    """Sum the points of all candidates that can be among the best `limit`, and of few others.
+
+    The words come with the most points first. Once the best `limit` candidates have more than all remaining words can
+    add, none without one of the words so far can enter, and those too far behind are dropped.
+    """
+    gains: dict[Slot, float] = {}
+    summed, left = 0.0, sum(word.grants[0].points for word in asked)
+    for word in asked:
+        if summed > left + _NOISE and len(gains) >= limit:
+            least = nlargest(limit, gains.values())[-1] - left - _NOISE
+            if least > 0:
+                gains = {slot: gain + word.points_of(slot) for slot, gain in gains.items() if gain >= least}
+                left -= word.grants[0].points
+                continue
+        given: set[Slot] = set()
+        for grant in word.grants:
+            _add(gains, grant.points, grant.slots - given if given else grant.slots)
+            if grant is not word.grants[-1]:
+                given |= grant.slots
+        summed += word.grants[0].points
+        left -= word.grants[0].points
+    return gains
+
+
+def _add(gains: dict[Slot, float], points: float, slots: Set[Slot]) -> None:
+    known = slots & gains.keys()
+    gains.update(dict.fromkeys(slots, points) if not known else dict.fromkeys(slots - known, points))
+    for slot in known:
+        gains[slot] += points

@@ -1,0 +1,141 @@
+"""Candidates of a choice: the words of an agent's description, as stems.
+
+Claimed words (name, category, specialties) are kept apart from those of the description and the tools: only a claim
+makes an agent suit a capability.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.core.discovery.words import identifier_stems, phrase, stems
+
+DESCRIPTION_CHARACTERS = 1_000
+"""Only the beginning of a description is indexed."""
+
+# They say that it is an agent, not which; kept where a name has nothing else.
+_NOUNS_OF_ROLE = "agent worker bot helper assistant expert specialist member node"
+_NOUNS_OF_WORK = "task tasks work job jobs category requests request kind"
+
+
+@dataclass(slots=True, frozen=True)
+class Candidate:
+    """An agent or a spec in a choice. Its id is its identity; two candidates may share every word."""
+
+    id: str
+    name: str
+    specialties: tuple[str, ...]
+    description: str = ""
+    tools: tuple[str, ...] = ()
+    """Names, or references `module:qualname`, of which only the last part is indexed."""
+    category: str | None = None
+    done: int = 0
+    """Successful attempts."""
+    failed: int = 0
+    load: int = 0
+    """Attempts that it runs, and that wait for it."""
+    age: int = 0
+    """A number that grows with each agent that joins; the older agent wins a tie."""
+
+    @property
+    def success_rate(self) -> float:
+        """Share of successful attempts with Laplace smoothing: 0.5 for a new agent."""
+        return success_rate(self.done, self.failed)
+
+
+def success_rate(done: int, failed: int) -> float:
+    """Return the share of successful attempts, with Laplace smoothing."""
+    return (done + 1) / (done + failed + 2)
+
+
+@dataclass(slots=True, frozen=True)
+class Profile:
+    """The words of a candidate, as stems."""
+
+    name: str
+    """The whole name, case-folded."""
+    specialties: frozenset[str]
+    """Each specialty as one phrase."""
+    parts: frozenset[str]
+    """Single words of specialties that have several words."""
+    names: frozenset[str]
+    """Words of its name and its category."""
+    texts: frozenset[str]
+    """Words of its description and its tools."""
+    claims: tuple[frozenset[str], ...]
+    """The words of the name, of the category and of each specialty, as separate sets."""
+    every: frozenset[str]
+
+
+def profile_of(candidate: Candidate) -> Profile:
+    """Return the stems of a candidate's own words."""
+    return _profile(
+        candidate.name, candidate.category or "", candidate.specialties, candidate.description, candidate.tools
+    )
+
+
+def names_it(candidate: Candidate, capability: str) -> bool:
+    """Return True when `capability` is the candidate's name or one of its specialties, not only a part of one."""
+    profile = profile_of(candidate)
+    return phrase(capability) in profile.specialties or capability.strip().lower() == profile.name
+
+
+def suits(candidate: Candidate, capability: str) -> bool:
+    """Tell whether `candidate` claims `capability`: by its exact name, or with all its words in one claim.
+
+    Whole words are compared by their stems, without synonyms: a claim of "log parsing" suits "parse" and "parse logs",
+    a claim of "topic12" does not suit "topic1".
+    """
+    if candidate.name.casefold() == capability.casefold():
+        return True
+    asked = asked_stems(capability)
+    return bool(asked) and any(asked <= claim for claim in profile_of(candidate).claims)
+
+
+@lru_cache(maxsize=2)
+def _nouns(said: str) -> frozenset[str]:
+    return frozenset(stems(said))
+
+
+@lru_cache(maxsize=4_096)
+def asked_stems(capability: str) -> frozenset[str]:
+    """The stems of a requested capability."""
+    return frozenset(stems(capability))
+
+
+def category_stem(name: str) -> str:
+    """The stems by which category keys are compared: "research_tasks", "Research" and "research work" are equal."""
+    every = identifier_stems(name)
+    return " ".join([stem for stem in every if stem not in _nouns(_NOUNS_OF_WORK)] or every)
+
+
+@lru_cache(maxsize=4_096)
+def _profile(
+    name: str, category: str, specialties: tuple[str, ...], description: str, tools: tuple[str, ...]
+) -> Profile:
+    named = identifier_stems(name)
+    of_role = _nouns(_NOUNS_OF_ROLE)
+    name_words = frozenset(stem for stem in named if stem not in of_role and not stem.isdigit()) or frozenset(named)
+    category_words = frozenset(category_stem(category).split())
+    claimed = [words for words in map(stems, specialties) if words]
+    wholes = frozenset(" ".join(claim) for claim in claimed)
+    parts = frozenset(stem for claim in claimed if len(claim) > 1 for stem in claim)
+    texts = frozenset(stems(description[:DESCRIPTION_CHARACTERS]))
+    texts |= {stem for tool in tools for stem in identifier_stems(_last_part(tool))}
+    names = name_words | category_words
+    return Profile(
+        name=name.casefold(),
+        specialties=wholes,
+        parts=parts,
+        names=names,
+        texts=texts,
+        claims=tuple(
+            claim
+            for claim in (frozenset(named) | frozenset(stems(name)), category_words, *map(frozenset, claimed))
+            if claim
+        ),
+        every=names | parts | texts | {whole for whole in wholes if " " not in whole},
+    )
+
+
+def _last_part(tool: str) -> str:
+    return tool.rpartition(":")[2].rpartition(".")[2]

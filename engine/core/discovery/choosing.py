@@ -1,0 +1,174 @@
+"""Chooses agents for a request by words, without a model, and explains the choice.
+
+A greedy set cover of the words of the request, widened by synonyms: first the agent with the highest score, then the
+candidate that best matches the words that are left. Weights are in `capability_index`, the search is in `best_matches`,
+words in `words` and `synonyms`.
+See docs/semantics/coordination.md.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from engine.core.discovery.best_matches import Asked
+from engine.core.discovery.candidate import Candidate, Profile, category_stem, profile_of
+from engine.core.discovery.capability_index import NAME, TEXT, CapabilityIndex, Match
+from engine.core.discovery.nearest import NAMES_COMPARED, likeliest
+from engine.core.discovery.ranks import Slot
+from engine.core.discovery.synonyms import widened
+from engine.core.discovery.words import words
+
+_JOINERS_LOOKED_AT = 8
+_WORDS_COMPARED = 12
+_WORDS_EXPLAINED = 6
+_NEAREST = 3
+_NO_MATCH = "no agent matches a word of the request"
+
+
+@dataclass(slots=True, frozen=True)
+class Choice:
+    """The agents chosen for a request, and the reason."""
+
+    matches: tuple[Match, ...]
+    """The chosen agents, in the order of the words that they are chosen for."""
+    explanation: str
+    """One sentence for people."""
+    nearest: tuple[str, ...] = ()
+    """Names of the agents whose words are most similar to the request's, if none was chosen."""
+
+
+def choose(
+    request: str,
+    candidates: Iterable[Candidate] | CapabilityIndex,
+    *,
+    limit: int = 5,
+    first: CapabilityIndex | None = None,
+) -> Choice:
+    """Choose the agents for `request`.
+
+    First the agent with the highest score; then, while words are left that an agent claims, the agent that scores
+    highest on these alone. An agent that covers no new word is not chosen. One word in a description is not enough to
+    join others, unless the agent claims no specialty at all. Ties: success rate, load, age, name, id.
+
+    Args:
+        request: Its text; of a very long one both ends are read.
+        candidates: With unique ids, in any order; an index is fastest, and may have other synonyms.
+        limit: Maximum number of agents.
+        first: The candidates that can work now; the others are chosen only for words that none of these claims.
+
+    Returns:
+        The chosen agents; none if no candidate claims a word of the request.
+    """
+    index = _indexed(candidates)
+    chosen: list[Match] = []
+    if first is not None:
+        _cover(request, first, chosen, limit)
+    _cover(request, index, chosen, limit)
+    matches = tuple(sorted(chosen, key=lambda match: match.first_at))
+    near = () if matches else _nearest_claims(request, index)
+    return Choice(matches, _explanation(matches, near), near)
+
+
+def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int) -> None:
+    """Add agents of an index to `chosen` until every word that the index knows is covered."""
+    asked = index.ask(request)
+    before = [index.slot(match.id) for match in chosen]
+    uncovered = tuple(word for word in asked if all(word.grant_of(slot) is None for slot in before))
+    while uncovered and len(chosen) < limit:
+        slot = _joiner(index, uncovered, first=not chosen)
+        if slot is None:
+            break
+        chosen.append(index.match(slot, asked, uncovered))
+        uncovered = tuple(word for word in uncovered if word.grant_of(slot) is None)
+
+
+def choose_category(
+    request: str,
+    categories: Mapping[str, object],
+    candidates: Iterable[Candidate] | CapabilityIndex,
+) -> str | None:
+    """Return the key of `categories` that `request` belongs to; None means the supervisor's default mode.
+
+    The score of a category is that of the request's own words for it, plus the scores of the chosen agents that claim
+    it by category, name or specialty (half if they claim a synonym of it). Of equal scores the first declared wins.
+    """
+    index = _indexed(candidates)
+    chosen = [(profile_of(index[match.id]), match.score) for match in choose(request, index).matches]
+    keys = [Candidate(key, key, (category_stem(key),)) for key in categories]
+    said = {
+        match.id: match.score for match in CapabilityIndex(keys, synonyms=index.synonyms).search(request, len(keys))
+    }
+    sums = {
+        key: round(said.get(key, 0.0) + sum(_share(key, profile, index) * score for profile, score in chosen), 6)
+        for key in categories
+    }
+    best = max(sums, key=sums.__getitem__, default=None)
+    return best if best is not None and sums[best] > 0 else None
+
+
+def _indexed(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIndex:
+    return candidates if isinstance(candidates, CapabilityIndex) else CapabilityIndex(candidates)
+
+
+def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool) -> Slot | None:
+    if first:
+        return next(index.best(uncovered, 1), None)
+    if not index.without_specialties and _most_weight(uncovered) < NAME:
+        return None
+    claimed = tuple(
+        Asked(word.text, word.at, grants)
+        for word in uncovered
+        if (grants := tuple(grant for grant in word.grants if grant.weight > TEXT))
+    )
+    for words_left in (claimed, uncovered):
+        for slot in index.best(words_left, _JOINERS_LOOKED_AT):
+            if _brings_enough(index, slot, uncovered):
+                return slot
+    return None
+
+
+def _most_weight(uncovered: tuple[Asked, ...]) -> float:
+    """Upper bound of the weight that one agent can have for these words."""
+    return sum(max(grant.weight for grant in word.grants) for word in uncovered)
+
+
+def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[Asked, ...]) -> bool:
+    """Return True when the agent matches more than a stray word in its description, or claims no specialty at all."""
+    if slot in index.without_specialties:
+        return True
+    return sum(grant.weight for word in uncovered if (grant := word.grant_of(slot))) >= NAME
+
+
+def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
+    """The share of an agent's score that a category gets: all if the agent claims it, half if it claims a synonym."""
+    category = category_stem(key)
+    if _claims(profile, category):
+        return 1.0
+    return 0.5 if any(_claims(profile, called) for called in widened(index.synonyms).get(category, ())) else 0.0
+
+
+def _claims(profile: Profile, stems: str) -> bool:
+    asked = frozenset(stems.split())
+    return bool(asked) and any(asked <= claim for claim in profile.claims)
+
+
+def _explanation(matches: tuple[Match, ...], near: tuple[str, ...]) -> str:
+    if matches:
+        return ", ".join(f"{match.name} for {_quoted(match.words)}" for match in matches)
+    return f"no agent matches a word of the request; nearest: {', '.join(near)}" if near else _NO_MATCH
+
+
+def _quoted(covered: tuple[str, ...]) -> str:
+    shown = ", ".join(f"'{word}'" for word in covered[:_WORDS_EXPLAINED])
+    return shown if len(covered) <= _WORDS_EXPLAINED else f"{shown} and {len(covered) - _WORDS_EXPLAINED} more"
+
+
+def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
+    """Names of the agents that claim the words most similar to those of a request."""
+    stems = list(dict.fromkeys(word.stem for word in words(request)))[:_WORDS_COMPARED]
+    vocabulary = index.vocabulary()
+    starts = {stem[:2] for stem in stems}
+    pool = vocabulary if len(vocabulary) <= NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
+    alike = [key for stem in stems for key in get_close_matches(stem, likeliest(stem, pool), n=_NEAREST, cutoff=0.7)]
+    names = (index[id].name for key in alike for id in index.in_order(vocabulary[key])[:_NEAREST])
+    return tuple(dict.fromkeys(names))[:_NEAREST]

@@ -1,0 +1,41 @@
+"""Searches the insights of an agent by words, with the index that finds agents by theirs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.core.discovery.candidate import Candidate
+from engine.core.discovery.capability_index import CapabilityIndex
+from engine.core.discovery.words import tokens
+
+LEAST = 0.5
+"""Factor of an insight of importance 0; importance 1 has 1.5."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """An insight of an agent."""
+
+    id: str
+    text: str
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+
+
+def best(query: str, known: Iterable[Recalled], limit: int) -> list[Recalled]:
+    """Return the insights that match `query`, best first; of equals the most important, then the newest.
+
+    Args:
+        query: Words; a match in a tag counts more than one in a text. An empty query matches every insight.
+        known: The insights, the oldest first.
+        limit: Maximum number of results.
+    """
+    by_id = {one.id: one for one in known}
+    ages = {id: age for age, id in enumerate(by_id)}
+    if tokens(query):
+        index = CapabilityIndex(Candidate(one.id, "", one.tags, one.text) for one in by_id.values())
+        scores = {match.id: match.score for match in index.search(query, max(len(by_id), 1))}
+    else:
+        scores = dict.fromkeys(by_id, 1.0)
+    weighed = {id: score * (LEAST + by_id[id].importance) for id, score in scores.items()}
+    found = sorted(weighed, key=lambda id: (-round(weighed[id], 6), -by_id[id].importance, -ages[id]))
+    return [by_id[id] for id in found[:limit]]

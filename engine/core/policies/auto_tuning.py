@@ -1,0 +1,123 @@
+"""Proposes changes to the coordination of a supervisor that has `optimize`, on the evidence of its finished runs.
+
+Invariant: a change needs `ENOUGH` finished runs, one change is made at a time, and a change that made the figures worse
+over as many runs is reverted and not tried again. See docs/decisions/later.md.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Literal
+
+from engine.core.records.records import fact
+from engine.core.specs.options import Optimize
+from engine.core.state import RunStatus, RunSummary, State, Supervisor
+
+ENOUGH = 20
+"""Finished runs that a decision needs."""
+WORSE = 0.1
+"""A change is reverted if a figure got worse by this share."""
+
+
+@fact
+class Figures:
+    """Statistics of the last runs of a supervisor."""
+
+    runs: int
+    success: float
+    """Share of runs that were done, 0 to 1."""
+    median_ms: float
+    """From submission to output."""
+    speed: float
+    """Time of the longest attempt by time of the run, median; 1 is best: no strategy beats the longest attempt."""
+
+
+@fact
+class Change:
+    """A change to make, and the reason."""
+
+    kind: Literal["parallel", "selection", "back"]
+    metric: str
+    """The figure that is too low or too high."""
+    before: float
+    expected: float | None
+    """The expected figure; for a reverted change the figure before it."""
+    runs: int
+    why: str
+
+
+def figures_of(runs: Sequence[RunSummary]) -> Figures:
+    """Return the figures of one or more finished runs."""
+    times = [max(1, run.ended_ms - run.started_ms) for run in runs]
+    shares = [min(1.0, run.longest_ms / time) for run, time in zip(runs, times, strict=True)]
+    done = sum(run.status is RunStatus.DONE for run in runs)
+    return Figures(runs=len(runs), success=done / len(runs), median_ms=median(times), speed=median(shares))
+
+
+def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
+    """Return the last runs that were submitted since the last change; cancelled runs say nothing about it."""
+    since_ms = 0 if supervisor.tuning is None else supervisor.tuning.changed_ms
+    found = [
+        run
+        for run in state.finished
+        if run.supervisor_id == supervisor.id
+        and run.strategy == supervisor.mode
+        and run.started_ms >= since_ms
+        and run.status is not RunStatus.CANCELLED
+    ]
+    return found[-ENOUGH:]
+
+
+def next_change(state: State, supervisor: Supervisor) -> Change | None:
+    """Return the change to make now; None with too few runs, or with nothing to gain."""
+    wanted = supervisor.options.optimize
+    runs = runs_of(state, supervisor)
+    if wanted is None or len(runs) < ENOUGH:
+        return None
+    now = figures_of(runs)
+    tuning = supervisor.tuning
+    if tuning is not None and tuning.is_on_trial:
+        return _taken_back(supervisor, now)
+    return _faster(supervisor, wanted, now) or _surer(supervisor, wanted, now)
+
+
+def _faster(supervisor: Supervisor, wanted: Optimize, now: Figures) -> Change | None:
+    may = wanted.switch_to_parallel_when_slow and supervisor.mode == "sequential" and not _tried(supervisor, "parallel")
+    if not may or now.speed >= wanted.performance_threshold:
+        return None
+    expected_ms = now.median_ms * now.speed
+    why = (
+        f"of the last {now.runs} runs, one took {now.median_ms / 1000:.1f} s, and its longest attempt"
+        f" {expected_ms / 1000:.1f} s: in parallel it could take as little"
+    )
+    return Change(
+        kind="parallel", metric="median_ms", before=now.median_ms, expected=expected_ms, runs=now.runs, why=why
+    )
+
+
+def _surer(supervisor: Supervisor, wanted: Optimize, now: Figures) -> Change | None:
+    may = wanted.optimize_agent_selection and supervisor.options.balance != "performance"
+    if not may or _tried(supervisor, "selection") or now.success >= wanted.performance_threshold:
+        return None
+    why = f"{now.success:.0%} of the last {now.runs} runs were done: agents that did well before are preferred"
+    return Change(kind="selection", metric="success", before=now.success, expected=None, runs=now.runs, why=why)
+
+
+def _taken_back(supervisor: Supervisor, now: Figures) -> Change | None:
+    tuning = supervisor.tuning
+    assert tuning is not None
+    slower = tuning.kind == "parallel" and now.median_ms > tuning.median_ms * (1 + WORSE)
+    if not slower and now.success >= tuning.success * (1 - WORSE):
+        return None
+    metric, before, was = (
+        ("median_ms", now.median_ms, tuning.median_ms) if slower else ("success", now.success, tuning.success)
+    )
+    said = (
+        f"{before / 1000:.1f} s instead of {was / 1000:.1f} s" if slower else f"{before:.0%} done instead of {was:.0%}"
+    )
+    return Change(
+        kind="back", metric=metric, before=before, expected=was, runs=now.runs, why=f"{said} over {now.runs} runs"
+    )
+
+
+def _tried(supervisor: Supervisor, kind: str) -> bool:
+    return supervisor.tuning is not None and kind in supervisor.tuning.given_up

@@ -1,0 +1,99 @@
+"""Previews of commands, made by the code that decides them, without changing the state."""
+
+from typing import Literal, TypeAlias
+
+from engine.core.commands import Command
+from engine.core.decide import carry_out
+from engine.core.decide.teams.loading import plan_of
+from engine.core.decide.teams.swapping import refusals, swap_mode
+from engine.core.decide.work.strategy import switched
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.decisions.outcomes import Decided
+from engine.core.fold.slots import stronger
+from engine.core.fold.swapping import REASONS
+from engine.core.queries.targets import find_agent
+from engine.core.queries.team.code import named_in
+from engine.core.records.records import fact
+from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task
+
+__all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview", "switched"]
+
+
+Fate: TypeAlias = Literal["ends", "migrates", "begins again", "stops"]
+_FATES: dict[StopReason | None, Fate] = {None: "ends", "migrate": "migrates", "restart": "begins again"}
+"""What becomes of an attempt by why it is asked to stop; it stops for the other reasons, as without a swap."""
+
+
+@fact
+class AttemptPreview:
+    """The effect of a swap on one attempt at work."""
+
+    title: str
+    generation: int
+    steps: int
+    """Number of finished steps."""
+    waits: bool
+    """It is parked."""
+    fate: Fate
+    becomes: str
+    """What the swap does with it, in words."""
+
+
+@fact
+class SwapPreview:
+    """The effects of a swap."""
+
+    attempts: list[AttemptPreview]
+    """The attempts at work, oldest first."""
+    refusals: list[str]
+    """Why it cannot be swapped now, if so."""
+
+
+def preview(state: State, command: Command, now_ms: int) -> Decided:
+    """Return what a command would do now, as if all code that it names were trusted: the dialog asks for that.
+
+    Raises:
+        Refused: If it would be refused.
+    """
+    granted = {one: state.trusted.get(one, "") for one in named_in(command)}
+    return carry_out(state, command, DecisionContext(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted))
+
+
+def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
+    """Return the effects of a swap of an agent now.
+
+    Raises:
+        Refused: If there is no such agent, or no such mode.
+    """
+    agent, how = find_agent(state, target), swap_mode(mode)
+    at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
+    pairs = [(task, task.attempt) for task in at_work if task.attempt is not None]
+    attempts = [
+        _previewed(agent, task, attempt, how) for task, attempt in sorted(pairs, key=lambda pair: pair[1].started_ms)
+    ]
+    return SwapPreview(attempts=attempts, refusals=refusals(state, agent))
+
+
+def _previewed(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
+    """Tell what becomes of an attempt: a swap asks those to stop that are of the generation it leaves."""
+    asked = REASONS.get(mode) if attempt.generation == agent.generation else None
+    fate = _FATES.get(stronger(attempt.stopping, asked), "stops")
+    return AttemptPreview(
+        title=task.title, generation=attempt.generation, steps=len(task.steps), waits=attempt.parked, fate=fate,
+        becomes=_becomes(task, attempt, fate),
+    )  # fmt: skip
+
+
+def _becomes(task: Task, attempt: Attempt, fate: Fate) -> str:
+    if fate == "stops":
+        return "stops at its next step, as was asked"
+    if fate == "ends":
+        return f"ends on g{attempt.generation}"
+    done = len(task.steps)
+    if fate == "begins again":
+        lost = f"; {done} finished step{'' if done == 1 else 's'} thrown away" if done else ""
+        return f"is stopped now and begins again from its input{lost}"
+    kept = f"after step {done}" if done else "at its first step"
+    if attempt.parked:
+        return f"goes on with the new code {kept} and joins what it waits for"
+    return f"goes on with the new code {kept}, or ends where it takes no more"

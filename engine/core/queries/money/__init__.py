@@ -1,0 +1,1 @@
+"""Questions about budgets: limits, and what is spent."""

@@ -1,0 +1,1 @@
+"""Questions about what people are asked, and about undoing what they did."""

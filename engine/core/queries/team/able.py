@@ -1,0 +1,68 @@
+"""Which agents are able: present, not in error, with budget left, behind no open circuit, and not leaving.
+
+Work is only placed with able agents. Paused and away agents are able: an operator will end the pause, or start the
+program with the code, so their work waits.
+"""
+
+from collections.abc import Collection, Iterator
+
+from engine.core.queries.team.tree import above_of, agents_of
+from engine.core.specs.spec import BOUND
+from engine.core.state import Agent, State, Supervisor
+
+
+def why_not_able(state: State, agent: Agent) -> str | None:
+    """Return why an agent is not able, in words that follow its name; None if it is."""
+    if agent.removing is not None:
+        return "is being removed"
+    if agent.error is not None:
+        return f"cannot work: {agent.error}"
+    if agent.exhausted is not None:
+        return f"may spend no more: {agent.exhausted}"
+    if agent.is_shut:
+        return "keeps failing, and its circuit is open"
+    why = why_team_is_not_able(state, state.supervisors[agent.supervisor_id])
+    return None if why is None else f"cannot work: {why}"
+
+
+def is_able(state: State, agent: Agent) -> bool:
+    """Return whether an agent is able."""
+    if agent.removing is not None or agent.error is not None or agent.exhausted is not None or agent.is_shut:
+        return False
+    return why_team_is_not_able(state, state.supervisors[agent.supervisor_id]) is None
+
+
+def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:
+    """Return the error or spent budget of a supervisor or of one above it, if any."""
+    for one in above_of(state, supervisor):
+        if one.error is not None or one.exhausted is not None:
+            return one.error or one.exhausted
+    return None
+
+
+def has_anybody_able(state: State, supervisor: Supervisor) -> bool:
+    """Return whether a team has an able agent."""
+    return any(is_able(state, agent) for agent in agents_of(state, supervisor.id))
+
+
+AWAY = "its code is in a program that is not running, or was edited; run that program again, or: quarterdeck up TEAM"
+"""Why an away agent does not work, in words that follow its name."""
+
+
+def why_away(agent: Agent) -> str:
+    """Return why an away agent does not work: what its engine found, else what it comes to as a rule."""
+    return agent.away_reason or AWAY
+
+
+def bound_elsewhere(state: State, here: Collection[str] = ()) -> Iterator[Agent]:
+    """Yield the agents that use callables bound to a program.
+
+    Args:
+        here: References bound to the calling program, whose agents are left out.
+    """
+    for agent in state.agents.values():
+        spec = state.spec_of(agent)
+        for said in (spec.run, *spec.tools):
+            if isinstance(said, str) and said.startswith(BOUND) and said not in here:
+                yield agent
+                break

@@ -1,0 +1,160 @@
+"""The external references of specs and settings, which a user has to trust.
+
+A reference is `module:qualname`, imported code; `exec:` with a program, its arguments, its environment variables and
+its working directory; or `net:` with an address that is called and the variables whose values are sent there. All three
+are trusted in the same way. So are rules of specs in archives that let tools be called unasked (`unasked:`).
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from engine.core import commands
+from engine.core.commands import Command
+from engine.core.records.records import Json
+from engine.core.specs.model_spec import McpSpec, ModelSpec
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import BOUND, AgentSpec
+
+EXEC = "exec:"
+ADDRESSES = ("net:http://", "net:https://")
+UNASKED = "unasked: "
+"""Begins the reference to a rule of an imported spec by which a tool is called although nobody was asked."""
+PROGRAM_TYPES = ("process", "acp")
+"""Agent types whose `options` name a program."""
+
+
+def references_of(spec: AgentSpec) -> list[str]:
+    """Return the references that would be imported, executed or called for an agent of `spec`."""
+    said = ([spec.run] if spec.run is not None else []) + list(spec.tools)
+    found = [one for one in said if isinstance(one, str) and ":" in one and not one.startswith(BOUND)]
+    models = [spec.model] if isinstance(spec.model, str) else spec.model or ()
+    return found + program_of(spec.agent_type, spec.options) + addresses_in(models)
+
+
+def is_imported(reference: str) -> bool:
+    """Return True for a reference to imported code."""
+    return not reference.startswith((EXEC, UNASKED, *ADDRESSES))
+
+
+def unasked_in(spec: AgentSpec) -> list[str]:
+    """Return the references to the rules of a spec by which calls are made that an author of a tool may want asked.
+
+    An archive has no code, so what the author wants is not known when it is imported.
+    """
+    rules = [(tool, rule) for tool, rule in spec.approve.items() if rule != "always"]
+    return [f"{UNASKED}{spec.name} calls {tool} [approve {_rule_text(rule)}]" for tool, rule in rules]
+
+
+def _rule_text(rule: Json) -> str:
+    return rule if isinstance(rule, str) else f"only where {msgspec.json.encode(rule).decode()}"
+
+
+def program_of(agent_type: str | None, options: Mapping[str, Json]) -> list[str]:
+    """Return the reference to the program of an agent, if it runs one; malformed options give none."""
+    argv, env, cwd = options.get("argv"), options.get("env") or [], options.get("cwd") or "."
+    if agent_type not in PROGRAM_TYPES or not isinstance(argv, list) or not isinstance(env, list):
+        return []
+    return [program_reference([str(one) for one in argv], env=[str(one) for one in env], cwd=str(cwd))]
+
+
+def program_reference(argv: Sequence[str], *, env: Sequence[str] = (), cwd: str = ".") -> str:
+    """Return the reference to a program: everything that it is started with, readable for people.
+
+    Args:
+        argv: The program and its arguments.
+        env: Names of environment variables that it gets in addition to the usual ones.
+        cwd: Its working directory, if not the team's folder.
+    """
+    # `shlex` quotes brackets, so that no argument can be mistaken for the suffixes `[env …]` and `[cwd …]`.
+    variables = f" [env {shlex.join(env)}]" if env else ""
+    return f"{EXEC}{shlex.join(argv)}{variables}" + (f" [cwd {shlex.quote(cwd)}]" if cwd != "." else "")
+
+
+def net_reference(url: str, *, env: Iterable[str] = ()) -> str:
+    """Return the reference to an address, with the names of the variables whose values are sent there."""
+    names = shlex.join(dict.fromkeys(env))
+    return f"net:{url} [env {names}]" if names else f"net:{url}"
+
+
+def addresses_in(models: Iterable[str]) -> list[str]:
+    """Return the references to addresses in names of models, which litellm calls for some providers."""
+    return [net_reference(one[one.index("http") :]) for one in models if "http://" in one or "https://" in one]
+
+
+def references_set(options: SupervisorOptions) -> list[str]:
+    """Return the references in the settings of a supervisor."""
+    found = [one for model in options.models.values() for one in references_of_model(model)]
+    return found + [reference_of_server(server) for server in options.mcp.values()]
+
+
+def references_of_model(model: ModelSpec) -> list[str]:
+    """Return the addresses that are called for a model, if they are not its provider's own."""
+    if model.base_url is not None:
+        return [net_reference(model.base_url, env=() if model.key_env is None else (model.key_env,))]
+    return addresses_in([model.model or ""])
+
+
+def reference_of_server(server: McpSpec) -> str:
+    """Return the reference of an MCP server: a program or an address."""
+    if server.url is not None:
+        return net_reference(server.url, env=server.headers_env.values())
+    return program_reference(server.argv, env=server.env)
+
+
+def code_of(trusted: Mapping[str, str], spec: AgentSpec) -> str:
+    """Return the hashes of the trusted code that `spec` refers to; empty if there are none."""
+    return "".join(trusted.get(reference, "") for reference in references_of(spec))
+
+
+def specs_in(member: AgentSpec | commands.SupervisorSpec) -> list[AgentSpec]:
+    """Return every agent spec of a tree."""
+    if isinstance(member, AgentSpec):
+        return [member]
+    return [spec for below in member.members for spec in specs_in(below)]
+
+
+def specs_of(command: Command) -> list[AgentSpec]:
+    """Return every spec in a command."""
+    if isinstance(command, commands.LoadTeam):
+        return [*specs_in(command.team), *command.registry]
+    if isinstance(command, commands.AddSupervisor | commands.ReplaceTeam):
+        return specs_in(command.team)
+    if isinstance(command, commands.Declare):
+        return specs_in(command.member)
+    if isinstance(command, commands.SwapAgents):
+        return [spec for one in command.swaps for spec in specs_of(one)]
+    if isinstance(command, commands.AddAgent):
+        return [*([] if command.spec is None else [command.spec]), *command.also]
+    if isinstance(command, commands.SwapAgent | commands.RegisterSpec) and command.spec is not None:
+        return [command.spec]
+    return []
+
+
+def supervisors_in(member: AgentSpec | commands.SupervisorSpec) -> list[commands.SupervisorSpec]:
+    """Return every supervisor of a tree."""
+    if isinstance(member, AgentSpec):
+        return []
+    return [member, *(one for below in member.members for one in supervisors_in(below))]
+
+
+def options_of(command: Command) -> list[SupervisorOptions]:
+    """Return the settings of every supervisor in a command."""
+    if isinstance(command, commands.AddSupervisor | commands.LoadTeam | commands.ReplaceTeam):
+        return [one.options for one in supervisors_in(command.team)]
+    if isinstance(command, commands.Declare):
+        return [one.options for one in supervisors_in(command.member)]
+    return [command.options] if isinstance(command, commands.ChangeSupervisor) and command.options is not None else []
+
+
+def named_in(command: Command) -> list[str]:
+    """Return every reference in a command, each once."""
+    found = [one for spec in specs_of(command) for one in references_of(spec)]
+    found += [one for options in options_of(command) for one in references_set(options)]
+    return list(dict.fromkeys(found))
+
+
+def of_program(command: Command) -> dict[str, str]:
+    """Return the references that are granted with a command of the engine's own program: all, it is its own code."""
+    return dict.fromkeys(named_in(command), "")

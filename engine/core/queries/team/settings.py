@@ -1,0 +1,30 @@
+"""What a command leaves of a supervisor's options."""
+
+from engine.core.commands import ChangeSupervisor
+from engine.core.errors import Refused
+from engine.core.queries.team.declared import OPTIONS
+from engine.core.records.records import changed
+from engine.core.specs.options import SupervisorOptions
+
+
+def options_after(options: SupervisorOptions, command: ChangeSupervisor) -> SupervisorOptions:
+    """Return `options` as a command that has some leaves them.
+
+    Raises:
+        Refused: If it names an option that does not exist.
+    """
+    assert command.options is not None
+    if not command.exactly:
+        return overlaid(options, command.options)
+    if command.fields is None:
+        return command.options
+    unknown = next((name for name in command.fields if name not in OPTIONS), None)
+    if unknown is not None:
+        raise Refused(f"there is no option {unknown!r} of a supervisor")
+    return changed(options, **{name: getattr(command.options, name) for name in command.fields})
+
+
+def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:
+    """Return `options` overlaid with the values of `by` that are neither None nor empty."""
+    said = {name: getattr(by, name) for name in OPTIONS}
+    return changed(options, **{name: value for name, value in said.items() if value not in (None, (), {})})

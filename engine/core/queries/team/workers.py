@@ -1,0 +1,85 @@
+"""The workers of a lead: the members of its supervisor that may get work now."""
+
+from collections.abc import Iterator
+
+from engine.core.queries.team.able import has_anybody_able, why_not_able, why_team_is_not_able
+from engine.core.queries.team.track_record import track_record_of
+from engine.core.queries.team.tree import agents_of
+from engine.core.records.records import fact
+from engine.core.state import Agent, State, Supervisor, Task, TrackRecord
+
+
+@fact
+class Worker:
+    """A member that a lead may give work to."""
+
+    name: str
+    description: str
+    specialties: tuple[str, ...] = ()
+    record: TrackRecord | None = None
+    """Its track record in the requested category, if there is any."""
+
+
+def leads(state: State, task: Task) -> bool:
+    """Return True for the task of the lead in a graph of the strategy `delegate`."""
+    group = state.tasks.get(task.parent_id or "")
+    return task.role == "lead" and group is not None and group.mode == "delegate"
+
+
+def workers_of(state: State, supervisor: Supervisor, *, lead_id: str, category: str | None = None) -> list[Worker]:
+    """Return the workers of a lead in the order of members, without those that are paused, leaving or unable.
+
+    Args:
+        supervisor: The supervisor of the lead.
+        lead_id: The lead, which is left out.
+        category: Category of the track records to include; None includes none.
+    """
+    return [
+        _worker(state, member, category)
+        for member in _members(state, supervisor, lead_id)
+        if why_not_asked(state, member) is None
+    ]
+
+
+def why_no_worker(state: State, supervisor: Supervisor, name: str, *, lead_id: str) -> str | None:
+    """Return why a member of that name may not get work; None if it may."""
+    found = [member for member in _members(state, supervisor, lead_id) if member.name == name]
+    if not found:
+        return f"there is no worker {name!r}"
+    reasons = [why_not_asked(state, member) for member in found]
+    return None if None in reasons else f"{name} {reasons[0]}"
+
+
+def why_not_asked(state: State, member: Agent | Supervisor) -> str | None:
+    """Return why a member may not get work from a lead now, in words that follow its name; None if it may."""
+    if member.paused:
+        return "is paused"
+    if isinstance(member, Agent):
+        return "is away" if member.away else why_not_able(state, member)
+    if member.leaving is not None:
+        return "is being removed"
+    why = why_team_is_not_able(state, member)
+    if why is not None:
+        return f"cannot work: {why}"
+    return None if has_anybody_able(state, member) else "has no member that is able to work"
+
+
+def _members(state: State, supervisor: Supervisor, lead_id: str) -> Iterator[Agent | Supervisor]:
+    """Yield the members without the lead; `participants` says who is in a graph, not whom the lead may ask."""
+    for member_id in supervisor.members:
+        member = state.agents.get(member_id) or state.supervisors[member_id]
+        if member_id != lead_id:
+            yield member
+
+
+def _worker(state: State, member: Agent | Supervisor, category: str | None) -> Worker:
+    record = None if category is None else track_record_of(state, member).get(category)
+    if isinstance(member, Agent):
+        spec = state.spec_of(member)
+        return Worker(
+            name=member.name, description=spec.description, specialties=tuple(spec.specialties), record=record
+        )
+    below = agents_of(state, member.id)
+    names = ", ".join(agent.name for agent in below[:8]) + (", …" if len(below) > 8 else "")
+    skills = dict.fromkeys(skill for agent in below for skill in state.spec_of(agent).specialties)
+    return Worker(name=member.name, description=f"A team: {names}", specialties=tuple(skills), record=record)

@@ -1,0 +1,1 @@
+"""Questions about work: inputs, prompts, plans, queues, placement."""

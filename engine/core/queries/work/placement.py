@@ -1,0 +1,305 @@
+"""Placement of delegated work: the search for an agent or queue, the queues that an agent serves, and stand-ins.
+
+Rings around the asker's supervisor are searched, nearest first; in each, a name comes before a capability. The first
+ring with an able agent takes the work, otherwise the first with a suitable one. See docs/semantics/execution.md.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from engine.core.discovery.candidate import names_it, suits
+from engine.core.discovery.nearest import nearest
+from engine.core.errors import NoAgentMatches
+from engine.core.events import Event, QueueMade
+from engine.core.queries.team.able import has_anybody_able, is_able, why_team_is_not_able
+from engine.core.queries.team.suiting import Fit, candidate_from, candidate_of, fit_of
+from engine.core.queries.team.tree import Ring, above_of, agents_in, rings, teams_in
+from engine.core.queries.work import queues
+from engine.core.records.records import changed, fact
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import Agent, Queue, State, Supervisor, Task
+
+
+@fact
+class Place:
+    """The place of a task: a queue, or a member."""
+
+    kind: str
+    """`agent` or `group`."""
+    queue: str | None
+    worker_id: str | None
+    supervisor_id: str
+    made: QueueMade | None = None
+    """The event that makes the queue, or adds agents to it, if necessary."""
+    waits: bool = False
+    """No agent is able now; the task waits until one is."""
+
+
+def place_for(
+    state: State, home: Supervisor, target: str, *, asker: Agent | None, holders: Collection[str] = ()
+) -> Place:
+    """Return the place for work for `target`, the name of a member or a capability.
+
+    Args:
+        home: The supervisor at which the search begins.
+        target: A name, a capability, or the capability of a queue for several named members.
+        asker: The delegating agent, which is found by its name only; None for a graph of `home`.
+        holders: Supervisors that have the work already (`holders_of`); they are searched although they leave.
+
+    Raises:
+        NoAgentMatches: If no member has that name or capability.
+    """
+    waits: Place | None = None
+    for ring in rings(state, home, holders=holders):
+        # The nearest ring with a suitable agent is only remembered: a farther ring with an able agent still wins.
+        for must_be_able in (True, False) if waits is None else (True,):
+            found = _in_ring(state, ring, asker, target, holders, must_be_able=must_be_able)
+            if found is not None and must_be_able:
+                return found
+            waits = waits or found
+    if waits is not None:
+        return changed(waits, waits=True)
+    within_reach = [
+        agent
+        for ring in rings(state, home, holders=holders)
+        for supervisor in ring.supervisors
+        for agent in agents_in(state, supervisor)
+    ]
+    names = {agent.name for agent in within_reach}
+    skills = {skill for agent in within_reach for skill in state.spec_of(agent).specialties}
+    raise NoAgentMatches(target, nearest(target, sorted((skills | names) - {target})))
+
+
+def _in_ring(
+    state: State, ring: Ring, asker: Agent | None, target: str, holders: Collection[str], *, must_be_able: bool
+) -> Place | None:
+    names = queues.few_of(target)
+    named = [one for team in ring.supervisors for one in _named(state, team, names, holders, must_be_able=must_be_able)]
+    if named:
+        return _by_name(state, ring, target, named if must_be_able else named[:1])
+    if len(names) > 1:
+        return None
+    teams: dict[str, list[str]] = {}
+    for supervisor in ring.supervisors:
+        agents = able_agents(state, supervisor, target, but=asker)
+        if agents and (not must_be_able or any(is_able(state, state.agents[one]) for one in agents)):
+            teams[supervisor.id] = agents
+    if len(teams) > 1:
+        teams = _best(state, teams, target)
+    if not teams:
+        return None
+    first, *others = teams
+    owner = ring.anchor_id if others else first
+    key = queues.shared_queue(owner, ring.depth, target) if others else queues.able_queue(first, target)
+    return _shared(state, key, owner, [one for agents in teams.values() for one in agents])
+
+
+def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, list[str]]:
+    """Return the teams with agents that have the capability as a specialty, if there are any; else all."""
+    naming = {
+        team: agents
+        for team, agents in found.items()
+        if any(fit_of(state, state.agents[one], target) is not Fit.CLAIM for one in agents)
+    }
+    return naming or found
+
+
+def _named(
+    state: State, supervisor: Supervisor, names: Sequence[str], holders: Collection[str], *, must_be_able: bool
+) -> Iterator[str]:
+    # Hot: a lead that delegates to fifty members in one turn calls this for each. One pass, without nested generators.
+    agents, has_teams = state.agents, False
+    for member_id in supervisor.members:
+        agent = agents.get(member_id)
+        if agent is None:
+            has_teams = True
+        elif agent.name in names and agent.removing is None and (is_able(state, agent) or not must_be_able):
+            yield agent.id
+    for team in teams_in(state, supervisor, holders) if has_teams else ():
+        if team.name in names and (not must_be_able or _is_team_able(state, team)):
+            yield team.id
+
+
+def _by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
+    """Return the place of the only member with a name, or the queue shared by several equally near ones."""
+    agent = state.agents.get(named[0])
+    if len(named) > 1 or target.startswith(queues.FEW):
+        agents = [one for member_id in named for one in queues.takers(state, member_id)]
+        key = queues.shared_queue(ring.anchor_id, ring.depth, queues.FEW + target.removeprefix(queues.FEW))
+        return _shared(state, key, ring.anchor_id, agents)
+    if agent is None:
+        return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
+    return Place(kind="agent", queue=queues.own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)
+
+
+def _shared(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
+    """Return a capability queue as a place, with the event that adds agents that it does not have yet."""
+    known = state.queues[key].agents if key in state.queues else []
+    made = None
+    if any(one not in known for one in agents):
+        made = QueueMade(key=key, supervisor_id=owner_id, capability=queues.capability_of(key), agent_ids=agents)
+    return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, made=made)
+
+
+def _is_team_able(state: State, team: Supervisor) -> bool:
+    return why_team_is_not_able(state, team) is None and has_anybody_able(state, team)
+
+
+def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent | None) -> list[str]:
+    """Return the members of a supervisor that match a capability best, among the able ones if there are any."""
+    known = state.queues.get(queues.able_queue(supervisor.id, capability))
+    # The existing queue is the answer as long as one of its agents is able; comparing words again would be slow.
+    if known is not None and any(_may_be_asked(state, agent_id, but) for agent_id in known.agents):
+        return known.agents
+    fits: dict[Fit, list[Agent]] = {}
+    for agent in agents_in(state, supervisor):
+        fit = fit_of(state, agent, capability) if agent is not but and agent.removing is None else None
+        if fit is not None:
+            # A name that equals the capability counts like a specialty here; names were handled before.
+            fits.setdefault(max(fit, Fit.SPECIALTY), []).append(agent)
+    best = next((fit for fit in sorted(fits) if any(is_able(state, one) for one in fits[fit])), min(fits, default=None))
+    return [] if best is None else [agent.id for agent in fits[best]]
+
+
+def _may_be_asked(state: State, agent_id: str, asker: Agent | None) -> bool:
+    return (asker is None or agent_id != asker.id) and is_able(state, state.agents[agent_id])
+
+
+def able_queues_for(
+    state: State, supervisor_id: str, spec: AgentSpec, name: str, *, but: Agent | None = None
+) -> list[str]:
+    """Return the capability queues that an agent of `spec` under a supervisor serves, once agent `but` is gone."""
+    candidate = candidate_from(spec, "", name)
+    found: list[str] = []
+    for key, queue in state.queues.items():
+        if queues.is_of_few(key):
+            agents = (state.agents[one] for one in queue.agents)
+            stays = any((one.name, one.supervisor_id) == (name, supervisor_id) for one in agents)
+            if stays or queues.is_one_of_few(state, queue, supervisor_id, name):
+                found.append(key)
+            continue
+        if not _is_near(state, queue, supervisor_id):
+            continue
+        capability = queues.capability_of(key)
+        if not suits(candidate, capability):
+            continue
+        others = (
+            candidate_of(state, state.agents[agent_id])
+            for agent_id in queue.agents
+            if but is None or agent_id != but.id
+        )
+        # An agent that only suits a capability by its description stays out while another has it as a specialty.
+        if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
+            found.append(key)
+    return found
+
+
+def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
+    """Return whether agents of a supervisor may serve a capability queue: its own, or a shared one at its level."""
+    if not queue.key.startswith("able:"):
+        return False
+    _, _, depth = queue.key.split(":", 2)[1].partition("+")
+    above = [one.id for one in above_of(state, state.supervisors[supervisor_id])]
+    return queue.supervisor_id in above and above.index(queue.supervisor_id) == int(depth or 0)
+
+
+def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
+    """Return the events by which weaker matches take over queues of which `agent` is the last.
+
+    Args:
+        state: The state before the agent stops serving them.
+        served: Capability queues that it goes on serving.
+    """
+    supervisor = state.supervisors[agent.supervisor_id]
+    prefix = queues.able_queue(supervisor.id, "")
+    events: list[Event] = []
+    for key in agent.queues:
+        if not key.startswith(prefix) or key in served or state.queues[key].agents != [agent.id]:
+            continue
+        capability = key[len(prefix) :]
+        able = able_agents(state, supervisor, capability, but=agent)
+        if able:
+            events.append(QueueMade(key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able))
+    return events
+
+
+def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[Agent]:
+    """Yield the agents that can take over a task, best first.
+
+    They have the capability of the task, or share a specialty with the agent that it was for; they are able, have not
+    failed on the task, and have not delegated it. The nearest come first (`rings`), then those that are not paused,
+    then those with the least work.
+
+    Args:
+        task: The task; its agent may be leaving.
+        or_waits: If no agent is able, yield those that may become able.
+    """
+    nobody = True
+    for agent in _others(state, task):
+        if is_able(state, agent):
+            nobody = False
+            yield agent
+    if or_waits and nobody:
+        yield from (agent for agent in _others(state, task) if agent.removing is None)
+
+
+def _others(state: State, task: Task) -> Iterator[Agent]:
+    can_do = _test_of(state, task)
+    barred = {*task.failed_on, task.agent_id, task.worker_id, asker_of(state, task)}
+    for ring in rings(state, home_of(state, task), holders=holders_of(state, task)):
+        found = [
+            agent
+            for supervisor in ring.supervisors
+            for agent in agents_in(state, supervisor)
+            if agent.id not in barred and can_do(agent)
+        ]
+        yield from sorted(found, key=lambda one: (one.paused or one.away, _load(state, one)))
+
+
+def holders_of(state: State, task: Task) -> frozenset[str]:
+    """Return the supervisors in whose teams a task is, and those above them; empty while no supervisor is leaving."""
+    if not any(one in state.supervisors for one in state.leaving):
+        return frozenset()
+    queue = state.queues.get(task.queue or "")
+    agents = {task.agent_id, *(queue.agents if queue is not None else ())}
+    teams = {task.supervisor_id, *(state.agents[one].supervisor_id for one in agents if one in state.agents)}
+    return frozenset(above.id for one in teams for above in above_of(state, state.supervisors[one]))
+
+
+def asker_of(state: State, task: Task) -> str | None:
+    """Return the id of the agent that delegated a task; None for a planned node."""
+    asker = state.tasks.get(task.asker_id or "")
+    return None if asker is None else asker.agent_id
+
+
+def home_of(state: State, task: Task) -> Supervisor:
+    """Return the supervisor at which a search begins: that of the asker, or the one that planned the task."""
+    asker = state.agents.get(asker_of(state, task) or "")
+    parent = state.tasks.get(task.parent_id or "")
+    planner = None if parent is None else parent.worker_id
+    home = state.supervisors.get(planner or "") if asker is None else state.supervisors[asker.supervisor_id]
+    return home or state.supervisors[task.supervisor_id]
+
+
+def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
+    """Return a predicate for agents that can do a task: by its capability, or a specialty shared with its agent."""
+    home = task.came_from or task.queue or ""
+    known: list[str] = []
+    if home.startswith("able:"):
+        queue, capability = state.queues.get(home), queues.capability_of(home)
+        known = list(queue.agents) if queue is not None else []
+        if not queues.is_of_few(home) or any(state.agents[one].removing is None for one in known):
+            ids = frozenset(known)
+            return lambda one: one.id in ids or fit_of(state, one, capability) is not None
+    whose = (state.agents.get(one or "") for one in (*task.failed_on, task.agent_id, task.worker_id, *known))
+    first = next((one for one in whose if one is not None), None)
+    wanted = frozenset() if first is None else _specialties(state, first)
+    return lambda one: not wanted.isdisjoint(_specialties(state, one))
+
+
+def _specialties(state: State, agent: Agent) -> frozenset[str]:
+    return frozenset(word.casefold() for word in state.spec_of(agent).specialties)
+
+
+def _load(state: State, agent: Agent) -> int:
+    queue = state.queues.get(f"agent:{agent.id}")
+    return len(agent.running) + len(agent.parked) + (queue.ready if queue is not None else 0)

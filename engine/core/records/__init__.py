@@ -1,0 +1,1 @@
+"""What every record of the core is made of, and small values that records share."""

@@ -1,0 +1,14 @@
+"""Keys of steps and calls: a name, a hash of the input, and the number of its occurrence in its attempt."""
+
+import hashlib
+import json
+
+from engine.core.records.records import JsonValue
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+"""Made once: `json.dumps` makes an encoder for each value."""
+
+
+def stem_of(name: str, value: JsonValue) -> str:
+    """Return the key of a step or a call without its number: the name, and 16 hex digits of its input."""
+    return f"{name}:{hashlib.blake2b(_canonical(value).encode(), digest_size=8).hexdigest()}"

@@ -1,0 +1,111 @@
+"""Values that events and the state share: texts stored by reference, and usage.
+
+A text longer than `INLINE_CHARS` is stored in the journal only, and the state holds a `TextRef` to it: the size of the
+state does not depend on how much agents write. See docs/reference/journal.md.
+"""
+
+import json
+from decimal import Decimal
+from typing import TypeAlias
+
+from engine.core.records.records import JsonValue, fact, tally
+
+INLINE_CHARS = 120
+"""Texts up to this many characters are kept in the state itself."""
+
+
+@fact
+class TextRef:
+    """The place of a value in the journal."""
+
+    seq: int
+    """Seq of the event that holds it."""
+    path: str
+    """Its place in the event's body: field names and list positions joined by dots, such as `children.3.input`."""
+
+
+StoredValue: TypeAlias = TextRef | str | bool | int | float | None
+"""A JSON value in the state: short scalars inline, everything else by reference."""
+
+
+def stored_value(value: JsonValue, seq: int, *path: str | int) -> StoredValue:
+    """Return how the state stores the `value` that event `seq` holds at `path`."""
+    if isinstance(value, str):
+        if len(value) <= INLINE_CHARS:
+            return value
+    elif value is None or isinstance(value, bool | float) or (isinstance(value, int) and -(2**53) < value < 2**53):
+        return value
+    return TextRef(seq=seq, path=".".join(map(str, path)))
+
+
+def as_text(value: JsonValue) -> str:
+    """Return `value` if it is a text, else its JSON in one line."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def dollars(cost: Decimal) -> str:
+    """Return an amount of money, such as `$2.5` or `$0.00154`: six decimals, or two digits of less than that."""
+    places = max(6, 1 - cost.adjusted()) if cost else 0
+    return f"${round(cost, places).normalize():,f}"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun, such as `1 task` or `12 tasks`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
+    """Return the first line of `value`, at most `limit` characters, for titles and lists.
+
+    For an object that is its `title`, its `name`, or the first text in it.
+    """
+    if isinstance(value, str):
+        line = value.strip().split("\n", 1)[0][: limit + 1]
+    elif isinstance(value, dict):
+        texts = (value.get(key) for key in ("title", "name", *value))
+        line = next((text for text in texts if isinstance(text, str)), "{…}")[: limit + 1]
+    elif isinstance(value, list):
+        line = counted(len(value), "item")
+    else:
+        line = "…" if isinstance(value, TextRef) else str(value)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+@tally
+class Usage:
+    """Tokens, cost and time of work. An unknown amount is None, never 0."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    """The part of `tokens_in` that the provider read from its cache, at a lower price."""
+    cost_usd: Decimal | None = None
+    time_ms: int = 0
+    unpriced: bool = False
+    """Some of the tokens have no known price, so that `cost_usd` is a part of the cost."""
+
+    def plus(self, other: "Usage") -> "Usage":
+        """Return the sum; unknown plus known is known, unknown plus unknown is unknown."""
+        return Usage(
+            tokens_in=_sum(self.tokens_in, other.tokens_in),
+            tokens_out=_sum(self.tokens_out, other.tokens_out),
+            tokens_cached=_sum(self.tokens_cached, other.tokens_cached),
+            cost_usd=_money(self.cost_usd, other.cost_usd),
+            time_ms=self.time_ms + other.time_ms,
+            unpriced=self.unpriced or other.unpriced,
+        )
+
+
+NO_USAGE = Usage()
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    if a is None:
+        return b
+    return a if b is None else a + b
+
+
+def _money(a: Decimal | None, b: Decimal | None) -> Decimal | None:
+    if a is None:
+        return b
+    return a if b is None else a + b

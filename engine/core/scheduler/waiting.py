@@ -1,0 +1,326 @@
+"""Why a task is waiting: one reason, with numbers and a sentence.
+
+Make one `Waits` for each state: it inspects each queue and its agents once, however many tasks are asked about. A due
+time is returned as such, so that a view can count down to it.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Literal, TypeAlias
+
+from engine.core.queries.team.able import why_away
+from engine.core.queries.team.tree import above_of
+from engine.core.queries.work.queues import capability_of, few_of, is_of_few, is_shared
+from engine.core.records.records import changed, fact
+from engine.core.records.values import counted
+from engine.core.scheduler import Schedule
+from engine.core.scheduler.free import full_of_processes
+from engine.core.state import Agent, ParkedFor, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
+
+Why: TypeAlias = Literal[
+    "engine",
+    "doubt",
+    "person",
+    "retry",
+    "pause",
+    "runs",
+    "tasks",
+    "calls",
+    "slot",
+    "nobody",
+    "agent",
+    "circuit",
+    "budget",
+    "supervisor",
+    "team",
+    "process",
+    "turn",
+    "moment",
+]
+"""What kind of thing is waited for: an engine; a look at what may have happened twice; a person; the end of a back-off;
+the end of a pause; other runs; other tasks; delegations; a slot to go on; somebody able; an agent that works again; a
+circuit that closes; a budget; a slot of the supervisor; one of the team; a process slot; its turn;
+a moment."""
+WAITS_FOR: dict[ParkedFor, str] = {
+    "call": "what it delegated",
+    "ask": "a person",
+    "approval": "the approval of a person",
+    "rate_limit": "the rate limit of a provider",
+    "backoff": "its next try",
+    "tool": "its turn at a tool",
+}
+"""What an attempt waits for without a slot, in words."""
+
+
+@fact
+class Wait:
+    """The reason why a task waits."""
+
+    why: Why
+    words: str
+    """One short sentence, without the due time (`until_ms`)."""
+    ids: tuple[str, ...] = ()
+    """Tasks, runs, agents, supervisors or questions that it waits for, without delegated tasks."""
+    until_ms: int | None = None
+    """When it goes on by itself, if that is known; UTC milliseconds."""
+    ahead: int | None = None
+    """Number of tasks before it in its queue."""
+    preempted: bool = False
+    """It was preempted by a more urgent task."""
+
+
+@fact
+class _Place:
+    """The place of a task in its queue."""
+
+    ahead: int
+    first: int
+    """Most urgent priority of the tasks before it."""
+    last: int
+    """Least urgent priority of the tasks before it."""
+
+
+def ready_in(state: State, queue_key: str) -> Iterator[str]:
+    """Yield the ids of the tasks of a queue that could begin, the next one first."""
+    return Schedule.of(state).ready(state, queue_key)
+
+
+class Waits:
+    """The reasons why tasks of one state wait.
+
+    Args:
+        state: The state; it must not change while this is in use.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._places: dict[str, dict[str, _Place]] = {}
+        self._closed: dict[str, Wait | None] = {}
+
+    def why(self, task: Task) -> Wait | None:
+        """Return why `task` waits; None if it does not."""
+        status = task.status
+        if status is TaskStatus.IN_DOUBT:
+            ids = () if task.escalation_id is None else (task.escalation_id,)
+            return Wait(why="doubt", words=f"in doubt: did the tool run? a person is asked ({', '.join(ids)})", ids=ids)
+        if status is TaskStatus.RUNNING:
+            return _at_work(self._state, task)
+        if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
+            return None
+        return self._held_up(task, self._state.runs[task.run_id]) or self._in_queue(task)
+
+    def _held_up(self, task: Task, run: Run) -> Wait | None:
+        """Return why a task is not ready."""
+        # First: without an engine, no answer and no timer takes effect.
+        if run.suspended:
+            return Wait(why="engine", words="its run is suspended: no engine")
+        if task.escalation_id is not None:
+            return Wait(why="person", words=f"a person is asked ({task.escalation_id})", ids=(task.escalation_id,))
+        if task.status is TaskStatus.RETRYING and task.retry_at_ms is not None:
+            return Wait(why="retry", words="backing off", until_ms=task.retry_at_ms)
+        if run.paused:
+            return Wait(why="pause", words="its run is paused", ids=(run.id,))
+        if task.held_back:
+            return Wait(why="budget", words="its budget is spent, and a person is asked")
+        if run.after:
+            return Wait(why="runs", words=f"waits for {_named(run.after, 'run')}", ids=tuple(run.after))
+        return self._after(task) if task.blockers else None
+
+    def _after(self, task: Task) -> Wait:
+        before = (self._state.tasks[task_id] for task_id in task.after)
+        awaited = [one for one in before if not one.ended]
+        words = f"waits for {_named([one.title for one in awaited])}"
+        return Wait(why="tasks", words=words, ids=tuple(one.id for one in awaited))
+
+    def _in_queue(self, task: Task) -> Wait | None:
+        """Return why a ready task has not begun."""
+        queue = self._state.queues.get(task.queue or "")
+        if queue is None:
+            return None
+        if queue.key not in self._closed:
+            self._closed[queue.key] = _closed(self._state, queue)
+        place = self._place(queue, task.id)
+        ahead = None if place is None else place.ahead
+        closed = self._closed[queue.key]
+        preempted = task.status is TaskStatus.PREEMPTED
+        said = "has made way; " if preempted else ""
+        if closed is not None:
+            return changed(closed, words=said + closed.words, ahead=ahead, preempted=preempted)
+        if place is None:
+            return None
+        words = said + _turn(self._state, queue, place, task.priority)
+        ids = () if task.taking is None else (task.taking,)
+        if task.taking is not None:
+            words = f"{said}{self._state.tasks[task.taking].title} makes way for it"
+        return Wait(why="turn", words=words, ids=ids, ahead=ahead, preempted=preempted)
+
+    def _place(self, queue: Queue, task_id: str) -> _Place | None:
+        places = self._places.get(queue.key)
+        if places is None:
+            places = self._places[queue.key] = _places(self._state, queue)
+        return places.get(task_id)
+
+
+def _places(state: State, queue: Queue) -> dict[str, _Place]:
+    found: dict[str, _Place] = {}
+    first, last = 99, -1
+    for ahead, task_id in enumerate(Schedule.of(state).ready(state, queue.key)):
+        found[task_id] = _Place(ahead=ahead, first=first, last=last)
+        priority = state.tasks[task_id].priority
+        first, last = min(first, priority), max(last, priority)
+    return found
+
+
+def _at_work(state: State, task: Task) -> Wait | None:
+    attempt = task.attempt
+    if attempt is None or not attempt.parked:
+        return None
+    if attempt.wants_slot or (attempt.owed and not attempt.waits):
+        return Wait(why="slot", words="waits for a free slot to go on")
+    if attempt.parked_for is not None:
+        asked = tuple(task.asks.values())
+        words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(asked)})" if asked else "")
+        if not asked:
+            return Wait(why="moment", words=words, until_ms=attempt.until_ms)
+        due = [one for one in (state.escalations[each].due_ms for each in asked) if one is not None]
+        return Wait(why="person", words=words, ids=asked, until_ms=min(due, default=None))
+    awaited = sum(task.calls[key].open for key in attempt.waits)
+    return Wait(why="calls", words=f"waits for {counted(awaited, 'delegated task')}")
+
+
+def _closed(state: State, queue: Queue) -> Wait | None:
+    """Return why no task of a queue can begin; None if a task only has to wait for its turn."""
+    agents = [state.agents[agent_id] for agent_id in queue.agents]
+    supervisor = state.supervisors[queue.supervisor_id]
+    if not agents:
+        what = capability_of(queue.key)
+        if is_of_few(queue.key):
+            return Wait(why="nobody", words=f"none of {', '.join(few_of(what))} is there")
+        return Wait(why="nobody", words=f"no agent can {what!r}" if what else "no agent can do it")
+    above = list(above_of(state, supervisor))
+    paused = next((one for one in above if one.paused), None)
+    if paused is not None:
+        return Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+    spent = next((one for one in above if one.held or one.exhausted is not None), None)
+    if spent is not None:
+        return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
+    is_open = Schedule.of(state).is_open(state, queue.key)
+    if is_shared(queue.key) and not is_open:
+        return _nobody_works(state, agents) or _no_team_is_let(state, agents, supervisor)
+    return _nobody_works(state, agents) or (_full(state, above) if is_open else _no_process(state, agents))
+
+
+def _no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
+    """Return the limit on processes that stops a queue; None if an agent lacks only a slot of its own."""
+    schedule = Schedule.of(state)
+    able = [agent for agent in agents if _refuses(state, agent) is None]
+    if not able or not all(agent.has_room and schedule.lacks_process(state, agent) for agent in able):
+        return None
+    limit = full_of_processes(state, schedule, state.supervisors[able[0].supervisor_id])
+    assert limit is not None
+    whose, used, most = limit
+    of = "" if whose is None else f" of {whose.name}"
+    return Wait(
+        why="process",
+        words=f"waits for a process slot{of}: {used} of {most} in use",
+        ids=() if whose is None else (whose.id,),
+    )
+
+
+def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
+    """Return why no team of a shared queue may begin anything; None if one may, once an agent is free."""
+    first: Wait | None = None
+    for agent in agents:
+        team = state.supervisors[agent.supervisor_id]
+        between = list(takewhile(lambda one: one.id != anchor.id, above_of(state, team)))
+        paused = next((one for one in between if one.paused), None)
+        refusal = _refuses(state, agent) or _full(state, between or [anchor]) or _no_process(state, [agent])
+        if paused is not None:
+            refusal = Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+        if refusal is None:
+            return None
+        first = first or refusal
+    return first
+
+
+def _nobody_works(state: State, agents: Sequence[Agent]) -> Wait | None:
+    """Return why none of the agents takes tasks; None if at least one does once it is free."""
+    first: Wait | None = None
+    for agent in agents:
+        refusal = _refuses(state, agent)
+        if refusal is None:
+            return None
+        first = first or refusal
+    if first is None or len(agents) == 1:
+        return first
+    words = f"none of {len(agents):,} agents takes tasks: {first.words}"
+    return Wait(why=first.why, words=words, ids=tuple(agent.id for agent in agents), until_ms=first.until_ms)
+
+
+def _refuses(state: State, agent: Agent) -> Wait | None:
+    ids = (agent.id,)
+    if agent.error is not None:
+        return Wait(why="agent", words=f"{agent.name} is in error: {agent.error}", ids=ids)
+    if agent.removing is not None and agent.removing != "drain":
+        return Wait(why="agent", words=f"{agent.name} is leaving", ids=ids)
+    if agent.away:
+        return Wait(why="agent", words=f"{agent.name} waits: {why_away(agent)}", ids=ids)
+    if agent.paused:
+        return Wait(why="pause", words=f"{agent.name} is paused", ids=ids)
+    if agent.exhausted is not None or agent.held:
+        return Wait(why="budget", words=f"the budget of {agent.name} is spent", ids=ids)
+    if agent.is_shut:
+        timer = state.timers.get(timer_id("circuit", agent.id))
+        until_ms = None if timer is None else timer.due_ms
+        return Wait(why="circuit", words=f"the circuit of {agent.name} is open", ids=ids, until_ms=until_ms)
+    if agent.is_stuck:
+        return Wait(why="agent", words=f"{agent.name} waits: {stuck_words(agent)}", ids=ids)
+    return None
+
+
+def stuck_words(agent: Agent, since: str = "") -> str:
+    """Return what occupies slots of an agent after its attempts, and what frees them.
+
+    Args:
+        since: When the first of these attempts ended, in words.
+    """
+    others = "" if agent.stuck == 1 else f" (and {counted(agent.stuck - 1, 'other')})"
+    whose = f"{next(iter(agent.stuck_since), 'an ended attempt')}{others}"
+    when = f" since {since}" if since else ""
+    kept = f"{agent.stuck} of {counted(agent.max_concurrency, 'slot')}"
+    return f"code of {whose} has not ended{when} and keeps {kept}; restart the engine, or give it run_in: process"
+
+
+def _full(state: State, above: Sequence[Supervisor]) -> Wait | None:
+    """Return the supervisor without a free slot, if there is one."""
+    own, slots = above[0], Schedule.of(state).slots
+    running = slots[own.id].running
+    if running >= own.max_parallel:
+        words = f"supervisor {own.name} is full: {running} of {own.max_parallel} at work"
+        return Wait(why="supervisor", words=words, ids=(own.id,))
+    for supervisor in above:
+        most = supervisor.options.max_total
+        total = slots[supervisor.id].total
+        if most is not None and total >= most:
+            words = f"the team of {supervisor.name} is full: {total} of {most} at work"
+            return Wait(why="team", words=words, ids=(supervisor.id,))
+    return None
+
+
+def _turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
+    capability = capability_of(queue.key)
+    whose = f"the queue of {capability}" if is_of_few(queue.key) else f"the {capability} queue"
+    if not capability or len(queue.agents) == 1:
+        whose = f"{state.agents[queue.agents[0]].name}'s queue"
+    if not place.ahead:
+        return f"next in {whose}"
+    if place.first == place.last == priority:
+        return f"behind {place.ahead:,} in {whose}"
+    span = f"{place.first}" if place.first == place.last else f"{place.first}–{place.last}"
+    return f"behind {place.ahead:,} of priority {span} in {whose}"
+
+
+def _named(names: Sequence[str], kind: str = "") -> str:
+    """Return the first name and the number of the others: `parse`, `run r3 and 2 more`."""
+    more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+    return f"{kind} {names[0]}{more}".strip()

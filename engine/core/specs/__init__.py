@@ -1,0 +1,1 @@
+"""What people write about agents, models, limits and policies: the records, with their bounds."""

@@ -1,0 +1,103 @@
+"""Records of the models and tool servers that agents use by name; part of the settings of a supervisor.
+
+A key is never part of it: `key_env`, `env` and `headers_env` name variables of the engine's environment.
+See docs/reference/team-file.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from msgspec import field
+
+from engine.core.errors import BadValue
+from engine.core.records.records import Json
+from engine.core.validation.bounds import DAY_S, Label, Text
+from engine.core.validation.records import Written
+from engine.core.validation.rules import Says, Within
+
+Variable: TypeAlias = Annotated[
+    str, Within(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}$"), Says("the name of an environment variable")
+]
+Address: TypeAlias = Annotated[
+    str, Within(pattern=r"^https?://[^\s]+$", max_length=500), Says("an address that begins with http:// or https://")
+]
+if TYPE_CHECKING:  # what a program may give; records hold decimals
+    PerMillion: TypeAlias = Decimal | float | str
+else:
+    PerMillion = Annotated[Decimal, Within(ge=0, le=10**6)]
+"""US dollars for a million tokens."""
+PerMinute: TypeAlias = Annotated[int, Within(ge=1, le=10**9)]
+LongestWait: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
+"""Seconds."""
+
+
+class Price(Written, kw_only=True):
+    """What tokens cost, in US dollars for a million of them."""
+
+    in_usd: PerMillion = Decimal(0)
+    out_usd: PerMillion = Decimal(0)
+    cached_usd: PerMillion | None = None
+    """Price of input tokens from the provider's cache; None if they cost the same as others."""
+
+
+class ModelSpec(Written, kw_only=True):
+    """A model under a name of the team's own.
+
+    Raises:
+        BadValue: If it says neither `model` nor `replies`, or both.
+    """
+
+    whose = "model"
+    model: Label | None = None
+    """Its name in litellm, such as `openai/gpt-4o-mini`."""
+    key_env: Variable | None = None
+    """The environment variable that holds the key; None is the provider's usual one."""
+    base_url: Address | None = None
+    """Address of the server, if not the provider's own; it gets no key except the one that `key_env` names."""
+    rpm: PerMinute | None = None
+    """Limit of requests per minute."""
+    tpm: PerMinute | None = None
+    """Limit of tokens per minute, input and output together."""
+    price: Price | None = None
+    context_tokens: Annotated[int, Within(ge=256, le=10**9)] | None = None
+    """Most tokens of a request; None takes the value of litellm's table."""
+    timeout_s: LongestWait = 600.0
+    """Time limit of a request, in seconds."""
+    idle_s: LongestWait = 60.0
+    """Time limit for a pause within an answer, in seconds."""
+    replies: Annotated[Sequence[Json], Within(max_length=1_000)] = ()
+    """Scripted answers in place of a model, in order (`engine.models.scripted`)."""
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        super().__post_init__()
+        if (self.model is None) == (not self.replies):
+            raise BadValue("model", (), "says either 'model', the name that litellm knows it by, or 'replies'")
+
+
+class McpSpec(Written, kw_only=True):
+    """A tool server that speaks the Model Context Protocol: a program, or an address.
+
+    Raises:
+        BadValue: If it says neither `argv` nor `url`, or both.
+    """
+
+    whose = "mcp"
+    argv: Annotated[tuple[Text, ...], Within(max_length=100)] = ()
+    """The program and its arguments; never a shell."""
+    url: Address | None = None
+    env: Annotated[tuple[Variable, ...], Within(max_length=100)] = ()
+    """Environment variables that the program gets besides PATH, HOME, LANG, TERM and TMPDIR."""
+    headers_env: Mapping[Label, Variable] = field(default_factory=dict)
+    """Headers of each request, with the environment variables that hold their values."""
+    idempotent: Annotated[tuple[Label, ...], Within(max_length=200)] = ()
+    """Tools that may be called twice without harm."""
+    timeout_s: LongestWait = 60.0
+    """Time limit of a call, in seconds."""
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        super().__post_init__()
+        if bool(self.argv) == (self.url is not None):
+            raise BadValue("mcp", (), "says either 'argv', a program and its arguments, or 'url'")

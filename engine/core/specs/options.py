@@ -1,0 +1,95 @@
+"""Settings of a supervisor besides its members. A setting that is left out is inherited from the supervisor above."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from msgspec import field
+
+from engine.core.records.records import JsonValue
+from engine.core.specs.failure_policies import Chain
+from engine.core.specs.limits import Limits
+from engine.core.specs.model_spec import McpSpec, ModelSpec
+from engine.core.specs.policies import Circuit, Restart
+from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
+from engine.core.validation.records import Written
+from engine.core.validation.rules import Within
+
+Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance", "track_record"]
+BALANCES: tuple[Balance, ...] = get_args(Balance)
+DEFAULT_PRIORITY = 5
+AGEING_S = 60.0
+"""Default waiting time, in seconds, after which a task counts as one priority more urgent."""
+GRACE_S = 5.0
+"""Default time, in seconds, that an attempt may run to its next step after it was asked to stop."""
+
+
+class Preempt(Written, kw_only=True):
+    """When an urgent task preempts a less urgent one."""
+
+    at: Literal["step", "now", "never"] = "step"
+    """When the preempted attempt stops: at its next step, at once, or never."""
+    urgent: Priority = 0
+    """Tasks of this priority or a more urgent one (0 is the most urgent) preempt others."""
+    limit: Annotated[int, Within(ge=0, le=100)] = 3
+    """How often one task may be preempted."""
+
+
+class Optimize(Written, kw_only=True):
+    """What a supervisor may tune by the results of its runs; the rules are in `engine.core.policies.auto_tuning`."""
+
+    performance_threshold: Share = 0.85
+    """The share of successful runs, or of the possible speed, below which the coordination is changed."""
+    switch_to_parallel_when_slow: bool = False
+    """Let members that work in sequence work in parallel."""
+    optimize_agent_selection: bool = False
+    """Prefer agents with better results so far."""
+
+
+class SupervisorOptions(Written, kw_only=True):
+    """Settings of a supervisor. None or empty inherits the value of the supervisor above.
+
+    Raises:
+        BadValue: If a value is invalid.
+    """
+
+    whose = "options"
+    lead: Name | None = None
+    """The agent that gets the whole request under `delegate`; not inherited."""
+    settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Settings of its coordination strategy; not inherited."""
+    strategies: Mapping[Label, Label] = field(default_factory=dict)
+    """Strategies by category of work; not inherited."""
+    on_failure: Chain = ()
+    """Failure policies of agents whose specs have none."""
+    limits: Limits | None = None
+    """Budget of everything under it together; not inherited, because budgets above apply in addition."""
+    run_limits: Limits | None = None
+    """Budget of each run submitted to it."""
+    task_limits: Limits | None = None
+    """Budget of each task of its agents."""
+    agent_limits: Limits | None = None
+    """Budget of each of its agents."""
+    max_total: Members | None = None
+    """Limit on concurrent attempts in it and everything under it; not inherited."""
+    processes: Slots | None = None
+    """Limit on concurrent attempts in child processes, in it and everything under it; not inherited. Roots without one
+    share a limit of one less than the cores of the computer."""
+    balance: Balance | None = None
+    """Which of several able agents gets a task; the default is `round_robin`."""
+    track_record: bool | None = None
+    """Whether a lead model is told the results of its workers in the category of the request; the default is not."""
+    ageing_s: NoneToADay | None = None
+    """Waiting time, in seconds, after which a task counts as one priority more urgent; 0 turns ageing off."""
+    preempt: Preempt | None = None
+    restart: Restart | None = None
+    """What happens when an agent crashes; by default it alone is restarted, without a limit."""
+    circuit: Circuit | None = None
+    """Circuit of agents whose specs have none; by default circuits never open."""
+    grace_s: NoneToADay | None = None
+    """How long attempts may run to their next step after a deadline or a cancellation, in seconds."""
+    models: Mapping[Label, ModelSpec] = field(default_factory=dict)
+    """Models by the names that specs under it use, in addition to those of the supervisors above."""
+    mcp: Mapping[Label, McpSpec] = field(default_factory=dict)
+    """Tool servers by the names that specs under it use, in addition to those of the supervisors above."""
+    optimize: Optimize | None = None
+    """What it may tune by itself; not inherited."""

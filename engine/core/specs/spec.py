@@ -1,0 +1,201 @@
+"""Records that people write: specs of agents, and discovery settings.
+
+A spec in a command or an event holds symbolic references only (`module:qualname`); callables that a program passes are
+turned into references by `engine.trusted_code.references` before anything is decided.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import field
+
+from engine.core.errors import BadValue, Refused
+from engine.core.records.records import Json, JsonValue, changed, fact
+from engine.core.specs.failure_policies import Chain, Escalate, Fail, Failover, FailurePolicy, Retry, Skip
+from engine.core.specs.limits import Limits
+from engine.core.specs.policies import Circuit, Restart
+from engine.core.validation.bounds import (
+    Attempts,
+    Label,
+    Matches,
+    Name,
+    Reference,
+    Seconds,
+    Slots,
+    Text,
+    UpToADay,
+    Weight,
+)
+from engine.core.validation.records import Written
+from engine.core.validation.rules import Means, Within
+
+BOUND = "bound:"
+"""Prefix of references to callables that are bound to one running program, and cannot be imported elsewhere."""
+
+Aggregation: TypeAlias = Literal["concat", "vote", "best", "first", "synthesis"]
+AGGREGATIONS: tuple[Aggregation, ...] = ("concat", "vote", "best", "first", "synthesis")
+if TYPE_CHECKING:
+    Code: TypeAlias = Reference | Callable[..., object]
+else:
+    Code = Annotated[Any, Means(Reference | Callable[..., object])]  # msgspec cannot decode a callable.
+MODEL_TYPES = ("llm", "SimpleAgent", "ReactAgent", "MultiAgent", "MemoryAgent", "ConversationAgent")
+"""Agent types that are run by a model, unless they have a function."""
+May: TypeAlias = Literal["ask_human", "remember", "recall", "create_agent", "list_workers"]
+RunIn: TypeAlias = Literal["loop", "thread", "process"]
+
+
+class Pool(Written, kw_only=True):
+    """Bounds of a pool: an agent whose instances are scaled by its queue. Each runs `max_concurrency` attempts."""
+
+    min: Slots = 1
+    max: Slots
+    grow_at: Attempts = 2
+    """Waiting tasks for each instance above which an instance is added."""
+    idle_s: UpToADay = 10.0
+    """Idle time after which an instance is removed, in seconds."""
+
+    def __post_init__(self) -> None:
+        """Refuse a maximum below the minimum."""
+        super().__post_init__()
+        if self.max < self.min:
+            raise BadValue("pool", ("max",), f"must be at least min, {self.min}, not {self.max}")
+
+
+class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
+    """The blueprint of an agent: its code, specialties, permissions and limits.
+
+    Args are checked when the spec is built; what a runtime asks of `options` is checked by that runtime.
+
+    Raises:
+        BadValue: If a field cannot be right; the message names the spec, the field and what it has to be.
+    """
+
+    whose = "agent"
+    name: Name
+    agent_type: Label | None = None
+    """The runtime that executes it; the default is `function` if `run` is given, else `llm`."""
+    description: Text = ""
+    specialties: Annotated[Sequence[Label], Within(max_length=100)] = ()
+    tools: Annotated[Sequence[Code], Within(max_length=200)] = ()
+    run: Code | None = None
+    """A callable, or its symbolic reference `module:qualname`."""
+    model: Label | Sequence[Label] | None = None
+    instructions: Text = ""
+    mcp: Annotated[Sequence[Label], Within(max_length=100)] = ()
+    """Tool servers by their names in the team, with all their tools; or `server/tool` for one tool."""
+    may: Annotated[Sequence[May], Within(max_length=10)] = ()
+    """What a model agent may do besides calling tools, and delegating as a lead."""
+    approve: Mapping[Label, JsonValue] = field(default_factory=dict)
+    """By tool, when a person is asked before a call: `never`, `always`, or a guard over the arguments."""
+    output: JsonValue = None
+    """The JSON Schema of its output; None is text."""
+    category: Label | None = None
+    weight: Weight = 1.0
+    max_concurrency: Slots = 1
+    """Limit on concurrent attempts of the agent, or of each instance of a pool."""
+    timeout_s: Seconds | None = None
+    """Time limit of an attempt, in seconds."""
+    on_failure: Chain = ()
+    run_in: RunIn | None = None
+    """Where a function runs; by default `loop` for `async def` and `thread` for plain `def`."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    step_timeout_s: Seconds | None = None
+    """Time limit of one step of an attempt, in seconds."""
+    pool: Pool | None = None
+    """Bounds of its number of instances; None is one instance."""
+    limits: Limits | None = None
+    """Budget of the agent in all."""
+    task_limits: Limits | None = None
+    """Budget of each of its tasks."""
+    circuit: Circuit | None = None
+    """When it gets no work after repeated failures; None inherits from its supervisor."""
+
+    def __post_init__(self) -> None:
+        """Convert and check the fields, and fill in `agent_type`; the hash of a spec depends on the result."""
+        super().__post_init__()
+        if self.agent_type is None:
+            self.agent_type = "function" if self.run is not None else "llm"
+        if self.approve:
+            self._check_approvals()
+
+    def _check_approvals(self) -> None:
+        from engine.core.specs.approval import (
+            check_approval,
+        )  # An import cycle: guards import discovery, which imports specs.
+
+        for tool, rule in self.approve.items():
+            try:
+                check_approval("approve", rule)
+            except Refused as refused:
+                said = refused.reason.removeprefix("approve: ")
+                raise BadValue(f"agent {self.name!r}", ("approve", tool), said) from refused
+
+    @property
+    def is_played_by_model(self) -> bool:
+        """True for a model agent."""
+        return self.run is None and self.agent_type in MODEL_TYPES
+
+    def with_name(self, name: str) -> "AgentSpec":
+        """Return a copy under another name."""
+        return changed(self, name=name)
+
+
+def lead_spec(name: str, model: str | Sequence[str], instructions: str) -> AgentSpec:
+    """Return the lead agent of a supervisor for which only a model was given; it has the supervisor's name."""
+    return AgentSpec(name=name, agent_type="ReactAgent", model=model, instructions=instructions)
+
+
+@fact
+class AgentCapability:
+    """The specialties and results of an agent, for metrics and lists."""
+
+    name: str
+    agent_type: str
+    description: str = ""
+    specialties: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    performance_score: float | None = None
+    """Share of finished tasks that succeeded, 0 to 1; None while nothing finished."""
+
+
+class DiscoveryConfig(Written, kw_only=True):
+    """How a supervisor with `auto_discover` finds agents for a request."""
+
+    whose = "discovery"
+    max_matches: Matches = 5
+    """Most agents for one request."""
+
+
+def spec_hash(spec: AgentSpec) -> str:
+    """Return the content hash of `spec`: 16 hex digits, the same for equal specs in every process."""
+    return digest(spec)
+
+
+def digest(value: object) -> str:
+    """Return 16 hex digits that are the same for equal values."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:16]
+
+
+__all__ = [
+    "AGGREGATIONS",
+    "AgentCapability",
+    "AgentSpec",
+    "Aggregation",
+    "Circuit",
+    "DiscoveryConfig",
+    "Escalate",
+    "Fail",
+    "Failover",
+    "FailurePolicy",
+    "Limits",
+    "May",
+    "Pool",
+    "Restart",
+    "Retry",
+    "RunIn",
+    "Skip",
+    "digest",
+    "spec_hash",
+]

@@ -1,0 +1,1 @@
+"""Recorded runs again: replay, forks, comparisons, moments, steps."""

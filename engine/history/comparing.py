@@ -1,0 +1,118 @@
+"""Lays the recorded steps of one run side by side, as two journals have them: before a fork, and after it.
+
+A task that the fork took along has its id in both. A task that was made since is the n-th new one of its parent. Within
+a task steps are aligned by what they did; what stands in one journal alone faces nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TypeAlias
+
+from engine.core.events import Delegated, Event, GroupGrown, GroupPlanned, StepRecorded
+from engine.core.records.records import JsonValue
+from engine.history.steps import Step, step_of
+from engine.reading.folding import events_of, pages
+from store import Reader
+
+Place: TypeAlias = tuple[str | int, ...]
+"""A task on both sides: the id of one that both have, then which of its new tasks, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A step of one run and its like of the other; None where it has none."""
+
+    was: Step | None
+    now: Step | None
+
+    @property
+    def is_same(self) -> bool:
+        """Return whether both came to the same, whichever model said it."""
+        return self.was is not None and self.now is not None and _essence(self.was) == _essence(self.now)
+
+
+def side_by_side(before: Reader, after: Reader, run_id: str, *, since_seq: int) -> list[Pair]:
+    """Return the steps of a run that were recorded since a fork, in the order of the first journal.
+
+    Args:
+        before: The journal that was forked.
+        after: The journal of the fork.
+        run_id: The run, in both.
+        since_seq: The first event of `before` that the fork does not have.
+    """
+    first = next(iter(before.records(0, 1, run_id=run_id, kinds=("run_submitted",))), None)
+    was, now = _Side(), _Side()
+    known = _Side()
+    known.read(_run_events(before, run_id, after_seq=0 if first is None else first.seq - 1, until_seq=since_seq - 1))
+    was.read(_run_events(before, run_id, after_seq=since_seq - 1))
+    now.read(_run_events(after, run_id, after_seq=0))
+    shared = known.tasks
+    left, right = was.by_place(shared), now.by_place(shared)
+    return [pair for place in {**left, **right} for pair in _aligned(left.get(place, []), right.get(place, []))]
+
+
+class _Side:
+    """What one journal tells of a run."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, list[Step]] = {}
+        self._parents: dict[str, str] = {}
+
+    @property
+    def tasks(self) -> frozenset[str]:
+        """Every task that was made."""
+        return frozenset(self._parents)
+
+    def read(self, events: Iterable[tuple[Event, Step | None]]) -> None:
+        """Take note of tasks and steps."""
+        for event, step in events:
+            if step is not None:
+                self._steps.setdefault(step.task_id, []).append(step)
+            elif isinstance(event, GroupPlanned | GroupGrown | Delegated):
+                made = event.nodes if isinstance(event, GroupPlanned) else ()
+                made = event.added if isinstance(event, GroupGrown) else made or getattr(event, "children", ())
+                self._parents.update({one.task_id: event.task_id for one in made})
+
+    def by_place(self, shared: frozenset[str]) -> dict[Place, list[Step]]:
+        """Return the steps of each task, in the order in which tasks recorded their first."""
+        counts: dict[str, int] = {}
+        places: dict[str, Place] = {}
+        for task_id, parent_id in self._parents.items():
+            if task_id not in shared:
+                counts[parent_id] = counts.get(parent_id, 0) + 1
+                places[task_id] = (*places.get(parent_id, (parent_id,)), counts[parent_id])
+        return {places.get(task_id, (task_id,)): steps for task_id, steps in self._steps.items()}
+
+
+def _run_events(
+    reader: Reader, run_id: str, *, after_seq: int, until_seq: int | None = None
+) -> Iterator[tuple[Event, Step | None]]:
+    for records in pages(reader, after_seq, until_seq):
+        mine = [one for one in records if one.run_id == run_id]
+        for record, event in zip(mine, events_of(mine), strict=True):
+            yield event, step_of(record, event) if isinstance(event, StepRecorded) else None
+
+
+def _aligned(was: list[Step], now: list[Step]) -> Iterator[Pair]:
+    matcher = SequenceMatcher(None, [_name(step) for step in was], [_name(step) for step in now], autojunk=False)
+    for _, from_was, to_was, from_now, to_now in matcher.get_opcodes():
+        left, right = was[from_was:to_was], now[from_now:to_now]
+        for at in range(max(len(left), len(right))):
+            yield Pair(left[at] if at < len(left) else None, right[at] if at < len(right) else None)
+
+
+def _name(step: Step) -> tuple[str, str]:
+    return step.what, step.name
+
+
+def _essence(step: Step) -> JsonValue:
+    """Return what a step came to; of a model what it says and calls."""
+    output = step.output
+    if step.what != "model" or not isinstance(output, dict):
+        return output
+    calls = output.get("calls")
+    called: list[JsonValue] = (
+        [{**one, "id": None} for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
+    )
+    return {"text": output.get("text"), "finish": output.get("finish"), "calls": called}

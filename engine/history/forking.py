@@ -1,0 +1,209 @@
+"""A database that goes on from a moment of another: paused, with the same ids, and if wanted with one step changed.
+
+Everything that the state of that moment holds goes along, as an archive carries it: attempts that were at work begin
+again from their finished steps. Code that was trusted there is trusted here, in the same folder. See
+docs/reference/archive.md.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec import Raw
+
+from engine.archive.exporting import resolver_of
+from engine.archive.manifest import counts_of
+from engine.core.decisions.decision_context import DecisionContext
+from engine.core.documents.document import references_in, text_refs
+from engine.core.encoding.codec import encode_state
+from engine.core.errors import Refused
+from engine.core.events import AttemptCancelled, CommandRefused, Delegated, Event, StepRecorded, TeamLoaded
+from engine.core.fold import fold
+from engine.core.queries.team.code import UNASKED
+from engine.core.queries.team.tree import open_tasks
+from engine.core.records.records import JsonValue
+from engine.core.records.values import TextRef, stored_value
+from engine.core.signals import StateReady
+from engine.core.state import State
+from engine.core.step import step as core_step
+from engine.core.transfer.approvals import forget_approvals
+from engine.core.transfer.exporting import make_document
+from engine.core.transfer.rewinding import change_step, go_to_rest
+from engine.history.steps import steps_of
+from engine.host.batch import row_of
+from engine.platform.sender import sender_of
+from engine.reading.folding import events_of, folded_from, pages
+from engine.trusted_code.trust import TrustError, user_list
+from store import Reader, Record, Row, check_free, create_database
+from store.wall_clock import wall_ms
+
+_CHANGED_SEQ = -1
+"""Stands for the event that carries the new output of a step, while a fork is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What was made."""
+
+    path: Path
+    at_seq: int
+    """The last event of the other database that is in it."""
+    runs: int
+    """Open runs in it, all paused."""
+    tasks: int
+    """Tasks of agents in them that have not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedStep:
+    """A recorded step with another output."""
+
+    seq: int
+    """The event that recorded it."""
+    output: JsonValue
+
+
+def fork(db: Path, target: Path, *, at_seq: int | None = None, changed: ChangedStep | None = None) -> Fork:
+    """Make a database that goes on from a moment of `db`; all of it is there, or nothing. Blocks; for a thread.
+
+    Args:
+        db: The database; its engine may be at work.
+        target: Where the new one is to stand.
+        at_seq: The event after which it goes on; what follows from that event at once is taken too. None is the newest,
+            or that of the changed step.
+        changed: A step that is to have come to something else. What came after it in its task is dropped.
+
+    Raises:
+        StoreError: If the database cannot be read, or nothing can be made at `target`.
+        CoreError: If there is no such event, or the step cannot be changed.
+    """
+    check_free(target)
+    with Reader(db) as reader:
+        step = None if changed is None else step_at(reader, changed.seq)
+        last_seq = reader.last_seq()
+        wanted = at_seq if at_seq is not None else last_seq if changed is None else changed.seq
+        if not max(1, reader.first_seq()) <= wanted <= last_seq or (changed is not None and wanted < changed.seq):
+            least = changed.seq if changed is not None else max(1, reader.first_seq())
+            raise Refused(f"there is no event {wanted:,} to go on from: name one from {least:,} to {last_seq:,}")
+        state = folded_from(reader, wanted) if changed is not None and wanted == changed.seq else _at(reader, wanted)
+        new: JsonValue = None
+        if changed is not None and step is not None:
+            new = _as_output(step, changed.output)
+            output = stored_value(new, _CHANGED_SEQ, "output")
+            later = _later(reader, step, changed.seq, state.seq)
+            change_step(state, step.task_id, step.key, output, later=later)
+        at = state.seq
+        team = None if state.team is None else reader.record(state.team.seq)
+        rows, result = _rows(db, state, _resolving(reader, state, new), team)
+    create_database(target, rows)
+    if (allowed := user_list()) is not None:
+        with suppress(TrustError):  # else agents of the fork report what has to be trusted
+            allowed.inherit(db.resolve(), target.resolve())
+    return Fork(target, at, len(result.runs), open_tasks(result))
+
+
+def step_at(reader: Reader, seq: int) -> StepRecorded:
+    """Return the step that an event recorded.
+
+    Raises:
+        Refused: If it recorded none.
+    """
+    records = reader.records(seq - 1, 1)
+    event = events_of(records)[0] if records and records[0].seq == seq else None
+    if not isinstance(event, StepRecorded):
+        raise Refused(f"event {seq:,} records no step; 'quarterdeck steps TASK' lists them")
+    return event
+
+
+def step_named(reader: Reader, task_id: str, key: str) -> int:
+    """Return the event that recorded a step last.
+
+    Raises:
+        Refused: If there is none.
+    """
+    for step in reversed(list(steps_of(reader, task_id))):
+        if step.step == key:
+            return step.seq
+    raise Refused(f"task {task_id} has no step {key!r}; 'quarterdeck steps {task_id}' lists those it has")
+
+
+def _at(reader: Reader, seq: int) -> State:
+    """Return the state as of an event, with what followed from it at once."""
+    at_ms = reader.record(seq).at_ms
+    before = folded_from(reader, seq - 1) if seq > 1 else State()
+    go_to_rest(before, _of_the_moment(reader, seq, at_ms))
+    return before
+
+
+def _of_the_moment(reader: Reader, seq: int, at_ms: int) -> Iterator[Event]:
+    for records in pages(reader, seq - 1):
+        for record, event in zip(records, events_of(records), strict=True):
+            if record.at_ms != at_ms:
+                return
+            yield event
+
+
+def _later(reader: Reader, step: StepRecorded, seq: int, until_seq: int) -> list[str]:
+    """Return the keys of the steps of a task that were recorded after one of them.
+
+    Raises:
+        Refused: If its attempt has asked others to work since: what became of that would not fit any more.
+    """
+    keys: list[str] = []
+    for records in pages(reader, seq, until_seq):
+        for event in events_of([record for record in records if record.task_id == step.task_id]):
+            if isinstance(event, StepRecorded):
+                keys.append(event.key)
+            elif isinstance(event, Delegated | AttemptCancelled) and getattr(event, "restarted", True):
+                told = f"task {step.task_id} has diverged since event {seq:,}"
+                raise Refused(f"{told}: fork at the step itself, without another moment")
+    return keys
+
+
+def _as_output(step: StepRecorded, output: JsonValue) -> JsonValue:
+    """Return what the journal is to say of a changed step: a text in place of a model's answer is all that it said."""
+    if step.what != "model" or not isinstance(output, str) or not isinstance(step.output, dict):
+        return output
+    kept = {name: value for name, value in step.output.items() if name not in ("calls", "thinking", "finish")}
+    return {**kept, "text": output}
+
+
+def _resolving(reader: Reader, state: State, new: JsonValue) -> Callable[[TextRef], JsonValue]:
+    resolve = resolver_of(reader, [ref for ref in text_refs(state) if ref.seq != _CHANGED_SEQ])
+    return lambda ref: new if ref.seq == _CHANGED_SEQ else resolve(ref)
+
+
+def _rows(
+    db: Path, state: State, resolve: Callable[[TextRef], JsonValue], team: Record | None
+) -> tuple[list[Row], State]:
+    """Return the journal of the new database, and the state that it folds to."""
+    # Clocks that an import starts anew would else have run out long ago: deadlines, above all.
+    trusted, at_ms, seq = dict(state.trusted), max(state.at_ms, wall_ms()), state.seq
+    texts = make_document(state, resolve)
+    forget_approvals(state)
+    references = references_in(state)
+    ready = StateReady(
+        order_id=uuid.uuid4().hex,
+        sender=sender_of(),
+        role="operator",
+        path=f"{db}@{seq}",
+        sha256="",
+        paused=True,
+        state=Raw(encode_state(state)),
+        texts=texts,
+        counts=counts_of(state, len(texts)),
+        references=references,
+        granted={one: trusted.get(one, "") for one in references if one in trusted or one.startswith(UNASKED)},
+    )
+    begun, events = State(), list[Event]()
+    if team is not None:
+        events += [event for event in events_of([team]) if isinstance(event, TeamLoaded)]
+        fold(begun, events)
+    imported, _ = core_step(begun, ready, DecisionContext(now_ms=at_ms, jitter=0.0))
+    for event in imported:
+        if isinstance(event, CommandRefused):
+            raise Refused(event.reason)
+    events += imported
+    return [row_of(event) for event in events], begun

@@ -1,0 +1,107 @@
+"""A team to compare: a database at one moment, or an archive; read, and never written.
+
+Rule: an archive is believed only after all of it was checked, as for an import.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from engine.core.documents.document import number_of
+from engine.core.encoding.codec import decode_state, encode_state
+from engine.core.errors import CorruptJournal
+from engine.core.queries.differences import Difference, Read, differences
+from engine.core.records.records import JsonValue
+from engine.core.records.values import TextRef
+from engine.core.state import State
+from engine.core.transfer.exporting import make_document
+from engine.errors import ImportRefused
+from engine.reading.folding import folded_from
+from engine.reading.texts import walk
+from store import NotOurFile, Reader
+
+_BODIES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A team, with what reads the texts that its state refers to."""
+
+    path: Path
+    state: State
+    seq: int
+    """The last event in it; of an archive, in the database that it was exported from."""
+    read: Read
+    file_id: str | None
+    """Of a database; None of an archive."""
+
+
+@contextmanager
+def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterator[Moment]:
+    """Open a database at a moment, by default its newest, or an archive.
+
+    Args:
+        seq_of: Returns the event after which the database is wanted; an archive has one moment alone.
+
+    Raises:
+        StoreError, CoreError: If it is not a Quarterdeck database, or cannot be folded.
+        ImportRefused: If it is an archive that cannot be believed, or of which another moment is wanted.
+    """
+    try:
+        reader = Reader(path)
+    except NotOurFile:
+        # Not asked first: to open and close a database beside SQLite drops the locks of who reads it in this process.
+        # A pipe would wait for a writer, and a device never end.
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            raise
+        from engine.archive import read_archive  # its checks take a tenth of a second to load
+
+        archive = read_archive(path)
+        texts = archive.texts
+        if seq_of is not None:
+            raise ImportRefused(
+                path, f"is an archive, of seq {archive.manifest.seq:,} alone: leave out what follows @"
+            ) from None
+        yield Moment(path, archive.state, archive.manifest.seq, lambda ref: texts[number_of(ref)], None)
+        return
+    with reader:
+        state = folded_from(reader, None if seq_of is None else seq_of(reader))
+        yield Moment(path, state, state.seq, _texts_of(reader), reader.file_id)
+
+
+def _texts_of(reader: Reader) -> Read:
+    @lru_cache(_BODIES)
+    def body(seq: int) -> object:
+        found = reader.bodies([seq])
+        return msgspec.json.decode(found[seq]) if seq in found else None
+
+    def read(ref: TextRef) -> JsonValue:
+        try:
+            found: JsonValue = walk(body(ref.seq), ref.path)
+        except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+            raise CorruptJournal(ref.seq, f"it has no text at {ref.path!r}") from error
+        return found
+
+    return read
+
+
+def compared(a: Moment, b: Moment) -> list[Difference]:
+    """Return what differs from one to the other; of a database beside an archive only what an archive holds."""
+    if (a.file_id is None) != (b.file_id is None):
+        a, b = _as_in_archive(a), _as_in_archive(b)
+    one_file = a.file_id is not None and a.file_id == b.file_id
+    return differences(a.state, b.state, read_a=a.read, read_b=b.read, one_file=one_file)
+
+
+def _as_in_archive(one: Moment) -> Moment:
+    """Return a team as its archive would hold it: without trust and the team file, which are of one file alone."""
+    if one.file_id is None:
+        return one
+    state = decode_state(encode_state(one.state))
+    texts = make_document(state, one.read)
+    return replace(one, state=state, read=lambda ref: texts[number_of(ref)], file_id=None)

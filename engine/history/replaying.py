@@ -1,0 +1,315 @@
+"""Walks through a finished run again: what its agents would do, answered from the journal, without any call.
+
+Attempts of model agents are played by their real runtime on their real `Work`: models, tools and delegations answer
+what the journal has. The first step that is not there is where the run would take another way. Attempts of functions
+are answered whole, or played with their code where that is wanted; those of programs are answered whole. What the core
+planned is decided again too (`engine/history/redeciding.py`).
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from engine.core.effects import StartAttempt
+from engine.core.effects.table import answer_of, effects_of
+from engine.core.events import AttemptDone, AttemptStarted, Event, RunFinished, StepRecorded
+from engine.core.fold import fold
+from engine.core.records.records import JsonValue
+from engine.core.records.values import StoredValue
+from engine.core.signals import DelegationAsked, PartTold, Signal, SlotAsked, StepsEnded
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import State
+from engine.errors import AttemptInterrupted, OpenRun, UnknownRun
+from engine.history.redeciding import Asked, Planner
+from engine.host.trusting import Trusting
+from engine.models.records import Chunk, ModelRequest
+from engine.platform.clock import VirtualClock
+from engine.platform.strategies_plugins import installed_strategies
+from engine.reading.folding import events_of, folded_from, pages
+from engine.reading.texts import resolved
+from engine.runtimes.attempts.work import Work
+from engine.runtimes.base import Runtime
+from engine.runtimes.catalogue import built_in
+from engine.runtimes.code import Code
+from engine.runtimes.functions.processes import Processes
+from engine.runtimes.functions.threads import Threads
+from engine.runtimes.programs.watched import Watched
+from engine.runtimes.values import json_value, one_line
+from engine.trusted_code.trust import TrustList
+from store import Reader, Record
+
+OUTPUT, PLAN = "output", "plan"
+"""Stand for the end of an attempt, and for what the core planned, where a step is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a run would take another way."""
+
+    task_id: str
+    step: str
+    """The key of the step, `output`, or `plan`."""
+    was: JsonValue
+    """The key of the step that the journal has there, or the output, or what differs in the plan; None where it has
+    nothing more."""
+    now: JsonValue
+    """The key of the step that would be made, or the output, or the plan; None where none would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What walking through a run again came to."""
+
+    run_id: str
+    steps: int
+    """Recorded steps that were answered from the journal."""
+    differs: Difference | None
+    """The first step that would differ; None where none would."""
+
+
+async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustList | None = None) -> Replay:
+    """Walk through a finished run again.
+
+    Args:
+        db: The database; its engine may be at work.
+        code: Call the functions of function agents too, for what is not in their recorded steps.
+        allowed: What of their code may be imported.
+
+    Raises:
+        Unusable: If the code of an agent cannot be called.
+        UnknownRun: If this journal has no run of that id; `OpenRun`, one of its kinds, if the run has not ended.
+        StoreError, CoreError: If the database cannot be read.
+    """
+    with Reader(db) as reader:
+        first = next(iter(reader.records(0, 1, run_id=run_id, kinds=("run_submitted",))), None)
+        if first is None:
+            raise UnknownRun(run_id)
+        if not reader.records(first.seq, 1, run_id=run_id, kinds=("run_finished",)):
+            raise OpenRun(run_id)
+        state, steps, found = folded_from(reader, first.seq - 1), 0, list[tuple[int, Difference]]()
+        recorded: dict[str, dict[str, tuple[int, int]]] = {}
+        asked: dict[tuple[str, str], DelegationAsked] = {}
+        trusting = Trusting(allowed, db=db, folder=None, state=lambda: state, is_program=False)
+        for record, event in _events(reader, first.seq):
+            if isinstance(event, StepRecorded) and event.run_id == run_id:
+                recorded.setdefault(event.task_id, {})[event.key] = (record.seq, event.attempt)
+            if isinstance(event, AttemptDone) and event.run_id == run_id and _is_played(state, event, code=code):
+                attempt = _Attempt(reader, state, event, record.seq, recorded.get(event.task_id, {}))
+                if (difference := await attempt.play(trusting)) is not None:
+                    found.append(difference)
+                steps += len(attempt.taken)
+                asked |= attempt.asked
+            fold(state, [event])
+            if isinstance(event, RunFinished) and event.run_id == run_id:
+                break
+        found += _replanned(reader, run_id, first.seq, asked)
+    return Replay(run_id, steps, min(found, key=lambda one: one[0])[1] if found else None)
+
+
+def _replanned(reader: Reader, run_id: str, first_seq: int, asked: Asked) -> Iterator[tuple[int, Difference]]:
+    """Yield where the core would plan another way now."""
+    installed_strategies()
+    state = folded_from(reader, first_seq - 1)
+    planner = Planner(run_id, lambda value: resolved(value, lambda seq: reader.record(seq).body), asked)
+    for record, event in _events(reader, first_seq):
+        if (change := planner.look(state, event, record.seq)) is not None:
+            yield record.seq, Difference(str(record.task_id), getattr(event, "call_key", PLAN), *change)
+        if isinstance(event, RunFinished) and event.run_id == run_id:
+            return
+        fold(state, [event])
+
+
+def _events(reader: Reader, seq: int) -> Iterator[tuple[Record, Event]]:
+    for records in pages(reader, seq - 1):
+        yield from zip(records, events_of(records), strict=True)
+
+
+def _is_played(state: State, event: AttemptDone, *, code: bool) -> bool:
+    agent = state.agents.get(event.agent_id or "")
+    if agent is None:
+        return False
+    spec = state.spec_of(agent)
+    return spec.is_played_by_model or (code and spec.run is not None and spec.run_in != "process")
+
+
+class _Attempt:
+    """One attempt that ended well, as its agent would make it now.
+
+    Args:
+        state: As of the event before its end.
+        seq: That event's.
+        steps: Recorded steps of its task by key, with seq and attempt.
+    """
+
+    def __init__(
+        self, reader: Reader, state: State, event: AttemptDone, seq: int, steps: dict[str, tuple[int, int]]
+    ) -> None:
+        self._reader = reader
+        self._event = event
+        self._seq = seq
+        self._steps = steps
+        self.state = state
+        self.taken: dict[str, None] = {}
+        """Keys of steps that were answered, in order."""
+        self.asked: dict[tuple[str, str], DelegationAsked] = {}
+        """What it asks of others."""
+        self.missing: str | None = None
+        """The first step that the journal does not have."""
+        self.clock = VirtualClock(state.at_ms)
+        self.threads = Threads()
+        self.models: Any = None
+        self.bus: Any = _Unheard()
+        (effect,) = effects_of(
+            state,
+            AttemptStarted(
+                run_id=event.run_id,
+                task_id=event.task_id,
+                attempt=event.attempt,
+                agent_id=event.agent_id,
+                generation=state.agents[event.agent_id or ""].generation,
+            ),
+        )
+        assert isinstance(effect, StartAttempt)
+        self.spec: AgentSpec = state.specs[effect.spec]
+        self._work = _ReplayedWork(effect, self.spec, self)
+
+    async def play(self, trusting: Trusting) -> tuple[int, Difference] | None:
+        """Return where it would take another way, with the event of the journal there."""
+        runtime, now = await self._runtime(trusting), None
+        try:
+            now = json_value(await runtime.execute(self._work))
+        except AttemptInterrupted:
+            pass
+        except Exception as error:  # the attempt would fail where it did not
+            if self.missing is None:
+                return self._seq, Difference(self._event.task_id, OUTPUT, self._event.output, one_line(error))
+        finally:
+            self._work.close()
+        left = [key for key, (_, attempt) in self._steps.items() if attempt == self._event.attempt]
+        left = [key for key in left if key not in self.taken]
+        if self.missing is not None or left:
+            was = left[0] if left else None
+            seq = self._steps[was][0] if was is not None else self._seq
+            return seq, Difference(self._event.task_id, was or self.missing or "", was, self.missing)
+        if now != self._event.output:
+            return self._seq, Difference(self._event.task_id, OUTPUT, self._event.output, now)
+        return None
+
+    async def _runtime(self, trusting: Trusting) -> Runtime:
+        """Return what plays it; of a model's attempt, the code of its tools is not called and not loaded."""
+        code = Code(
+            bound={},
+            sources=trusting.sources,
+            folder=trusting.folder,
+            threads=self.threads,
+            processes=Processes(self.spawn),
+            programs=Watched(),
+        )
+        if self.spec.is_played_by_model:
+            return built_in()["llm"](self.spec, code)
+        runtime = built_in()["function"](self.spec, code)
+        await runtime.check()
+        return runtime
+
+    def lacks(self, key: str) -> None:
+        """Note a step that the journal does not have, and let the attempt end there."""
+        if self.missing is None:
+            self.missing = key
+        asyncio.get_running_loop().call_soon(self._work.stop)
+
+    # What the host does for attempts
+
+    def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
+        """Nothing is begun."""
+
+    def fail(self, error: Exception) -> NoReturn:
+        """Report a defect."""
+        raise error
+
+    def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
+        """Answer from the journal."""
+        loop = asyncio.get_running_loop()
+        if isinstance(signal, DelegationAsked):
+            self.asked[signal.task_id, signal.call_key] = signal
+            call = self.state.tasks[signal.task_id].calls.get(signal.call_key)
+            if call is None or call.open:
+                self.lacks(signal.call_key)
+                return
+            answer = answer_of(self.state, signal.task_id, signal.attempt, signal.call_key)
+            loop.call_soon(self._work.answered, answer)
+        elif isinstance(signal, SlotAsked):
+            loop.call_soon(self._work.resumed)
+        elif not isinstance(signal, PartTold | StepsEnded):
+            self.lacks(str(getattr(signal, "key", signal.__class__.__name__)))
+
+    async def order(self, *_: object, **__: object) -> object:
+        """No command is given."""
+        self.lacks("command")
+        raise AttemptInterrupted
+
+    def may_act(self) -> bool:
+        """Attempts go on until they differ."""
+        return True
+
+    async def state_written(self) -> bool:
+        """Return True: the journal has everything."""
+        return True
+
+    async def text(self, value: StoredValue) -> JsonValue:
+        """Return a value that the state holds."""
+        return resolved(value, lambda seq: self._reader.record(seq).body)
+
+    def live(self, key: str, text: str) -> None:
+        """Do nothing: there is no display."""
+
+    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+        """Call at once: no time passes."""
+        call()
+        return lambda: None
+
+
+class _ReplayedWork(Work):
+    """An attempt that notes which recorded steps it takes."""
+
+    def __init__(self, effect: StartAttempt, spec: AgentSpec, attempt: _Attempt) -> None:
+        self._attempt = attempt
+        self.asked = ""
+        """The last key that was looked for and is not there."""
+        super().__init__(effect, spec, None, cast(Any, attempt), lambda _: None)
+
+    def is_recorded(self, key: str) -> bool:
+        """Look it up."""
+        found = super().is_recorded(key)
+        if not found:
+            self.asked = key
+        return found
+
+    async def recorded(self, key: str) -> JsonValue:
+        """Return the output of a finished step, and note that it was taken."""
+        self._attempt.taken[key] = None
+        return await super().recorded(key)
+
+    async def answered_before(self, key: str) -> None:
+        """Repeat the delegations: the core decides them again."""
+
+    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
+        """No model is asked: that one would be is a difference."""
+        self._attempt.lacks(self.asked)
+        raise AttemptInterrupted
+
+    def context_tokens(self, model: ModelSpec) -> None:
+        """No conversation is shortened anew."""
+
+
+class _Unheard:
+    """A stream without readers."""
+
+    is_heard = False
+
+    def say(self, *_: object) -> None:
+        """Drop it."""
+
+    progress = expect = say

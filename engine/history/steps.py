@@ -1,0 +1,72 @@
+"""Recorded steps of tasks, as the journal has them: of every attempt, also of those that have ended."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from engine.core.encoding.codec import kind_of
+from engine.core.events import StepRecorded
+from engine.core.events.attempt import StepKind
+from engine.core.queries.work.answered import model_of
+from engine.core.records.records import JsonValue
+from engine.core.records.values import Usage
+from engine.reading.folding import events_of
+from store import Reader, Record
+
+STEPS = kind_of(StepRecorded)
+"""The kind of the events that carry them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A recorded step."""
+
+    seq: int
+    """The event that recorded it."""
+    task_id: str
+    attempt: int
+    step: str
+    """Its key: name, hash of the input and the number of its occurrence; of one task there is one with it."""
+    what: StepKind
+    name: str
+    model: str | None
+    """Of a step of a model: who answered, as the team calls it."""
+    input: JsonValue
+    """Short, for a person to read."""
+    output: JsonValue
+    usage: Usage
+    duration_ms: int
+    parts: list[str]
+    """Of a step of a model: hashes of its system prompt and of the schemas of its tools."""
+
+
+def step_of(record: Record, event: StepRecorded) -> Step:
+    """Return the step that an event recorded."""
+    return Step(
+        seq=record.seq,
+        task_id=event.task_id,
+        attempt=event.attempt,
+        step=event.key,
+        what=event.what,
+        name=event.name,
+        model=model_of(event),
+        input=event.input,
+        output=event.output,
+        usage=event.usage,
+        duration_ms=event.duration_ms,
+        parts=event.parts,
+    )
+
+
+def steps_in(records: Iterable[Record]) -> list[Step]:
+    """Return the steps that records carry."""
+    mine = [one for one in records if one.kind == STEPS]
+    found = zip(mine, events_of(mine), strict=True)
+    return [step_of(record, event) for record, event in found if isinstance(event, StepRecorded)]
+
+
+def steps_of(reader: Reader, task_id: str) -> Iterator[Step]:
+    """Yield the steps of a task in an open file, the first one first."""
+    after_seq = 0
+    while records := reader.records(after_seq, 500, kinds=(STEPS,), task_id=task_id):
+        yield from steps_in(records)
+        after_seq = records[-1].seq

@@ -1,0 +1,1 @@
+"""Built-in checks and joins of graphs, which run in the host without a model."""

@@ -1,0 +1,1 @@
+"""The machine and the installation: clock, memory, folders, version, sender, patterns, plugins."""

@@ -1,0 +1,157 @@
+"""The core of an attempt: its steps and their keys, its reports to the journal, its waits, and the stops of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from engine.core import signals
+from engine.core.effects import StartAttempt
+from engine.core.records.keys import stem_of
+from engine.core.records.records import JsonValue
+from engine.core.signals import Signal
+from engine.core.state import State
+from engine.errors import AttemptInterrupted
+from engine.runtimes.attempts.live_output import Showing
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.services import Services
+from engine.runtimes.values import own
+
+T = TypeVar("T")
+
+
+class Attempt(Showing):
+    """What all parts of an attempt build on."""
+
+    stopping = False
+    """Asked to stop at its next step."""
+    saw_stopping = False
+    """The code has noticed the stop, so a result that it returns now is partial."""
+    _waits = 0
+
+    def __init__(self, effect: StartAttempt, services: Services) -> None:
+        super().__init__(effect, services)
+        self._slots: dict[int, Pending[Any]] = {}
+        self._occurrences: dict[str, int] = {}
+
+    @property
+    def state(self) -> State:
+        """The state of the moment, for reading."""
+        return self._services.state
+
+    def key(self, name: str, value: JsonValue) -> str:
+        """Return the key of a step or a call: its name, a hash of its input, and the number of its occurrence."""
+        stem = stem_of(name, value)
+        number = self._occurrences[stem] = self._occurrences.get(stem, 0) + 1
+        return f"{stem}:{number}"
+
+    def next_key(self, name: str, value: JsonValue) -> str:
+        """Return what `key` would return, without counting it."""
+        stem = stem_of(name, value)
+        return f"{stem}:{self._occurrences.get(stem, 0) + 1}"
+
+    def new_key(self, name: str) -> str:
+        """Return the key of a step whose input is not known; steps of earlier attempts keep their keys."""
+        key = self.key(name, None)
+        while self.is_recorded(key):
+            key = self.key(name, None)
+        return key
+
+    def is_recorded(self, key: str) -> bool:
+        """Return True when an earlier attempt finished this step."""
+        return key in self.effect.steps
+
+    async def recorded(self, key: str) -> JsonValue:
+        """Return the output of a finished step."""
+        return own(await self._services.text(self.effect.steps[key]))
+
+    async def record(self, step: signals.StepFinished) -> None:
+        """Journal a finished step; returns once it is on disk.
+
+        Raises:
+            AttemptInterrupted: If its end was reported; the step is not recorded then.
+        """
+        await self._written(step)
+
+    async def _written(self, signal: Signal) -> None:
+        """Report a signal, and return once it is on disk.
+
+        A stop does not interrupt this: it takes effect at the next step, and code that returns before that is done.
+        """
+        self._raise_if_over()
+        if isinstance(signal, signals.StepFinished | signals.ToolBegan):
+            self._reports(signal.key)
+        slot: Pending[None] = self._waiting_slot()
+        try:
+            self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
+            await slot.wait()
+        finally:
+            slot.close()
+
+    async def _state_written(self) -> None:
+        """Wait until the state that was just read is on disk; otherwise a stopped engine would have acted on nothing.
+
+        Raises:
+            AttemptInterrupted: If the engine stops first.
+        """
+        slot: Pending[None] = self._waiting_slot()
+        try:
+            if not await self._services.state_written():
+                raise AttemptInterrupted
+        finally:
+            slot.close()
+
+    def now_ms(self) -> int:
+        """Return the engine's time."""
+        return self._services.clock.now_ms()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the engine's clock.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        with self.slot() as slot:
+            take_back = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
+            try:
+                await slot.wait()
+            finally:
+                take_back()
+
+    @contextmanager
+    def slot(self) -> Iterator[Pending[Any]]:
+        """Yield a future that fails when the attempt is asked to stop.
+
+        Raises:
+            AttemptInterrupted: If it was asked before: nothing else would end a wait for others, who may wait for it.
+        """
+        self.raise_if_stopping()
+        slot: Pending[Any] = self._waiting_slot()
+        self._slots[id(slot)] = slot
+        try:
+            yield slot
+        finally:
+            slot.close()
+            del self._slots[id(slot)]
+
+    def _waiting_slot(self) -> Pending[T]:
+        """Return a future; while one is open, the attempt does not hold the clock."""
+        self._waits += 1
+        if self._waits == 1 and not self.over:
+            self._services.clock.release()
+        return Pending(self._wait_over)
+
+    def _wait_over(self) -> None:
+        self._waits -= 1
+        if self._waits == 0 and not self.over:
+            self._services.clock.hold()
+
+    def raise_if_stopping(self) -> None:
+        """Raise `AttemptInterrupted` if it is asked to stop; every call of `ctx` checks this."""
+        if self.stopping or not self._services.may_act():
+            self.saw_stopping = True
+            raise AttemptInterrupted
+
+    def _raise_if_over(self) -> None:
+        """Raise if its end is reported: a report now could be taken for one of the attempt's next generation."""
+        if self.over:
+            raise AttemptInterrupted

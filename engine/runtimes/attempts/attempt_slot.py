@@ -1,0 +1,229 @@
+"""The slot of an attempt: held while one of its steps runs, released while the attempt waits.
+
+The core grants and takes slots; `resumed` is called when the attempt has one again.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from engine.core.effects import StartAttempt
+from engine.core.signals import SlotAsked, StepsEnded
+from engine.core.state import ParkedFor
+from engine.runtimes.attempts.attempt import Attempt
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.services import Services, of_attempt
+from engine.runtimes.attempts.time_limits import TimeLimit
+
+
+class _Step:
+    """A running step of an attempt; it does not count as running while it waits for others."""
+
+    waits = 0
+    """Number of its present waits."""
+    people = 0
+    """How many of these waits are for people."""
+    limit: TimeLimit | None = None
+    """Its time limit."""
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class _Wait:
+    """A reason to wait other than delegated work."""
+
+    why: ParkedFor
+    until_ms: int | None
+
+
+_FOR_PEOPLE = ("ask", "approval")
+_FOR_CALLS = _Wait("call", None)
+_STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
+"""The step that the current code runs in."""
+
+
+class SlotHolder(Attempt):
+    """The part of an attempt that holds and releases its slot."""
+
+    _has_slot = True
+    _parked_since_ms = 0
+    _parked_ms = 0
+    _people = 0
+    """Number of waits for people that have not ended, including the wait for a slot afterwards."""
+    _time_limit: TimeLimit | None = None
+    """Time limit of the attempt."""
+
+    def __init__(self, effect: StartAttempt, services: Services) -> None:
+        super().__init__(effect, services)
+        self._calls: dict[str, Pending[Any]] = {}
+        self._wanting: dict[int, Pending[None]] = {}
+        """Steps that wait for a slot, to begin or to go on."""
+        self._running: set[_Step] = set()
+        self._parks: dict[_Wait, None] = {}
+        """Its waits other than calls, oldest first."""
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[None]:
+        """Run the body as a step, which begins once the attempt holds a slot.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop while it waits for one.
+        """
+        await self._slot()
+        step = _Step()
+        self._running.add(step)
+        self._follow_limit()
+        outer = _STEP.set(step)
+        try:
+            yield
+        finally:
+            _STEP.reset(outer)
+            self._running.discard(step)
+            self._give_back()
+            self._follow_limit()
+
+    @asynccontextmanager
+    async def parked(self, why: ParkedFor, until_ms: int | None = None) -> AsyncIterator[None]:
+        """Release the slot during the body if nothing else of the attempt runs, then take one again.
+
+        If the attempt still waits for something else, it goes on without a slot until its next step.
+
+        Args:
+            why: Reason for the wait.
+            until_ms: When the wait ends by itself, on the engine's clock.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop while it waits for a slot.
+        """
+        wait = _Wait(why, until_ms)
+        with self._unlimited() if why in _FOR_PEOPLE else nullcontext():
+            async with self._aside():
+                self._parks[wait] = None
+                try:
+                    self._give_back()
+                    yield
+                finally:
+                    del self._parks[wait]
+            if not self._waits_for():
+                self.raise_if_stopping()
+                await self._slot()
+
+    @contextmanager
+    def _unlimited(self) -> Iterator[None]:
+        """Suspend the time limit of the waiting step, and of the attempt while no step runs."""
+        step = _STEP.get()
+        self._people += 1
+        if step is not None:
+            step.people += 1
+            if step.limit is not None:
+                step.limit.stand_still()
+        self._follow_limit()
+        try:
+            yield
+        finally:
+            self._people -= 1
+            if step is not None:
+                step.people -= 1
+                if step.limit is not None and not step.people:
+                    step.limit.go_on()
+            self._follow_limit()
+
+    def _follow_limit(self) -> None:
+        """Suspend the attempt's time limit exactly while it waits for a person and no step runs."""
+        if self._time_limit is None or self.over:
+            return
+        if self._people and not self._running:
+            self._time_limit.stand_still()
+        else:
+            self._time_limit.go_on()
+
+    @contextmanager
+    def _step_limited(self, limit: TimeLimit) -> Iterator[None]:
+        """Apply a time limit to the current step."""
+        step = _STEP.get()
+        if step is not None:
+            step.limit = limit
+        limit.go_on()
+        try:
+            yield
+        finally:
+            limit.stand_still()
+            if step is not None:
+                step.limit = None
+
+    @asynccontextmanager
+    async def _aside(self) -> AsyncIterator[None]:
+        """Mark the current step, if any, as waiting during the body."""
+        step = _STEP.get()
+        # Also a task that the step's code has started and left behind: the step has ended, so it cannot wait.
+        if step is None or (step not in self._running and not step.waits):
+            yield
+            return
+        step.waits += 1
+        self._running.discard(step)
+        self._follow_limit()
+        try:
+            yield
+            # The last of several concurrent waits of the step: only then does its code go on.
+            if step.waits == 1:
+                await self._slot()
+        finally:
+            step.waits -= 1
+            if not step.waits:
+                self._running.add(step)
+            self._follow_limit()
+
+    async def _slot(self) -> None:
+        """Wait until the attempt holds a slot.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile, also once it has the slot.
+        """
+        if self._has_slot:
+            return
+        slot: Pending[None] = self._waiting_slot()
+        # One request serves all steps that wait.
+        if not self._wanting:
+            self._services.signal(SlotAsked(**of_attempt(self.effect)))
+        self._slots[id(slot)] = self._wanting[id(slot)] = slot
+        try:
+            await slot.wait()
+        finally:
+            del self._slots[id(slot)], self._wanting[id(slot)]
+        self.raise_if_stopping()
+
+    def resumed(self) -> None:
+        """Start the steps that waited for a slot; called by the host once the attempt has one."""
+        self._hold_slot(True)
+        for slot in self._wanting.values():
+            slot.put(None)
+        # If no step wanted it after all, for example because it was cancelled, the slot is released again.
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Release the slot if the attempt waits and no step runs."""
+        wait = self._waits_for()
+        if wait is not None and self._has_slot and not self._is_busy and not self.over:
+            self._hold_slot(False)
+            self._services.signal(StepsEnded(**of_attempt(self.effect), why=wait.why, until_ms=wait.until_ms))
+
+    def _waits_for(self) -> _Wait | None:
+        """Return what the attempt waits for; None if it waits for nothing or is stopping."""
+        if self.stopping:
+            return None
+        if not all(one.done for one in self._calls.values()):
+            return _FOR_CALLS
+        return next(iter(self._parks), None)
+
+    @property
+    def _is_busy(self) -> bool:
+        """True while a step runs or is about to begin."""
+        return bool(self._running or self._wanting)
+
+    def _hold_slot(self, holds: bool) -> None:
+        """Record whether it holds a slot, and the time without one."""
+        now_ms = self._services.clock.awake_ms()
+        if holds != self._has_slot:
+            self._parked_ms += now_ms - self._parked_since_ms if holds else 0
+            self._has_slot, self._parked_since_ms = holds, now_ms

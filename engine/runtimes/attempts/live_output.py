@@ -1,0 +1,86 @@
+"""Live output of an attempt: text, thoughts, progress, tool calls.
+
+It is not journaled, except that emitted text becomes the partial result of a stopped attempt.
+"""
+
+from engine.core.effects import StartAttempt
+from engine.core.records.records import JsonValue
+from engine.runtimes.attempts.services import Services
+from engine.runtimes.values import clean
+from engine.stream.records import Piece, PieceKind, Speaker
+
+PARTIAL_CHARACTERS = 1_000_000
+"""Characters of emitted text that are kept as a partial result."""
+
+
+class Showing:
+    """The part of an attempt that produces live output."""
+
+    over = False
+    """Its end is reported, so later reports have no effect."""
+    _emitted_characters = 0
+    _speaker: Speaker | None = None
+
+    def __init__(self, effect: StartAttempt, services: Services) -> None:
+        self.effect = effect
+        self._services = services
+        self._emitted: list[str] = []
+
+    def emit(self, text: str) -> None:
+        """Show output while it is produced, and keep it as the partial result."""
+        if self.over or not text:
+            return
+        text = clean(text)
+        room = PARTIAL_CHARACTERS - self._emitted_characters
+        if room > 0:
+            self._emitted.append(text[:room])
+            self._emitted_characters += len(self._emitted[-1])
+        self._say("text", text)
+
+    def thought(self, text: str) -> None:
+        """Show thoughts of a model."""
+        if text:
+            self._say("thought", clean(text))
+
+    def tool_started(self, name: str, arguments: JsonValue) -> None:
+        """Show that a tool is being called."""
+        self._say("tool_started", name=name, value=arguments)
+
+    def tool_ended(self, name: str, result: JsonValue) -> None:
+        """Show the result of a tool, or its error."""
+        self._say("tool_ended", name=name, value=result)
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        """Show progress, which streams do not contain."""
+        if not self.over:
+            self._services.bus.board.progress(self._named().task_id, done, total, note)
+
+    def show(self, name: str, text: str) -> None:
+        """Show a text under the live key `name` of the task; an empty one removes it."""
+        self._services.live(f"{name}:{self.effect.task_id}", text)
+
+    @property
+    def partial(self) -> JsonValue:
+        """Its emitted text, or None."""
+        return "".join(self._emitted) if self._emitted else None
+
+    def _reports(self, key: str) -> None:
+        """Tell readers that an event with `key` will follow: live output from now on belongs after that event."""
+        bus = self._services.bus
+        if self._speaker is not None or bus.is_heard:
+            bus.expect(self._named(), key)
+
+    def _show_no_more(self) -> None:
+        """Remove the live output."""
+        if self._speaker is not None:
+            self._services.bus.say(Piece(self._speaker, "closed", self._services.clock.now_ms()))
+
+    def _say(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
+        if not self.over:
+            self._services.bus.say(Piece(self._named(), kind, self._services.clock.now_ms(), text, name, value))
+
+    def _named(self) -> Speaker:
+        if self._speaker is None:
+            effect = self.effect
+            self._speaker = Speaker(effect.run_id, effect.task_id, effect.attempt, effect.agent_id, effect.agent)
+        return self._speaker

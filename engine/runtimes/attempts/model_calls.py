@@ -1,0 +1,111 @@
+"""Model calls of one attempt: rate limits, budget reservations and usage.
+
+A call waits for the rate limit of its provider's key without a slot, then for room in the budgets that pay for it. Its
+usage is reported with the next finished step.
+"""
+
+from collections.abc import Callable
+
+from engine.core.records.records import changed
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.signals import BudgetShort
+from engine.core.specs.model_spec import ModelSpec
+from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest
+from engine.runtimes.attempts.attempt_slot import SlotHolder
+from engine.runtimes.attempts.reservations import Hold, is_bound, unreported
+from engine.runtimes.attempts.services import of_attempt
+
+
+class ModelCaller(SlotHolder):
+    """The part of an attempt that calls models."""
+
+    _spent = NO_USAGE
+    _total = NO_USAGE
+    _before: Usage | None = None
+
+    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
+        """Send one request to a model; its usage is reported with the next finished step.
+
+        Raises:
+            ModelError: If there is no complete answer.
+        """
+        models, came = self._services.models, [0]
+
+        def heard(chunk: Chunk) -> None:
+            came[0] += len(chunk.text)
+            on_chunk(chunk)
+
+        usage, retry_after_s = NO_USAGE, None
+        hold: Hold | None = None
+        try:
+            await self._until_due(models.due_ms(request, self.now_ms()))
+            hold = await self._reserved(request)
+            try:
+                answer = await models.ask(request, heard, self.sleep)
+            except ModelError as error:
+                usage, retry_after_s = error.usage, error.retry_after_s
+                raise
+            except BaseException:  # cancelled by us: the provider reports no usage, but charges for it
+                usage = models.estimate(request, came[0])
+                raise
+            usage = answer.usage
+            return answer
+        finally:
+            self.spend(usage)
+            if hold is not None:
+                self._services.reserved.let_go(hold)
+            models.settle(request, usage, self.now_ms(), retry_after_s=retry_after_s)
+
+    async def _reserved(self, request: ModelRequest) -> Hold | None:
+        """Reserve the estimate of a call in the budgets that pay for it; None without budgets.
+
+        Raises:
+            AttemptInterrupted: If a budget is too small: then the attempt is stopped.
+        """
+        reserved = self._services.reserved
+        while is_bound(self.state, self):
+            found = reserved.hold(self.state, self, self._services.models.estimate(request))
+            if isinstance(found, Hold):
+                return found
+            if found is None:
+                with self.slot() as slot:
+                    reserved.wait_on(slot)
+                    await slot.wait()
+                continue
+            await self._written(
+                BudgetShort(**of_attempt(self.effect), subject=found.subject, amount=found.amount, needs=found.needs)
+            )
+            # Usually the core stops the attempt now. If not, the budget was raised meanwhile, or the core does not know
+            # yet what other attempts have spent: try again.
+            await self.sleep(1)
+        return None
+
+    def unreported(self) -> Usage:
+        """Return the usage that the core does not know yet."""
+        if self._before is None:
+            return NO_USAGE
+        return unreported(self.state, self.effect, self._total, self._before)
+
+    async def _until_due(self, due_ms: int) -> None:
+        """Wait for the rate limit, without a slot."""
+        if due_ms > self.now_ms():
+            async with self.parked("rate_limit", due_ms):
+                await self.sleep((due_ms - self.now_ms()) / 1000)
+
+    def context_tokens(self, model: ModelSpec) -> int | None:
+        """Return the context size of a model in tokens, if known."""
+        return self._services.models.context_tokens(model)
+
+    def spend(self, usage: Usage) -> None:
+        """Add usage, to be charged with the next step or at the end."""
+        if self._before is None:  # what this attempt reported before it was executed here (it migrated)
+            task = self.state.tasks.get(self.effect.task_id)
+            known = None if task is None or task.attempt is None else task.attempt.spent
+            self._before = NO_USAGE if known is None else changed(known)
+        self._spent = self._spent.plus(usage)
+        self._total = self._total.plus(usage)
+
+    def take_spent(self) -> Usage:
+        """Return the unreported usage, which the caller reports now."""
+        spent, self._spent = self._spent, NO_USAGE
+        return spent

@@ -1,0 +1,314 @@
+"""Questions of an attempt to people, and messages of people to it (steering).
+
+A question has a key like a step: a later attempt that asks under the same key finds the open question or its answer.
+While it waits, the attempt holds no slot. See docs/reference/function-agents.md.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TypedDict
+
+import anyio
+
+from engine.core.decide.people.asking import (
+    ALLOW_ALWAYS,
+    ALLOW_ONCE,
+    ALLOWS,
+    APPROVE,
+    REJECT_ALWAYS,
+    REJECT_ONCE,
+    granted,
+)
+from engine.core.effects import StartAttempt
+from engine.core.records.records import JsonValue
+from engine.core.records.values import StoredValue, as_text, preview
+from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
+from engine.core.specs.guard import in_words
+from engine.core.state import Grant, ParkedFor
+from engine.core.validation.bounds import LONGEST_S
+from engine.errors import AttemptInterrupted, NotShown, ToolRejected
+from engine.host.built_in.guards import asks_for
+from engine.runtimes.attempts.attempt_slot import SlotHolder
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.services import Services, of_attempt
+from engine.runtimes.values import clean, shown_whole, without_secrets
+
+LONGEST_QUESTION = 2_000
+"""Characters of a question; longer ones are cut."""
+FOUR_OPTIONS = [ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS]
+MOST_OPTIONS = 20
+OPTION_CHARACTERS = 200
+
+STEERED = "steered:"
+"""Prefix of the keys of steps that took messages; the number of the turn follows."""
+
+
+class Question(TypedDict):
+    """A question to a person, with its default."""
+
+    question: str
+    options: list[str]
+    default: str | None
+    due_s: float | None
+
+
+def checked_question(question: str, options: list[str], default: str | None, due_s: float | None) -> Question:
+    """Return a checked question of an agent's code.
+
+    Raises:
+        ValueError: If it cannot be answered, or its deadline is invalid; one line.
+    """
+    if not question.strip():
+        raise ValueError("ctx.ask: say what a person is asked")
+    if len(options) > MOST_OPTIONS or any(not 0 < len(one.strip()) <= OPTION_CHARACTERS for one in options):
+        raise ValueError(f"ctx.ask: give at most {MOST_OPTIONS} options, of 1 to {OPTION_CHARACTERS} characters each")
+    if len(set(options)) != len(options):
+        raise ValueError(f"ctx.ask: the options {', '.join(options)} are not all different")
+    if default is not None and options and default not in options:
+        raise ValueError(f"ctx.ask: the default {default!r} is none of the options {', '.join(options)}")
+    if (default is None) != (due_s is None):
+        raise ValueError("ctx.ask: give default and due_s together: the default is the answer after due_s seconds")
+    if due_s is not None and not 0 < due_s <= LONGEST_S:
+        raise ValueError(f"ctx.ask: due_s must be a number above 0, at most {LONGEST_S:,}, not {due_s!r}")
+    return Question(question=question, options=options, default=default, due_s=due_s)
+
+
+@cache
+def _scopes() -> Callable[[], anyio.CancelScope]:
+    """Return the class of anyio's scopes, which it looks up for each anew: four times as long as one takes to make."""
+    return type(anyio.CancelScope())
+
+
+class PeopleLine(SlotHolder):
+    """Communication between an attempt and people."""
+
+    on_steer: Callable[[bool], None] | None = None
+    """Called when a message arrives; True means that the turn is to be cut short for it."""
+
+    def __init__(self, effect: StartAttempt, services: Services) -> None:
+        super().__init__(effect, services)
+        self.scope = _scopes()()
+        """Cancelled by the host to stop it now."""
+        self._taken: set[str] = set()
+        """Ids of messages that its turns have taken."""
+        self._heard: dict[str, list[str]] = {}
+        """Messages that turns of earlier attempts have taken, by the keys of their steps."""
+        self._turns = 0
+        self._asked: dict[str, Pending[StoredValue]] = {}
+        """Open questions, by key."""
+
+    async def ask_person(
+        self,
+        key: str,
+        question: str,
+        options: Sequence[str] = (),
+        default: str | None = None,
+        due_s: float | None = None,
+        *,
+        kind: PersonKind = "ask",
+        detail: dict[str, JsonValue] | None = None,
+    ) -> str:
+        """Ask a person and wait for the answer without a slot.
+
+        Args:
+            key: Key of the question within the task, stable across attempts (`Work.key`).
+            question: One line, for a person to read.
+            options: Possible answers; none lets the person write a text.
+            default: The answer if none is given in time; one of `options`, if there are any.
+            due_s: Time limit for the person, in seconds; None waits for ever.
+            kind: Kind of the question, for the inbox.
+            detail: Details to show in the inbox.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile; the question stays for the next one.
+        """
+        self._raise_if_over()
+        if self.is_recorded(key):
+            return as_text(await self.recorded(key))
+        self.raise_if_stopping()  # the core ignores the question then, so the wait would never end
+        slot: Pending[StoredValue] = self._waiting_slot()
+        self._slots[id(slot)] = self._asked[key] = slot
+        until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)
+        signal = PersonAsked(
+            **of_attempt(self.effect),
+            key=key,
+            kind=kind,
+            question=" ".join(without_secrets(clean(question)).split())[:LONGEST_QUESTION],
+            options=[clean(option) for option in options],
+            default=default,
+            due_s=due_s,
+            detail=detail or {},
+        )
+        self._services.signal(signal, lambda error: self.person_answered(key) if error is None else slot.fail(error))
+        why: ParkedFor = "ask" if kind == "ask" else "approval"
+        async with self.parked(why, until_ms):
+            try:
+                said = await slot.wait()
+                await self._state_written()  # `person_answered` may have read the answer ahead of the disk
+            except AttemptInterrupted:
+                raise
+            except BaseException:
+                # The agent's code has cancelled the wait and may go on: nobody needs the answer, so withdraw the
+                # question. If the attempt itself is stopped, the question stays open for the next attempt.
+                if not (self.over or self.stopping or self.scope.cancel_called):
+                    self._services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
+                raise
+            finally:
+                del self._slots[id(slot)], self._asked[key]
+        return as_text(await self._services.text(said))
+
+    def has_asked(self, key: str) -> bool:
+        """Return whether an attempt has asked under this key; the answer may have come since this one began."""
+        task = self.state.tasks.get(self.effect.task_id)
+        return task is not None and (key in task.asks or key in task.steps)
+
+    async def granted(self, tool: str) -> bool | None:
+        """Return the standing permission for `tool` of this generation of the agent; None if there is none.
+
+        It is on disk: a permission that is lost with the engine was never given.
+
+        Raises:
+            AttemptInterrupted: If the engine stops first.
+        """
+        found = self._grant(tool)
+        while found is not None:
+            await self._state_written()
+            read, found = found, self._grant(tool)  # it may have been revoked meanwhile, and another one given
+            if found is not None and found.id == read.id:
+                return found.allows
+        return None
+
+    def _grant(self, tool: str) -> Grant | None:
+        return granted(self.state, self.effect.agent_id, self.effect.generation, tool)
+
+    async def approve(
+        self,
+        tool: str,
+        arguments: JsonValue,
+        rule: JsonValue,
+        *,
+        is_exact: bool = True,
+        due_s: float | None = None,
+    ) -> None:
+        """Wait until `tool` may be called, asking a person if the rule says so.
+
+        Args:
+            tool: Name of the tool, to which grants apply.
+            arguments: What it is called with; shown whole, with the names of secrets in their place.
+            rule: `never`, `always`, or a guard over the arguments for which a person is asked.
+            is_exact: False if the call passes on more than JSON can show; then a guard cannot look at it.
+            due_s: Time limit for the person, in seconds; after it the call is rejected.
+
+        Raises:
+            ToolRejected: If the call is rejected.
+            NotShown: If a person has to be asked and cannot be shown the arguments whole.
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        # Before the rule is looked at: the occurrence is counted in every attempt, also if the rule has changed since.
+        key = self.key(f"{APPROVE}{tool}", arguments)
+        if rule in (None, "never"):
+            return
+        name = self.effect.agent
+        if rule != "always" and is_exact and not await asks_for(rule, arguments):
+            return
+        said = await self.granted(tool)
+        if said is None:
+            try:
+                shown, has_secret = shown_whole(arguments)
+            except ValueError as error:
+                raise NotShown(tool, str(error)) from error
+            because = "" if rule == "always" else f" ({in_words(rule)})"
+            answer = await self.ask_person(
+                key,
+                f"{name} wants to call {tool} with {preview(json.dumps(shown, ensure_ascii=False), 300)}{because}",
+                [ALLOW_ONCE, REJECT_ONCE] if has_secret else FOUR_OPTIONS,
+                REJECT_ONCE if due_s is not None else None,
+                due_s,
+                kind="approval",
+                detail={"tool": tool, "arguments": shown},
+            )
+            said = answer in ALLOWS
+        if not said:
+            raise ToolRejected(tool)
+
+    def person_answered(self, key: str) -> None:
+        """Deliver the answer to a question, if there is one; called by the host."""
+        slot, task = self._asked.get(key), self.state.tasks.get(self.effect.task_id)
+        if slot is not None and task is not None and key in task.steps:
+            slot.put(task.steps[key])
+
+    async def take_steers(self, turn: int, again: int = 0) -> list[str]:
+        """Return the messages since the last turn, once it is on disk that this turn has taken them.
+
+        A later attempt gets the same messages at the same turn.
+
+        Args:
+            turn: Number of the turn that takes them.
+            again: How often the turn has taken messages before, because it was cut short for them.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        key = steers_key(turn, again)
+        if self.is_recorded(key):
+            return texts_of(await self.recorded(key))
+        step = None if self._was_heard_after(turn) else self._hearing(key)
+        if step is None:
+            return []
+        await self.record(step)
+        return texts_of(step.output)
+
+    async def load_steers(self) -> None:
+        """Load the messages that earlier attempts have taken, so that `steers` can answer without waiting."""
+        for key in self.effect.steps:
+            if key.startswith(STEERED):
+                heard = self._heard.setdefault(steers_key(turn_of(key)), [])
+                heard += texts_of(await self.recorded(key))
+
+    def steers(self) -> list[str]:
+        """Return the messages since the last call; each call is a turn."""
+        self._turns += 1
+        key = f"{STEERED}{self._turns}"
+        if key in self._heard:
+            return list(self._heard[key])
+        step = None if self.over or self._was_heard_after(self._turns) else self._hearing(key)
+        if step is None:
+            return []
+        self._services.signal(step)  # before the code can report anything that follows from the messages
+        return texts_of(step.output)
+
+    def steered(self, *, now: bool) -> None:
+        """Tell the runtime that a message waits; called by the host."""
+        if self.on_steer is not None and not self.over:
+            self.on_steer(now)
+
+    def _was_heard_after(self, turn: int) -> bool:
+        """Return whether a later turn of an earlier attempt took messages; then those that wait now came after it."""
+        return any(turn_of(key) > turn for key in self.effect.steps if key.startswith(STEERED))
+
+    def _hearing(self, key: str) -> StepFinished | None:
+        """Return the step that takes the waiting messages; None if there are none."""
+        task = self.state.tasks.get(self.effect.task_id)
+        waiting = {} if task is None else {one: text for one, text in task.steers.items() if one not in self._taken}
+        if not waiting:
+            return None
+        self._taken.update(waiting)
+        return StepFinished(
+            **of_attempt(self.effect), name="steered", key=key, output=[*waiting.values()], steers=[*waiting]
+        )
+
+
+def steers_key(turn: int, again: int = 0) -> str:
+    """Return the key of the step with which a turn takes messages; `again` counts earlier takes of the turn."""
+    return f"{STEERED}{turn}.{again}" if again else f"{STEERED}{turn}"
+
+
+def turn_of(key: str) -> int:
+    """Return the number of the turn in the key of such a step."""
+    return int(key[len(STEERED) :].partition(".")[0])
+
+
+def texts_of(value: JsonValue) -> list[str]:
+    """Return the texts of a step that took messages."""
+    return [str(one) for one in value] if isinstance(value, list) else []

@@ -1,0 +1,136 @@
+"""What an attempt knows from before: the conversation of its run, and what its agent remembers."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from engine.core.discovery.recall import Recalled, best
+from engine.core.events.attempt import Said
+from engine.core.queries.work.conversation import speaks_in
+from engine.core.records.records import JsonValue
+from engine.core.records.values import as_text
+from engine.core.signals import InsightNoted, PartTold
+from engine.core.state import Exchange, RunStatus
+from engine.core.validation.bounds import Importance, Recalls, Remark, Tags
+from engine.core.validation.records import check_arguments
+from engine.errors import AttemptInterrupted
+from engine.models.records import Message
+from engine.runtimes.attempts.attempt import Attempt
+from engine.runtimes.attempts.services import of_attempt
+from engine.runtimes.values import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message of an earlier run of the conversation."""
+
+    role: Literal["user", "assistant", "tool", "summary"]
+    content: JsonValue
+    """Of an assistant, its recorded answer, or a text; of a summary, its recorded step; of a tool, the whole result."""
+    call_id: str = ""
+
+
+class Remembering(Attempt):
+    """The memory of an attempt: the conversation before it, and what it leaves for later ones."""
+
+    said: Sequence[Said] = ()
+    """What a model said and heard, for later runs of the conversation."""
+
+    async def conversation(self) -> tuple[Message, ...]:
+        """Return what was asked and answered before in the conversation of the run; nothing of what was delegated.
+
+        It stays the same for as long as the run is open, also in another engine.
+        """
+        text = self._services.text
+        said: list[Message] = []
+        for exchange in self.effect.conversation:
+            said.append(Message("user", as_text(await text(exchange.request))))
+            said.append(Message("assistant", _answer(exchange, await text(exchange.output))))
+        return tuple(said)
+
+    async def heard(self) -> list[Heard]:
+        """Return the whole conversation before the request, as a model is told it: calls and their results too.
+
+        What a run has put in short stands for all before it.
+        """
+        text = self._services.text
+        heard: list[Heard] = []
+        for exchange in self.effect.conversation:
+            asked = Heard("user", as_text(await text(exchange.request)))
+            if any(one.role == "summary" for one in exchange.said):
+                heard = []
+            heard.append(asked)
+            if exchange.status is not RunStatus.DONE or not exchange.said:
+                heard.append(Heard("assistant", _answer(exchange, await text(exchange.output))))
+            else:
+                heard += [Heard(one.role, await text(one.content), one.call_id) for one in exchange.said]
+        return heard
+
+    def says(self, said: list[Said]) -> None:
+        """Leave what was said in this attempt to later runs of the conversation, if it is part of one."""
+        state = self.state
+        task = state.tasks.get(self.effect.task_id)
+        if task is not None and speaks_in(state, task):
+            self.said = said
+
+    def stands_in_journal(self, key: str) -> bool:
+        """Tell whether the journal has the result of a call by its key: as a step, or as the one task that it asked."""
+        task = self.state.tasks.get(self.effect.task_id)
+        return task is not None and (key in task.steps or (key in task.calls and len(task.calls[key].children) == 1))
+
+    async def remember(self, text: Remark, tags: Tags = (), importance: Importance = 0.5) -> str:
+        """Keep something for the agent's later work; a recorded step, so that it is kept once.
+
+        Returns:
+            Its id.
+
+        Raises:
+            BadValue: If the text is empty or above 10,000 characters, a tag is none, or the importance not in [0, 1].
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        check_arguments("remember", Remembering.remember, {"text": text, "tags": tags, "importance": importance})
+        said: list[JsonValue] = [clean(text), [clean(tag) for tag in tags], importance]
+        key = self.key("remember", said)
+        if not self.is_recorded(key):
+            noted = InsightNoted(
+                **of_attempt(self.effect), key=key, text=clean(text), tags=list(map(clean, tags)), importance=importance
+            )
+            await self._written(noted)
+            task = self.state.tasks.get(self.effect.task_id)
+            if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
+                raise AttemptInterrupted
+            return str(task.steps[key])
+        return str(await self.recorded(key))
+
+    async def recall(self, query: str, limit: Recalls = 5) -> list[Recalled]:
+        """Return what the agent remembers that answers `query` best, the best first; not recorded.
+
+        Raises:
+            BadValue: If the limit is not from 1 to 100.
+        """
+        check_arguments("recall", Remembering.recall, {"query": query, "limit": limit})
+        state = self.state
+        agent = state.agents.get(self.effect.agent_id)
+        kept = [state.insights[one] for one in agent.insights] if agent is not None else []
+        known = [
+            Recalled(one.id, str(await self._services.text(one.text)), tuple(one.tags), one.importance) for one in kept
+        ]
+        return best(query, known, limit)
+
+    def part(self, value: JsonValue) -> str:
+        """Write a part of a prompt into the journal, where it does not stand there yet, and return its hash."""
+        content = msgspec.json.encode(value, order="sorted")
+        name = hashlib.blake2b(content, digest_size=16).hexdigest()
+        if name not in self.state.parts:
+            self._services.signal(PartTold(hash=name, value=value))
+        return name
+
+
+def _answer(exchange: Exchange, output: JsonValue) -> str:
+    """Return what a run came to, in words."""
+    if exchange.status is not RunStatus.DONE:
+        return f"({exchange.status.value}: {exchange.error or 'it does not say why'})"
+    return "" if output is None else as_text(output)

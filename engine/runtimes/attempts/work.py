@@ -1,0 +1,370 @@
+"""One attempt as its runtime sees it: its input, and everything that it reports or requests.
+
+All reports go through here, so that stopping, time limits and partial results work alike for all runtimes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+
+from engine.core import signals
+from engine.core.commands import Command
+from engine.core.effects import AnswerCall, StartAttempt
+from engine.core.effects.table import answer_of
+from engine.core.events import ModelFailed
+from engine.core.events.attempt import StepKind
+from engine.core.records.records import JsonValue
+from engine.core.records.values import NO_USAGE, StoredValue, as_text
+from engine.core.specs.spec import AgentSpec
+from engine.core.state import CallKind
+from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.models.records import ModelError
+from engine.runtimes.attempts.model_calls import ModelCaller
+from engine.runtimes.attempts.pending import Pending
+from engine.runtimes.attempts.people import PeopleLine
+from engine.runtimes.attempts.remembering import Remembering
+from engine.runtimes.attempts.services import Services, of_attempt
+from engine.runtimes.attempts.time_limits import TimeLimit
+from engine.runtimes.functions.task import Task, TaskInput, in_context
+from engine.runtimes.values import json_value, one_line, own, shown_input
+
+T = TypeVar("T")
+
+GIVE_UP_MS = 2_000
+"""How long a cancelled attempt may clean up before it is abandoned."""
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationResult:
+    """The outcome of one delegated task."""
+
+    task_id: str
+    output: JsonValue
+    error: str | None
+    """None when it was done."""
+
+
+class Work(ModelCaller, PeopleLine, Remembering):
+    """One try of a task by one agent."""
+
+    patient = False
+    """A stop that a program is not told of before its next step (a swap that migrates, a preemption)."""
+    timed_out: str | None = None
+    """The time limit that was exceeded, in words; the attempt fails with it."""
+    outside = 0
+    """Threads, or code that ignores cancellation, still running."""
+    stuck = False
+    """Reported as ended while a thread or code of it still runs."""
+    has_returned = False
+    """Its code has returned, but for the `outside` part: another call on its `ctx` comes from code that kept it."""
+    _told_to_stop: anyio.Event | None = None
+
+    def __init__(
+        self,
+        effect: StartAttempt,
+        spec: AgentSpec,
+        folder: Path | None,
+        services: Services,
+        on_given_up: Callable[["Work"], None],
+    ) -> None:
+        super().__init__(effect, services)
+        self.spec = spec
+        self.folder = folder
+        self._began_ms = services.clock.now_ms()
+        self._began_awake_ms = services.clock.awake_ms()
+        self._timers: list[Callable[[], None]] = []
+        self._on_given_up = on_given_up
+        services.clock.hold()
+
+    async def value(self) -> JsonValue:
+        """Return the argument of `f(text)`: the task's own input unchanged, or a text that includes earlier results."""
+        return own(await self._value())
+
+    async def _value(self) -> JsonValue:
+        effect = self.effect
+        if effect.takes == "request" or not effect.inputs:
+            return await self._services.text(effect.input)
+        if effect.takes == "previous":
+            return as_text(await self._services.text(effect.inputs[-1].output))
+        return in_context(await self._services.text(effect.input), await self._inputs())
+
+    async def task(self) -> Task:
+        """Return everything about the task."""
+        effect = self.effect
+        return Task(
+            id=effect.task_id,
+            title=effect.title,
+            text=as_text(await self._value()),
+            value=own(await self._services.text(effect.input)),
+            _request=await self._services.text(effect.request),
+            inputs=await self._inputs(),
+            folder=self.folder,
+            attempt=effect.attempt,
+            options={key: json_value(one) for key, one in self.spec.options.items()},
+            conversation=await self.conversation(),
+        )
+
+    async def _inputs(self) -> list[TaskInput]:
+        text = self._services.text
+        return [
+            TaskInput(agent=one.agent, title=one.title, _output=await text(one.output)) for one in self.effect.inputs
+        ]
+
+    def was_asked(self, key: str) -> bool:
+        """Return whether an attempt has already delegated under this key."""
+        task = self.state.tasks.get(self.effect.task_id)
+        return task is not None and key in task.calls
+
+    def finished(
+        self, what: StepKind, name: str, key: str, output: JsonValue, *, given: JsonValue = None,
+        began_ms: int | None = None, is_charged: bool = True,
+    ) -> signals.StepFinished:  # fmt: skip
+        """Return the record of a step that ends now; it is charged for what was spent since the last report.
+
+        Args:
+            given: Its input, of which an excerpt is kept.
+            began_ms: When it began; None counts no time.
+            is_charged: False for a step of the engine's own, beside the work that spends.
+        """
+        usage = self.take_spent() if is_charged else NO_USAGE
+        return signals.StepFinished(
+            **of_attempt(self.effect), what=what, name=name, key=key, input=shown_input(given), output=output,
+            duration_ms=0 if began_ms is None else self.now_ms() - began_ms, usage=usage,
+        )  # fmt: skip
+
+    def record_soon(self, step: signals.StepFinished) -> None:
+        """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
+        self._raise_if_over()
+        self._reports(step.key)
+        self._services.signal(step)
+
+    def model_erred(self, error: ModelError) -> None:
+        """Journal a failed call of a model, with its cost."""
+        self._raise_if_over()
+        self._reports(ModelFailed.type)
+        self._services.signal(
+            signals.ModelErred(
+                **of_attempt(self.effect),
+                model=error.model,
+                error=one_line(error),
+                error_type=error.error_type,
+                retry_after_s=error.retry_after_s,
+                usage=self.take_spent(),
+            )
+        )
+
+    async def order(self, command: Command, key: str) -> None:
+        """Execute a command in the name of the agent, once for each key, also if an attempt repeats it.
+
+        Raises:
+            CommandRefusedError: If it is refused.
+        """
+        self._raise_if_over()
+        effect = self.effect
+        sender = f"agent {effect.agent} (@{effect.agent_id})"
+        await self._services.order(
+            command, sender=sender, role="agent", id=f"{effect.task_id}:{key}", run_id=effect.run_id
+        )
+
+    async def text(self, value: StoredValue) -> JsonValue:
+        """Return a value that the state holds by reference."""
+        return await self._services.text(value)
+
+    async def tool_began(self, name: str, key: str) -> None:
+        """Journal the start of a tool call that must not happen twice; returns once it is on disk.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool must not be called then.
+        """
+        try:
+            await self._written(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
+            self.raise_if_stopping()
+        except AttemptInterrupted:
+            # Closes the call: without an end in the journal the task would be in doubt although nothing was called.
+            self._raised(key, "not called: the attempt was asked to stop")
+            raise
+
+    async def tool_raised(self, key: str, error: BaseException) -> None:
+        """Journal that a tool call ended with an error."""
+        self._raised(key, one_line(error))
+
+    def _raised(self, key: str, error: str) -> None:
+        if not self.over:
+            self._services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
+
+    async def ask(
+        self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[signals.PlannedItem] = ()
+    ) -> list[DelegationResult]:
+        """Delegate `items`, one task each, and return the outcomes in order.
+
+        Args:
+            key: Key of the call within the task, stable across attempts (`Work.key`).
+            target: Name of a member, or a capability; empty for a plan.
+            items: Input of each task; empty for a plan.
+            plan: Tasks that wait for each other.
+
+        Raises:
+            DelegationFailed: If there is no agent for it.
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        self._raise_if_over()
+        slot: Pending[AnswerCall] = self._waiting_slot()
+        async with self._aside():
+            signal = signals.DelegationAsked(
+                **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, plan=[*plan],
+                busy=self._is_busy,
+            )  # fmt: skip
+            self._calls[key] = slot
+            self._reports(key)
+            self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
+            # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
+            if not self._is_busy:
+                self._hold_slot(False)
+            try:
+                answer = await slot.wait()
+            finally:
+                self._calls.pop(key, None)
+        if answer.refused is not None:
+            raise DelegationFailed(target, answer.refused)
+        return await self._answered(answer)
+
+    async def answered_before(self, key: str) -> list[DelegationResult] | None:
+        """Return the outcomes of an earlier attempt's delegation under this key; None while some of it is open."""
+        if not self.was_answered(key):
+            return None
+        # No signal: the outcomes are in the journal, and reading them again is not an event.
+        return await self._answered(answer_of(self.state, self.effect.task_id, self.effect.attempt, key))
+
+    def was_answered(self, key: str) -> bool:
+        """Return True if all tasks of an earlier attempt's delegation under this key have ended."""
+        task = self.state.tasks.get(self.effect.task_id)
+        call = None if task is None else task.calls.get(key)
+        if task is None or call is None or call.open:
+            return False
+        return task.attempt is None or key not in task.attempt.owed
+
+    async def _answered(self, answer: AnswerCall) -> list[DelegationResult]:
+        text = self._services.text
+        return [
+            DelegationResult(one.task_id, own(await text(one.output)), None if one.ok else one.error or "failed")
+            for one in answer.answers
+        ]
+
+    def answered(self, answer: AnswerCall) -> None:
+        """Accept the outcomes of a call; called by the host."""
+        slot = self._calls.get(answer.call_key)
+        if slot is not None:
+            slot.put(answer)
+        if answer.has_slot:
+            self.resumed()
+
+    @property
+    def duration_ms(self) -> int:
+        """Time since it began, waiting included."""
+        return self.now_ms() - self._began_ms
+
+    @property
+    def at_work_ms(self) -> int:
+        """Time for which it held a slot, while the computer ran."""
+        until_ms = self._services.clock.awake_ms() if self._has_slot else self._parked_since_ms
+        return until_ms - self._began_awake_ms - self._parked_ms
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """Limit the body to a time on the engine's clock, also in an attempt that is stopped."""
+        # Two limits: the engine's timer follows a virtual clock; the scope ends when the engine has no timers any more.
+        with anyio.move_on_after(seconds, shield=True) as scope:
+            take_back = self._services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
+            waiting: Pending[None] = self._waiting_slot()
+            try:
+                yield
+            finally:
+                waiting.put(None)
+                take_back()
+
+    async def in_thread(self, call: Callable[[], T]) -> T:
+        """Run a blocking `call` in a thread; when stopped, the thread is left running and counted."""
+        self.outside += 1
+        return await self._services.threads.run(call, on_return=self.came_back)
+
+    def came_back(self) -> None:
+        """Note that a leftover thread has returned; the last one frees the slot."""
+        self.outside -= 1
+        if self.stuck and self.outside == 0:
+            effect, spent = self.effect, self.take_spent()
+            self._services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
+
+    def begin_time_limit(self) -> None:
+        """Start the spec's time limit, which stands still while the attempt waits for people."""
+        limit_s = self.spec.timeout_s
+        if limit_s is not None and self._time_limit is None:
+            words = f"took longer than its time limit of {limit_s:g} s"
+            self._time_limit = TimeLimit(self._services, limit_s, lambda: self._time_out(words))
+            self._time_limit.go_on()
+
+    def step_limit(self, name: str) -> AbstractContextManager[None]:
+        """Fail the attempt if the body takes longer than a step may."""
+        limit_s = self.spec.step_timeout_s
+        if limit_s is None:
+            return nullcontext()
+        words = f"step {name!r} took longer than {limit_s:g} s"
+        return self._step_limited(TimeLimit(self._services, limit_s, lambda: self._time_out(words)))
+
+    def _time_out(self, words: str) -> None:
+        if not self.over:
+            self.timed_out = words
+            self.stop_now()
+
+    @property
+    def fails_by_itself(self) -> bool:
+        """True if an error of its code is not the result of a stop."""
+        return not self.stopping or (self.patient and not self.saw_stopping)
+
+    def stop(self, *, patient: bool = False) -> None:
+        """Ask it to stop at its next step; its waits are interrupted.
+
+        Args:
+            patient: It is not told before its next step, if it is a program.
+        """
+        self.stopping = True
+        self.patient = patient
+        if self._told_to_stop is not None and not patient:
+            self._told_to_stop.set()
+        for slot in [*self._slots.values(), *self._calls.values()]:
+            if not slot.done:
+                self.saw_stopping = True
+                slot.fail(AttemptInterrupted())
+
+    async def told_to_stop(self) -> None:
+        """Wait until it is asked to stop, unless the stop is patient."""
+        if not self.stopping or self.patient:
+            self._told_to_stop = anyio.Event()
+            await self._told_to_stop.wait()
+
+    def stop_now(self) -> None:
+        """Cancel it; code that ignores cancellation is abandoned after `GIVE_UP_MS`."""
+        self.stopping = True
+        if not self.scope.cancel_called:
+            self.scope.cancel()
+            self.later(GIVE_UP_MS, lambda: self._on_given_up(self))
+
+    def later(self, delay_ms: int, call: Callable[[], None]) -> None:
+        """Call `call` after a delay, unless the attempt has ended by then."""
+        self._timers.append(self._services.later(self.now_ms() + delay_ms, call))
+
+    def close(self) -> None:
+        """Remove its live output and timers, and release the clock; does nothing the second time."""
+        if self.over:
+            return
+        self.over = True
+        if self._waits == 0:
+            self._services.clock.release()
+        for take_back in self._timers:
+            take_back()
+        if self._time_limit is not None:
+            self._time_limit.stand_still()
+        self._show_no_more()

@@ -1,0 +1,1 @@
+"""Agents that are Python functions: their context, and where the user's code runs."""

@@ -1,0 +1,234 @@
+"""The child process of `run_in="process"`: runs one function after another for the engine.
+
+It is started by path and imports only the standard library, plus the user's module on request. Requests and answers are
+lines of JSON on the pipes that were standard input and output; prints of the user's code go to standard error, of which
+the engine keeps the end. When the engine is gone, it ends with everything that it started.
+"""
+
+import contextlib
+import contextvars
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import pathlib
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+reporter: contextvars.ContextVar[Callable[[int, int, str], None] | None] = contextvars.ContextVar(
+    "reporter", default=None
+)
+"""Receiver of `report_progress`, set by the runtime of the function."""
+MOST_LEAVES = 100
+"""Of an exception group, how many exceptions are looked at."""
+WORDS_OF_LEAVES = 3
+"""Of an exception group, how many exceptions are told."""
+
+
+def report_progress(done: int, total: int, note: str = "") -> None:
+    """Report progress of the running function to the dashboard; does nothing outside of an attempt.
+
+    Works wherever the function runs: in the loop, in a thread or in a process of its own.
+
+    Args:
+        done: Amount done, in any unit.
+        total: Total amount, in the same unit; 0 if unknown.
+        note: A short description of the present work.
+    """
+    report = reporter.get()
+    if report is not None:
+        report(done, total, note)
+
+
+def find(reference: str, folder: str, sources: dict[str, Any], path: list[str]) -> Callable[..., Any]:
+    """Import the function that `reference` names.
+
+    Args:
+        reference: `module:qualname`.
+        sources: The modules of the folder from which the reference may be imported.
+        path: Search path for other modules, after the present one.
+
+    Raises:
+        NotThere: If the module has no such function; one line.
+    """
+    sys.path += [entry for entry in path if entry not in sys.path]
+    module, _, qualname = reference.partition(":")
+    isolated = _isolated()
+    modules = {name: isolated.Source(*source) for name, source in sources.items()}
+    target: Any = isolated.load(module, folder, modules) if module in modules else importlib.import_module(module)
+    where = getattr(target, "__file__", None) or f"the module {module!r}"
+    for name in qualname.split("."):
+        target = getattr(target, name, None)
+        if target is None:
+            raise NotThere(f"{where} has no {qualname!r}")
+    if not callable(target):
+        raise NotThere(f"{qualname!r} of {where} cannot be called")
+    found: Callable[..., Any] = target
+    return found
+
+
+class NotThere(Exception):
+    """A reference to a function that its module does not have."""
+
+
+class Unfit(Exception):
+    """A function that cannot be called as an agent's."""
+
+
+def _isolated() -> Any:
+    """Load `isolated.py` by its path: importing its package would load the engine into every child."""
+    name = "engine.runtimes.functions.isolated"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, pathlib.Path(__file__).with_name("isolated.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+def check(target: Callable[..., Any]) -> None:
+    """Raise `Unfit` when `target` is not a plain function of one text."""
+    if inspect.iscoroutinefunction(target) or inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise Unfit("a function in a process is a plain def that returns its output")
+    try:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):
+        return  # written in C, without a signature
+    try:
+        signature.bind("text")
+    except TypeError:
+        raise Unfit(f"its function must take (text), not {signature}; there is no ctx in a process") from None
+
+
+def traits_of(error: BaseException) -> dict[str, Any]:
+    """Return the traits of an exception as JSON; a group has those of what it holds as well as its own.
+
+    A task group wraps what its tasks raise, so that a failure policy would else never see the class that it names.
+
+    Returns:
+        `types`, the names of its class and the bases of that; `retryable`, a bool or None; and `retry_after_s`, a
+        number of seconds from its attribute of that name or `retry_after`, or None.
+    """
+    own = _traits_of(error)
+    held = [_traits_of(one) for one in _leaves(error)]
+    said = [one for one in (own, *held) if one["retryable"] is not None]
+    waits = [one["retry_after_s"] for one in (own, *held) if one["retry_after_s"] is not None]
+    return {
+        "types": list(dict.fromkeys(name for one in (own, *held) for name in one["types"])),
+        "retryable": all(one["retryable"] for one in said) if said else None,
+        "retry_after_s": max(waits, default=None),
+    }
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """Return what an exception group holds, also in groups of groups, up to `MOST_LEAVES`."""
+    found: list[BaseException] = []
+    open_groups = [error] if isinstance(error, BaseExceptionGroup) else []
+    while open_groups and len(found) < MOST_LEAVES:
+        for one in BaseExceptionGroup.exceptions.__get__(open_groups.pop()):
+            (open_groups if isinstance(one, BaseExceptionGroup) else found).append(one)
+    return found[:MOST_LEAVES]
+
+
+def _traits_of(error: BaseException) -> dict[str, Any]:
+    types = [one.__name__ for one in type(error).__mro__ if one not in (object, BaseException)]
+    try:
+        retryable = getattr(error, "retryable", None)
+        waits = [getattr(error, name, None) for name in ("retry_after_s", "retry_after")]
+    except BaseException:  # the exception is the user's: its attributes may raise anything, SystemExit too
+        retryable, waits = None, []
+    seconds = [one for one in waits if isinstance(one, int | float) and not isinstance(one, bool)]
+    return {
+        "types": types,
+        "retryable": retryable if isinstance(retryable, bool) else None,
+        "retry_after_s": next((float(one) for one in seconds if 0 <= one <= 1e9), None),
+    }
+
+
+class _Channel:
+    """The pipes to the engine."""
+
+    def __init__(self) -> None:
+        self._requests: BinaryIO = os.fdopen(os.dup(0), "rb")
+        self._answers: BinaryIO = os.fdopen(os.dup(1), "wb")
+        self._writing = threading.Lock()
+        self.waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        # From here on, neither the user's code nor a program that it starts can write into an answer.
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        # Ends when the engine closes the pipe, also when it is killed.
+        for line in self._requests:
+            self.waiting.put(json.loads(line))
+        with contextlib.suppress(OSError):
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    def send(self, line: str) -> None:
+        """Write one line; from any thread."""
+        with self._writing:
+            self._answers.write(line.encode() + b"\n")
+            self._answers.flush()
+
+    def progress(self, done: int, total: int, note: str) -> None:
+        """Send a progress line."""
+        self.send(json.dumps({"progress": [int(done), int(total), str(note)[:200]]}))
+
+
+def _answer(request: dict[str, Any]) -> str:
+    try:
+        target = find(request["reference"], request["folder"], request["sources"], request["path"])
+        if "value" in request:
+            return json.dumps({"output": target(request["value"])}, allow_nan=False)
+        check(target)
+        return json.dumps({"output": None})
+    except BaseException as error:  # user code: SystemExit and KeyboardInterrupt fail the attempt, not the process
+        text = words_of(error)
+        if isinstance(error, ModuleNotFoundError):
+            text = f"{text}; install it or put it beside the team"
+        return json.dumps({"error": text, "type": type(error).__name__, "traits": traits_of(error)})
+
+
+def words_of(error: BaseException) -> str:
+    """Return the text of an exception, with its class if the text is empty or only a key; of a group, what it holds."""
+    leaves = _leaves(error)
+    if leaves:
+        return "; ".join(_with_class(one) for one in leaves[:WORDS_OF_LEAVES]) + (
+            f" and {len(leaves) - WORDS_OF_LEAVES} more" if len(leaves) > WORDS_OF_LEAVES else ""
+        )
+    try:
+        text = str(error)
+    except BaseException as inner:  # the exception is the user's: its text may raise anything, SystemExit too
+        return f"its text cannot be read ({type(inner).__name__})"
+    if text.strip() and not isinstance(error, KeyError | SystemExit):
+        return text
+    return f"{type(error).__name__}: {text}" if text.strip() else type(error).__name__
+
+
+def _with_class(error: BaseException) -> str:
+    name, text = type(error).__name__, next(iter(words_of(error).strip().splitlines()), "")
+    return text if text.startswith(name) else f"{name}: {text}"
+
+
+def serve() -> None:
+    """Answer requests until the engine is gone."""
+    # The user's code may import `report_progress` from there: it must be this module, not a second copy of it.
+    sys.modules["engine.runtimes.functions.child"] = sys.modules[__name__]
+    channel = _Channel()
+    reporter.set(channel.progress)
+    while True:
+        request = channel.waiting.get()
+        channel.send(_answer(request))
+
+
+if __name__ == "__main__":
+    serve()

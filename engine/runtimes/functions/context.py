@@ -1,0 +1,405 @@
+"""The `ctx` of a function agent: steps, tools, delegation, questions, memory.
+
+Every call raises if the attempt is asked to stop, and is in the journal before it returns. A function that runs again
+after a crash therefore gets the same answers without repeating work. See docs/reference/function-agents.md.
+"""
+
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from functools import partial, wraps
+from itertools import islice
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+
+import anyio.from_thread
+import msgspec
+from anyio.lowlevel import EventLoopToken
+
+from engine.core.discovery.recall import Recalled
+from engine.core.events.attempt import StepKind
+from engine.core.records.records import Json, JsonValue
+from engine.core.validation.bounds import LONGEST_S
+from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
+from engine.runtimes.attempts.people import checked_question
+from engine.runtimes.attempts.work import DelegationResult, Work
+from engine.runtimes.functions.task import Task
+from engine.runtimes.toolbox.calling import ToolError, called
+from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.kit import Kit
+from engine.runtimes.values import MAX_VALUES, Amounts, clean, json_value, one_line, own, usage_of
+
+
+class UnknownTool(EngineError):
+    """A function called a tool that its spec does not name.
+
+    Attributes:
+        name: Name of the tool.
+    """
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"no tool {name!r}; the spec names {', '.join(known) or 'none'}")
+        self.name = name
+
+
+class Context:
+    """The `ctx` of an `async def f(task, ctx)`."""
+
+    def __init__(self, work: Work, task: Task, tools: Mapping[str, FunctionTool], kit: Kit | None = None) -> None:
+        self._attempt = work
+        self._thread = threading.current_thread()
+        self._tools = tools
+        self._kit = kit
+        self.task = task
+        """The task that is worked on."""
+
+    @property
+    def _work(self) -> Work:
+        """The attempt, for a call that has to reach it; raises WrongLoop or AttemptOver where it would hang or harm."""
+        if threading.get_ident() != self._thread.ident:
+            instead = "in a thread use anyio.from_thread.run(ctx.step, …), or anyio.from_thread.run_sync(ctx.emit, …)"
+            raise WrongLoop("the ctx of an async def", self._thread.name, instead)
+        if self._attempt.has_returned and not self._attempt.outside:
+            raise AttemptOver(self.agent, self._attempt.effect.task_id)
+        return self._attempt
+
+    @property
+    def agent(self) -> str:
+        """Name of the agent that works."""
+        return self._attempt.effect.agent
+
+    @property
+    def folder(self) -> Path | None:
+        """The team's folder."""
+        return self._attempt.folder
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the attempt is asked to stop; what the function returns then is kept as its partial result."""
+        if self._attempt.stopping:
+            self._attempt.saw_stopping = True
+        return self._attempt.stopping
+
+    async def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
+        """Run a step once: its output is journaled, and returned from there when the task runs again.
+
+        Args:
+            name: Name of the step in the journal.
+            function: The work; a plain function runs in a thread.
+            args: JSON values; other arguments make another step.
+
+        Returns:
+            The output after a round trip through JSON: a tuple becomes a list.
+
+        Raises:
+            NotJson: If the input or the output is not JSON.
+        """
+        name = _text("step", "name", name)
+        return await self._step(name, lambda _: self._called(name, partial(function, *args)), list(args))
+
+    async def tool(self, name: str, /, *args: Json, **named: Json) -> Any:
+        """Call a tool of the agent's spec, as a step.
+
+        Args:
+            name: The last part of its reference, or `server/tool` for one of a server under `mcp`.
+            args: Its positional arguments.
+            named: Its keyword arguments.
+
+        A tool that is not declared idempotent (`@tool(idempotent=True)`) is journaled before it is called. Where the
+        attempt is cut off in the middle of the call, a person is asked whether it happened before anything goes on. One
+        that is idempotent is called again, and gets the id of the step as `idempotency_key` where it takes that.
+
+        Raises:
+            UnknownTool: If the spec does not name it.
+            ToolTimeout: If it takes longer than it may.
+            ToolRejected: If a person has to allow the call, and does not.
+            ToolError: If a tool of a server fails.
+        """
+        given = json_value([list(args), named])
+        if "/" in name and self._kit is not None:
+            return await self._step(f"tool:{name}", lambda key: self._served(name, given, key=key), given, what="tool")
+        tool = self._tool(name)
+        return await self._step(f"tool:{name}", lambda key: self._shown(tool, given, key=key), given, what="tool")
+
+    async def delegate(self, target: str, value: Json) -> Any:
+        """Delegate a task to another member, and wait for its output without a slot.
+
+        Args:
+            target: Name of an agent or a sub-supervisor, or a capability.
+            value: Input of the task: a text, or any JSON value.
+
+        Returns:
+            The output; None if the task was skipped by its failure policies or by a person.
+
+        Raises:
+            DelegationFailed: If the task failed, was cancelled, or no agent can do it.
+            TypeError, NotJson: If the arguments are invalid.
+        """
+        work = self._work
+        work.raise_if_stopping()
+        target, item = _text("delegate", "target", target), json_value(value)
+        (answer,) = await work.ask("delegate", work.key(f"delegate:{target}", item), target, [item])
+        if answer.error is not None:
+            raise DelegationFailed(target, answer.error, answer.task_id)
+        return answer.output
+
+    async def map(self, target: str, items: Iterable[Json], *, return_failures: bool = False) -> list[Any]:
+        """Delegate one task for each of `items`, and wait for all outputs, in the order of the items.
+
+        Args:
+            target: Name of a member, or a capability; all members that can do it share the work.
+            items: JSON values, one task each.
+            return_failures: Return a `DelegationFailed` in place of each missing output.
+
+        Raises:
+            DelegationFailed: The first failure, once all have ended; never with `return_failures`.
+            TypeError, NotJson: If it cannot be asked.
+        """
+        work = self._work
+        work.raise_if_stopping()
+        if not isinstance(items, Iterable) or isinstance(items, str | Mapping):
+            raise TypeError(f"ctx.map: items must be a list, not {items!r:.60}")
+        target, values = _text("map", "target", target), json_value([*islice(items, MAX_VALUES + 1)])
+        assert isinstance(values, list)
+        if not values:
+            return []
+        key = work.key(f"map:{target}", values)
+        return outputs(target, await work.ask("map", key, target, values), return_failures)
+
+    async def ask(
+        self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
+    ) -> str:
+        """Ask a person, and wait for the answer without a slot; a rerun does not ask again.
+
+        Args:
+            question: One line.
+            options: Possible answers; none lets the person write any text.
+            default: The answer if none is given within `due_s`; one of `options`, if there are any.
+            due_s: Time limit, in seconds; None waits for ever.
+
+        Returns:
+            The answer: one of `options`, or what the person wrote.
+
+        Raises:
+            ValueError: If options are given twice or are too many, `default` is none of them, or only one of `default`
+                and `due_s` is given.
+        """
+        work = self._work
+        work.raise_if_stopping()
+        question, choices = _text("ask", "question", question), [_text("ask", "an option", one) for one in options]
+        asked = checked_question(question, choices, default, due_s)
+        return await work.ask_person(work.key("ask", [question, *choices]), **asked)
+
+    async def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
+        """Store an insight for this agent's later work, and return its id; `recall` finds it by words and tags.
+
+        Args:
+            text: The insight, up to 10,000 characters.
+            tags: Words with a higher weight in searches, up to 20.
+            importance: From 0 to 1; of more than 200 insights the least important are forgotten first.
+
+        Raises:
+            BadValue: If an argument is out of range.
+        """
+        self._work.raise_if_stopping()
+        return await self._work.remember(text, tuple(tags), importance)
+
+    async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
+        """Return the insights of this agent that match `query`, best first; a recorded step."""
+        found = await self.step("recall", self._recalled, query, limit)
+        return [msgspec.convert(one, Recalled) for one in found]
+
+    async def _recalled(self, query: str, limit: int) -> JsonValue:
+        found: JsonValue = msgspec.to_builtins(await self._work.recall(query, limit))
+        return found
+
+    def steers(self) -> list[str]:
+        """Return messages of people to this task since the last call; a rerun gets the same messages."""
+        self._work.raise_if_stopping()
+        return self._work.steers()
+
+    def emit(self, text: str) -> None:
+        """Show output while it is produced. It becomes the partial result if the attempt is stopped."""
+        self._work.raise_if_stopping()
+        self._work.emit(clean(str(text)))
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        """Show progress, in any unit."""
+        self._work.raise_if_stopping()
+        self._work.progress(done, total, clean(str(note)))
+
+    def spent(self, **amounts: Unpack[Amounts]) -> None:
+        """Report usage since the last report; it is charged with the next finished step, or with the attempt.
+
+        Raises:
+            ValueError: If an amount is negative or unknown.
+        """
+        self._work.spend(usage_of(amounts))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the engine's clock."""
+        if not seconds <= LONGEST_S:
+            raise ValueError(f"ctx.sleep: seconds must be a number, at most {LONGEST_S:,}, not {seconds!r}")
+        await self._work.sleep(max(0.0, seconds))
+
+    def _tool(self, name: str) -> FunctionTool:
+        if name not in self._tools:
+            raise UnknownTool(name, self._tools)
+        return self._tools[name]
+
+    async def _shown(self, tool: FunctionTool, given: JsonValue, *, key: str) -> JsonValue:
+        """Call a tool, and show it in the live output."""
+        self._work.tool_started(tool.name, _arguments(given))
+        args, named = _parts(given)
+        try:
+            output = await tool.perform(self._work, args, named, key=key)
+        except Exception as error:  # not BaseException: a cancelled call has no end, which leaves it in doubt
+            self._work.tool_ended(tool.name, one_line(error))
+            raise
+        self._work.tool_ended(tool.name, output)
+        return output
+
+    async def _served(self, name: str, given: JsonValue, *, key: str) -> JsonValue:
+        """Call a tool of an MCP server, and show it in the live output."""
+        args, named = _parts(given)
+        tool = None if self._kit is None else await self._kit.served(self._work, name)
+        if tool is None:
+            raise UnknownTool(name, [*self._tools, *self._work.spec.mcp])
+        if args:
+            raise TypeError(f"ctx.tool: {name} takes its arguments by name")
+        self._work.tool_started(name, named)
+        try:
+            output = await tool.call(self._work, named, key)
+        except ToolError as error:
+            self._work.tool_ended(name, str(error))
+            if not tool.options.idempotent:
+                await self._work.tool_raised(key, error)
+            raise
+        self._work.tool_ended(name, output)
+        return output
+
+    async def _called(self, name: str, call: Callable[[], Any]) -> JsonValue:
+        with self._work.step_limit(name):
+            return json_value(await called(self._work, call))
+
+    async def _step(
+        self, name: str, call: Callable[[str], Awaitable[JsonValue]], value: object, *, what: StepKind = "code"
+    ) -> JsonValue:
+        """Run a step, or return its output from the journal; `call` gets the key of the step."""
+        work = self._work
+        work.raise_if_stopping()
+        given = json_value(value)
+        key = work.key(name, given)
+        if work.is_recorded(key):
+            return await work.recorded(key)
+        async with work.step():
+            began_ms = work.now_ms()
+            output = await call(key)
+            await work.record(work.finished(what, name, key, output, given=given, began_ms=began_ms))
+            return own(output)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _waits(
+    method: Callable[Concatenate[Context, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["BlockingContext", P], T]:
+    """Return a method of `Context` as one that blocks its thread until the loop has the answer."""
+
+    @wraps(method)
+    def call(self: "BlockingContext", /, *args: P.args, **named: P.kwargs) -> T:
+        self._check_thread()
+        return anyio.from_thread.run(partial(method, self._context, *args, **named), token=self._token)
+
+    return call
+
+
+def _at_once(method: Callable[Concatenate[Context, P], T]) -> Callable[Concatenate["BlockingContext", P], T]:
+    """The same for a method that waits for nothing."""
+
+    @wraps(method)
+    def call(self: "BlockingContext", /, *args: P.args, **named: P.kwargs) -> T:
+        self._check_thread()
+        return anyio.from_thread.run_sync(partial(method, self._context, *args, **named), token=self._token)
+
+    return call
+
+
+class BlockingContext:
+    """The `ctx` of a plain `def f(task, ctx)`: the same methods, each of which blocks its thread."""
+
+    def __init__(self, context: Context, token: EventLoopToken) -> None:
+        self._context = context
+        self._token = token
+        self._loop_thread_id = threading.get_ident()
+        self.task = context.task
+        """The task that is worked on."""
+
+    @property
+    def agent(self) -> str:
+        """Name of the agent that works."""
+        return self._context.agent
+
+    @property
+    def folder(self) -> Path | None:
+        """The team's folder."""
+        return self._context.folder
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the attempt is asked to stop."""
+        return self._context.cancelled
+
+    step = _waits(Context.step)
+    tool = _waits(Context.tool)
+    delegate = _waits(Context.delegate)
+    map = _waits(Context.map)
+    ask = _waits(Context.ask)
+    remember = _waits(Context.remember)
+    recall = _waits(Context.recall)
+    sleep = _waits(Context.sleep)
+    steers = _at_once(Context.steers)
+    emit = _at_once(Context.emit)
+    progress = _at_once(Context.progress)
+    spent = _at_once(Context.spent)
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() == self._loop_thread_id:
+            raise BlocksLoop  # the event loop would wait for itself for ever
+
+
+def _text(call: str, name: str, value: object) -> str:
+    """Return a cleaned name for the journal; anything but a text is an error of the agent's code."""
+    if not isinstance(value, str):
+        raise TypeError(f"ctx.{call}: {name} must be a text, not {value!r:.60}")
+    return clean(value)
+
+
+def _parts(given: JsonValue) -> tuple[list[JsonValue], dict[str, JsonValue]]:
+    """Return the positional and keyword arguments in the input of a tool call."""
+    assert isinstance(given, list)
+    by_place, by_name = given
+    assert isinstance(by_place, list)
+    assert isinstance(by_name, dict)
+    return by_place, by_name
+
+
+def _arguments(given: JsonValue) -> JsonValue:
+    """Return the arguments of a tool call as they are shown: without the kind that is empty."""
+    by_place, by_name = _parts(given)
+    return given if by_place and by_name else by_place or by_name
+
+
+def outputs(target: str, answers: list[DelegationResult], return_failures: bool) -> list[Any]:
+    """Return outputs and failures in order, or raise the first failure."""
+    found: list[Any] = []
+    for answer in answers:
+        if answer.error is None:
+            found.append(answer.output)
+            continue
+        failure = DelegationFailed(target, answer.error, answer.task_id)
+        if not return_failures:
+            raise failure
+        found.append(failure)
+    return found

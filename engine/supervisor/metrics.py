@@ -1,0 +1,156 @@
+"""How a team does, as a program gets it: one view for each agent, and the figures of a supervisor.
+
+Pure functions of the state. A share of fewer than `ENOUGH` attempts is NaN, so that no comparison with it is true.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from engine.core.discovery.candidate import category_stem
+from engine.core.discovery.words import phrase
+from engine.core.queries.team.tree import below_of
+from engine.core.records.records import changed
+from engine.core.records.values import NO_USAGE, Usage
+from engine.core.specs.spec import AgentCapability, AgentSpec
+from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
+from engine.supervisor.registry import capability_of
+
+ENOUGH = 5
+"""How many attempts a share is taken from at least."""
+_RATE = "_success_rate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentView:
+    """An agent at one moment."""
+
+    id: str
+    name: str
+    status: AgentStatus
+    generation: int
+    """1 for its first spec; each swap adds one."""
+    spec: AgentSpec
+    capability: AgentCapability
+    tasks: int
+    """Attempts that ended, well or not."""
+    success_rate: float
+    """Share of its attempts that ended well, 0 to 1; NaN below 5 attempts."""
+    error_count: int
+    p50_ms: float
+    """Median time at work of its last attempts that ended well, in milliseconds; NaN before the first."""
+    current_task: str | None
+    """Id of the task that it has been at work on for longest."""
+    error: str | None
+    """Why it cannot work, such as a spent budget (its status is `paused` then); None while it can."""
+    track_record: dict[str, TrackRecord]
+    """What its attempts came to and used, by the category of the request; "" where it had none."""
+
+
+def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
+    """Return the view of an agent.
+
+    Args:
+        spec: Of its current generation.
+    """
+    rate = share(agent.done, agent.failed)
+    return AgentView(
+        id=agent.id,
+        name=agent.name,
+        status=agent.status,
+        generation=agent.generation,
+        spec=spec,
+        capability=capability_of(spec, agent.name, None if math.isnan(rate) else rate),
+        tasks=agent.done + agent.failed + agent.cancelled,
+        success_rate=rate,
+        error_count=agent.failed,
+        p50_ms=median_ms(agent.at_work_ms),
+        current_task=next(iter(agent.running), next(iter(agent.parked), None)),
+        error=agent.error or agent.exhausted,
+        track_record={
+            category: changed(record, usage=record.usage.plus(NO_USAGE))
+            for category, record in agent.track_record.items()
+        },
+    )
+
+
+def share(done: int, failed: int) -> float:
+    """Return the share of attempts that ended well, 0 to 1; NaN below `ENOUGH`."""
+    return done / (done + failed) if done + failed >= ENOUGH else math.nan
+
+
+def median_ms(times_ms: Iterable[int]) -> float:
+    """Return the median, in milliseconds; NaN of nothing."""
+    known = list(times_ms)
+    return float(statistics.median(known)) if known else math.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisionMetrics:
+    """The figures of a supervisor with everything under it.
+
+    Besides the fields there is `<specialty>_success_rate` for every specialty and category, such as
+    `research_success_rate` or `machine_learning_success_rate`: NaN where nobody has it or below 5 attempts.
+    """
+
+    agents: int
+    busy: int
+    """Agents at work."""
+    tasks_done: int
+    """Attempts of today's agents that ended well."""
+    tasks_failed: int
+    success_rate: float
+    """Share of attempts that ended well, 0 to 1; NaN below 5."""
+    p50_ms: float
+    """Median time at work of the last attempts that ended well, in milliseconds; NaN before the first."""
+    runs_open: int
+    usage: Usage
+    by_specialty: dict[str, tuple[int, int]]
+    """Attempts that ended well and that failed, by the stems of a specialty or category."""
+
+    def __getattr__(self, name: str) -> float:
+        """Return the success rate of a specialty."""
+        if name.startswith("_") or not name.endswith(_RATE):
+            known = [*self.__slots__, *(f"{key.replace(' ', '_')}{_RATE}" for key in self.by_specialty)]
+            near = get_close_matches(name, known, n=2)
+            raise AttributeError(f"no metric {name!r}; {f'did you mean {near[0]}?' if near else ', '.join(known)}")
+        specialty = name.removesuffix(_RATE)
+        return share(*self.by_specialty.get(_key(specialty), (0, 0)))
+
+
+def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
+    """Return the figures of `supervisor` with everything under it."""
+    below = {one.id for one in below_of(state, supervisor)}
+    agents = [agent for agent in state.agents.values() if agent.supervisor_id in below]
+    done, failed = sum(agent.done for agent in agents), sum(agent.failed for agent in agents)
+    usage = NO_USAGE
+    for agent in agents:
+        usage = usage.plus(agent.usage)
+    return SupervisionMetrics(
+        agents=len(agents),
+        busy=sum(bool(agent.running or agent.parked) for agent in agents),
+        tasks_done=done,
+        tasks_failed=failed,
+        success_rate=share(done, failed),
+        p50_ms=median_ms(time_ms for agent in agents for time_ms in agent.at_work_ms),
+        runs_open=sum(run.supervisor_id in below for run in state.runs.values()),
+        usage=usage,
+        by_specialty=_by_specialty(state, agents),
+    )
+
+
+def _by_specialty(state: State, agents: Iterable[Agent]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for agent in agents:
+        spec = state.spec_of(agent)
+        said = [*spec.specialties, *([spec.category] if spec.category else ())]
+        for key in {*map(_key, said), *map(category_stem, said)}:
+            done, failed = found.get(key, (0, 0))
+            found[key] = (done + agent.done, failed + agent.failed)
+    return found
+
+
+def _key(specialty: str) -> str:
+    return phrase(specialty)

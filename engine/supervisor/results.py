@@ -1,0 +1,74 @@
+"""Results of requests, as a program gets them."""
+
+from dataclasses import dataclass
+
+from engine.core.records.records import JsonValue
+from engine.core.records.values import Usage, as_text
+from engine.core.state import RunStatus, TaskStatus
+from engine.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended."""
+
+    run_id: str
+    status: RunStatus
+    output: JsonValue
+    """What it came to; of a run that failed, was skipped or was cancelled, what there was by then."""
+    usage: Usage
+    tasks: int
+    """How many tasks of agents it had."""
+    seq: int
+    """The event that ended it."""
+    error: str | None = None
+    """Why it failed or was skipped; one line."""
+
+    def __str__(self) -> str:
+        """Return the output: a text as it is, anything else as JSON."""
+        return "" if self.output is None else as_text(self.output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkStatus:
+    """Status of a run or a task."""
+
+    id: str
+    status: RunStatus | TaskStatus
+    title: str
+    tasks: int
+    """Tasks of agents so far; of a task, those that it asked for."""
+    done: int
+    failed: int
+    output: JsonValue = None
+    """What it came to; None while it has not ended."""
+    error: str | None = None
+
+
+class RunFailed(EngineError):
+    """A run failed.
+
+    Attributes:
+        result: How it ended.
+    """
+
+    def __init__(self, result: RunResult) -> None:
+        status, why = result.status.value, result.error or "no reason was given"
+        said = why if why.startswith(status) else f"{status}: {why}"  # "cancelled by the operator" says both
+        super().__init__(f"run {result.run_id} {said}")
+        self.result = result
+
+
+class RunCancelled(RunFailed):
+    """A run was cancelled by another caller while it was waited for."""
+
+
+class RunSkipped(RunFailed):
+    """A run was skipped: the task with its outcome failed, and a failure policy or a person skipped it."""
+
+
+ENDED_OTHERWISE: dict[RunStatus, type[RunFailed]] = {
+    RunStatus.CANCELLED: RunCancelled,
+    RunStatus.SKIPPED: RunSkipped,
+}
+"""Exception for each status other than done and failed."""
