@@ -36,20 +36,20 @@ from store.errors import (
     StoreError,
     UnusablePath,
 )
-from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, StandbyInfo, VerifyResult
+from store.journals.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, StandbyInfo, VerifyResult
 
 if TYPE_CHECKING:
-    from store.connection import Durability
-    from store.creation import check_free, create_database
-    from store.file_check import check_place, looks_like_ours
-    from store.files import may_command
     from store.inbox_client import InboxClient
-    from store.opening import Store, open_store
-    from store.reader import Reader
-    from store.shared_tail import Following, follow
-    from store.standby import Standby, stand_by
-    from store.tail import Mark, Tail, mark_at
-    from store.verification import Loss, find_loss, verify
+    from store.journals.reader import Reader
+    from store.journals.shared_tail import Following, follow
+    from store.journals.tail import Mark, Tail, mark_at
+    from store.journals.verification import Loss, find_loss, verify
+    from store.layout.connection import Durability
+    from store.layout.creation import check_free, create_database
+    from store.layout.file_check import check_place, looks_like_ours
+    from store.layout.files import may_command
+    from store.layout.opening import Store, open_store
+    from store.leadership.standby import Standby, stand_by
 
 _LOADED_ON_FIRST_USE = {
     "connection": "Durability",

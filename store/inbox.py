@@ -19,12 +19,19 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from store.connection import BUSY_S, connect, is_busy, retry_delays_s, translated
 from store.errors import StoreError
-from store.lock import identity, lost
-from store.records import LARGEST_COMMAND_BYTES, CommandOutcome, CommandRow
-from store.statements import ANY_PENDING, COMMAND_OUTCOME, NAME_COMMANDS, command_of, pending_commands, put_commands
-from store.tail import PollInterval
+from store.journals.records import LARGEST_COMMAND_BYTES, CommandOutcome, CommandRow
+from store.journals.statements import (
+    ANY_PENDING,
+    COMMAND_OUTCOME,
+    NAME_COMMANDS,
+    command_of,
+    pending_commands,
+    put_commands,
+)
+from store.journals.tail import PollInterval
+from store.layout.connection import BUSY_S, connect, is_busy, retry_delays_s, translated
+from store.leadership.lock import identity, lost
 
 if TYPE_CHECKING:
     import aiosqlite

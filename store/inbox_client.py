@@ -6,15 +6,15 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-from store.connection import SEND_PATIENCE_S, patiently, translated
 from store.errors import InboxBusy, StoreBusy
-from store.files import Files, check_writable_folder, exists
-from store.lock import identity
-from store.migrations import INBOX
-from store.reader import Reader
-from store.records import CommandOutcome, CommandRow
-from store.sidecar_files import create_file, open_inbox
-from store.statements import COMMAND_OUTCOME, command_of, pending_commands, put_commands
+from store.journals.reader import Reader
+from store.journals.records import CommandOutcome, CommandRow
+from store.journals.statements import COMMAND_OUTCOME, command_of, pending_commands, put_commands
+from store.layout.connection import SEND_PATIENCE_S, patiently, translated
+from store.layout.files import Files, check_writable_folder, exists
+from store.layout.migrations import INBOX
+from store.layout.sidecar_files import create_file, open_inbox
+from store.leadership.lock import identity
 
 T = TypeVar("T")
 

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from store.connection import Durability, checkpoint_here, connect
-from store.lease import Lease, Watch, monotonic_ms
-from store.migrations import LIVE, migrate
-from store.process import boot_id
+from store.layout.connection import Durability, checkpoint_here, connect
+from store.layout.migrations import LIVE, migrate
+from store.leadership.lease import Lease, Watch, monotonic_ms
+from store.leadership.process import boot_id
 
 FLUSH_S = 0.1
 BEAT_S = 1.0

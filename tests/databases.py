@@ -8,7 +8,7 @@ import anyio
 from engine.core.commands import Submit
 from engine.core.events import Event
 from engine.host.batch import row_of
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.world import World, agent, team_world
 
 LONG = "a text that is too long to stand in the state itself " * 5

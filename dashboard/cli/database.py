@@ -23,7 +23,7 @@ from engine.core.state import State
 from engine.platform import folders
 from engine.reading.folding import events_of, folded, folded_from
 from store import Reader, StoreError, check_place
-from store.files import Files
+from store.layout.files import Files
 
 if TYPE_CHECKING:
     from engine.teamfile import TeamFile

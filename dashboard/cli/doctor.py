@@ -30,7 +30,7 @@ from engine.teamfile import TeamFileError, read_team
 from engine.teamfile.code import TeamCode
 from engine.trusted_code.trust import TrustError
 from store import InboxClient, Reader, StoreError, find_loss, may_command, verify
-from store.filesystem import refuse_network
+from store.layout.filesystem import refuse_network
 from store.wall_clock import wall_ms
 
 AHEAD_MS = 60_000

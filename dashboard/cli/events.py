@@ -30,7 +30,7 @@ from engine.core.queries.targets import find_agent, id_in
 from engine.core.state import State
 from engine.reading.folding import ends_of, events_of, folded_from
 from store import Reader, Record, Tail
-from store.statements import Conditions
+from store.journals.statements import Conditions
 
 SHOWN = 50
 """Default number of events."""

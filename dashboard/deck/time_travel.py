@@ -17,7 +17,7 @@ from dashboard.views.words.keyed import keyed
 from engine.core.errors import CoreError
 from engine.core.state import State
 from store import Reader, StoreError
-from store.records import Span
+from store.journals.records import Span
 
 if TYPE_CHECKING:
     from engine.history.forking import Fork

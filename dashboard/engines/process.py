@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store import EngineInfo, Reader, StoreError, check_place
-from store.files import open_for_writing
+from store.layout.files import open_for_writing
 
 QUIET_S = 30.0
 """Longest silence of a starting engine, in seconds; while it computes it sends beats."""

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import OrderedDict
 
-from store.compression import packed, unpacked
+from store.journals.compression import packed, unpacked
 
 MOST_BYTES = 16_000_000
 """Limit of all compressed states: 1,000 agents with 10,000 tasks take 0.4 MB."""

@@ -17,7 +17,7 @@ from engine.core.events import RunFinished
 from engine.core.state import State
 from engine.reading.folding import ends_of, events_of
 from store import Reader, Record
-from store.statements import Conditions
+from store.journals.statements import Conditions
 
 PAGE = 500
 ENDS = 200

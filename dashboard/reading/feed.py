@@ -27,9 +27,9 @@ from engine.core.state import State
 from engine.reading.folding import ends_of
 from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
-from store.lock import identity, lost
-from store.records import EngineInfo, StandbyInfo
-from store.statements import Conditions
+from store.journals.records import EngineInfo, StandbyInfo
+from store.journals.statements import Conditions
+from store.leadership.lock import identity, lost
 
 BLOCK, PIECE = 500, 50
 """Records that are read at once, and of those as many as are decoded and folded at once: a millisecond of work each."""

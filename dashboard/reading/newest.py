@@ -6,7 +6,7 @@ from dashboard.reading.feed import entries_before
 from dashboard.views.event_log import Entry
 from dashboard.views.words.names import Names
 from store import Reader
-from store.statements import Conditions
+from store.journals.statements import Conditions
 
 
 class Newest:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.time_bar import spans_of
 from store import Reader
-from store.migrations import BLOCK
-from store.records import BlockSummary, Span
+from store.journals.records import BlockSummary, Span
+from store.layout.migrations import BLOCK
 
 FINE_AT_ONCE = 200
 """Blocks that are cut finer in one `read`, the newest first: a tenth of a second."""

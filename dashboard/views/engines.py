@@ -13,7 +13,7 @@ from dashboard.views.words.amounts import UNKNOWN, counted, duration, moment, st
 from dashboard.views.words.keyed import keyed
 from engine.core.events import EngineStarted, EngineStopped
 from engine.core.state import State
-from store.records import StandbyInfo
+from store.journals.records import StandbyInfo
 
 KINDS = ("engine_started", "engine_stopped")
 _COLUMNS = (

@@ -17,7 +17,7 @@ from dashboard.views.words.names import Names
 from dashboard.views.words.place import seq_of
 from dashboard.views.words.sentences import Sentence, sentence
 from engine.core.events import Event
-from store.records import Record
+from store.journals.records import Record
 
 BLOCK = 200
 """Records of one block."""

@@ -16,7 +16,7 @@ from dashboard.views.words.keyed import keyed
 from dashboard.views.words.names import Names
 from engine.core.queries.team.able import bound_elsewhere
 from engine.core.state import State
-from store.records import EngineInfo, StandbyInfo
+from store.journals.records import EngineInfo, StandbyInfo
 
 
 def engine_time_ms(newest_ms: int, engine: EngineInfo | None, wall_ms: int) -> int:

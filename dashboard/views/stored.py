@@ -13,7 +13,7 @@ from dashboard.views.words.amounts import ago, counted, duration, moment, size
 from dashboard.views.words.keyed import keyed
 from engine.core.queries.team.tree import open_tasks
 from engine.core.state import State
-from store.records import SnapshotInfo
+from store.journals.records import SnapshotInfo
 
 NEWEST = "newest"
 """Key of the row that stands for the state of now."""

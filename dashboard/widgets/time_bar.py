@@ -11,7 +11,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.measures.time_bar import TimeBar, time_bar
 from dashboard.views.measures.time_rows import column_under, columns_at, rows_at, time_rows
 from dashboard.widgets.lines import Lines
-from store.records import Span
+from store.journals.records import Span
 
 
 class Scrubber(Lines):

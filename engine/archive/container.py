@@ -18,7 +18,7 @@ from pathlib import Path
 
 from engine.archive.manifest import MOST_BYTES, MOST_RATIO, PARTS, REQUIRED
 from engine.errors import ExportRefused, ImportRefused
-from store.files import sync
+from store.layout.files import sync
 
 _END = struct.Struct("<4s4H2LH")
 _DATABASE = b"SQLite format 3\0"

@@ -12,7 +12,7 @@ from engine.core.state import RunSummary
 from engine.reading.folding import IMPORTS, events_of, summary_in
 from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import own
-from store.journal import Journal
+from store.journals.journal import Journal
 
 
 class Recalled(TypedDict):

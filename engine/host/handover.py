@@ -16,8 +16,8 @@ from engine.core.events import CommandRefused
 from engine.host.attempts import Attempts
 from engine.host.batch import DirectEvent, Message
 from engine.runtimes.attempts.services import Services
-from store.opening import Store
-from store.standbys import standbys
+from store.layout.opening import Store
+from store.leadership.standbys import standbys
 
 NO_STANDBY = "no engine stands by to take over; start one with: quarterdeck engine --standby --db {}"
 

@@ -51,7 +51,7 @@ from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription
 from engine.trusted_code.trust import TrustList
 from store import Deposed, FileLost
-from store.opening import Store
+from store.layout.opening import Store
 
 SNAPSHOT_EVENTS = 5_000
 """Events between two snapshots."""

@@ -17,7 +17,7 @@ from engine.errors import DiskStayedBroken, DiskStayedFull
 from engine.host.batch import Batch
 from engine.platform.clock import Clock
 from store import DiskFailed, DiskFull, Record, Row, StoreBusy, StoreError
-from store.opening import Store
+from store.layout.opening import Store
 
 BANNER = "engine.banner"
 """Key in the live file of the notice about the engine that every screen shows."""

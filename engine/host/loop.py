@@ -32,7 +32,7 @@ from engine.host.journal_writer import Writer, folded
 from engine.platform.clock import Clock
 from engine.reading.texts import Texts
 from engine.runtimes.attempts.pending import Pending
-from store.opening import Store
+from store.layout.opening import Store
 
 BATCH_MS = 4
 """Time for which messages are decided before the batch is written: later messages delay the acknowledgement of earlier

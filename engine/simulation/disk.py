@@ -19,16 +19,16 @@ from engine.platform.clock import Clock
 from store import CommandRow
 from store.errors import StoreError
 from store.inbox import Inbox
-from store.journal import Journal, end_of
-from store.lease import Lease, raise_token
+from store.journals.journal import Journal, end_of
+from store.journals.records import anchor_of
+from store.journals.snapshots import LAST_KEPT, Snapshots
+from store.journals.statements import COMMAND_OUTCOME, RECORD_COLUMNS, command_of, pending_commands, put_commands
+from store.layout.migrations import DATABASE, INBOX, Kind
+from store.layout.opening import Store
+from store.layout.sidecar_files import lay_out
+from store.leadership.lease import Lease, raise_token
+from store.leadership.process import Process
 from store.live import LiveOutput
-from store.migrations import DATABASE, INBOX, Kind
-from store.opening import Store
-from store.process import Process
-from store.records import anchor_of
-from store.sidecar_files import lay_out
-from store.snapshots import LAST_KEPT, Snapshots
-from store.statements import COMMAND_OUTCOME, RECORD_COLUMNS, command_of, pending_commands, put_commands
 
 FILE_ID = "simulated"
 _numbers = itertools.count()

@@ -27,7 +27,7 @@ from engine.simulation.operators import drawn_command
 from engine.simulation.plan import Broken, Line, Plan
 from engine.simulation.shadow_ledger import ShadowLedger
 from store import CommandRow
-from store.opening import Store
+from store.layout.opening import Store
 
 START_MS = 1_750_000_000_000
 

@@ -38,7 +38,7 @@ from engine.reading.folding import IMPORTS, finished_run, summary_in
 from engine.reading.texts import resolved
 from engine.supervisor.callables import Callables
 from store import Reader, Record, Row
-from store.opening import Store
+from store.layout.opening import Store
 
 _PAGE = 2_000
 _SNAPSHOT_PAYS = 500

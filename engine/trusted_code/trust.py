@@ -27,7 +27,7 @@ from engine.platform.folders import NoHome, data_folder
 from engine.runtimes.functions.isolated import Sources
 from engine.trusted_code.closure import Folder, files_of
 from store.errors import NotOurFile
-from store.files import open_for_writing, sync
+from store.layout.files import open_for_writing, sync
 from store.wall_clock import wall_ms
 
 LARGEST_BYTES = 16_000_000

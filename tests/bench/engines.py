@@ -18,7 +18,7 @@ from engine.platform.garbage import collect_rarely
 from engine.supervisor.callables import Callables
 from engine.trusted_code.trust import TrustList
 from store import Row
-from store.opening import Store, open_store
+from store.layout.opening import Store, open_store
 
 
 @dataclass(slots=True)

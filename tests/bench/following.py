@@ -12,7 +12,7 @@ import anyio
 
 from engine.core.commands import Order, Ping
 from store import open_store
-from store.opening import Store
+from store.layout.opening import Store
 from tests.bench.histories import rows_of
 from tests.bench.measure import Series
 from tests.bench.report import Row

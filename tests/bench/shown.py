@@ -16,7 +16,7 @@ from dashboard.deck.places import places
 from engine.platform.garbage import collect_rarely
 from engine.reading.folding import folded
 from store import open_store
-from store.opening import Store
+from store.layout.opening import Store
 from tests.bench.busy import EVENTS_AN_END, Crew
 
 SETTLES, STRETCH = 15, 10

@@ -21,7 +21,7 @@ from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
 from engine.runtimes.model.runtime import model_runtime
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.bench.engines import Engine, bare_database, commit_hop, crew, engine_with
 from tests.bench.measure import Series, interleaved_async
 from tests.bench.report import Row

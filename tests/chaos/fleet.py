@@ -17,7 +17,7 @@ from engine.core.encoding.codec import encode_command
 from engine.core.events import EngineStarted, Event
 from engine.reading.folding import events_of
 from store import CommandOutcome, CommandRow, EngineInfo, InboxClient, Reader, Tail
-from store.standbys import standbys
+from store.leadership.standbys import standbys
 from tests.chaos.voyage import CREW, SENDER
 from tests.patience import PATIENCE_S
 

@@ -39,7 +39,7 @@ from engine.runtimes.script import Script
 from engine.teamfile import json_schema
 from engine.teamfile.policies import BLOCKS
 from engine.trusted_code.trust import Allowed
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.contract.frozen_records import lines_of
 from tests.world import agent, team_world
 

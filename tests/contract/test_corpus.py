@@ -30,7 +30,7 @@ from engine.core.fold import fold
 from engine.core.specs.spec import spec_hash
 from engine.core.state import State
 from engine.reading.folding import folded
-from store.verification import verify
+from store.journals.verification import verify
 from tests.contract.corpus.reading import FOLDER, commands_in, journals, kind_of_row
 
 EVERY = 25

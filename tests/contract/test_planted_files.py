@@ -14,7 +14,7 @@ from dashboard.user.habits import Habits
 from engine.runtimes.programs.worktree import _alone
 from engine.trusted_code.trust import TrustError, TrustList
 from store import CommandRow, InboxClient, NotOurFile, open_store
-from store.files import open_for_writing
+from store.layout.files import open_for_writing
 
 CONTENT = b"the private content of a file of this user " * 100
 

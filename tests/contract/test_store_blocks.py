@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store import Reader, Record, Row, SeqTaken, open_store, verify
-from store.migrations import BLOCK
-from store.records import BlockSummary
+from store.journals.records import BlockSummary
+from store.layout.migrations import BLOCK
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import CommandOutcome, CommandRow, InboxClient, MissingFile, NotOurFile, StoreBusy, open_store
-from store.connection import retry_delays_s
 from store.inbox import KEPT_OUTCOMES
+from store.layout.connection import retry_delays_s
 from tests.depth import examples
 from tests.patience import PATIENCE_S
 

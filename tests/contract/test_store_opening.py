@@ -37,8 +37,8 @@ from store import (
     open_store,
     verify,
 )
-from store.files import is_writable
-from store.migrations import DATABASE
+from store.layout.files import is_writable
+from store.layout.migrations import DATABASE
 from tests.patience import PATIENCE_S
 from tests.rights import as_viewer
 
@@ -415,7 +415,7 @@ async def test_rubbish_in_lock_and_heartbeat_only_hides_who_and_when(tmp_path: P
 async def test_a_network_file_system_is_refused_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.filesystem._mounts", lambda: [("/", "ext4"), (str(tmp_path), "nfs4")])
+    monkeypatch.setattr("store.layout.filesystem._mounts", lambda: [("/", "ext4"), (str(tmp_path), "nfs4")])
     with pytest.raises(NetworkFileSystem) as said:
         await opened(tmp_path / "team.db")
 
@@ -450,6 +450,6 @@ async def test_an_engine_waits_for_the_client_that_has_the_inbox_alone_while_it_
             closing_it[0].start()
         return is_writable(file)
 
-    monkeypatch.setattr("store.sidecar_files.is_writable", taken_then)
+    monkeypatch.setattr("store.layout.sidecar_files.is_writable", taken_then)
     await opened(path)
     closing_it[0].join()

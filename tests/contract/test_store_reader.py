@@ -33,7 +33,7 @@ from store import (
     Tail,
     open_store,
 )
-from store.records import linked
+from store.journals.records import linked
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

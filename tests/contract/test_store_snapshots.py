@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from store import Reader, Row, open_store
-from store.opening import Store
-from store.snapshots import FARTHEST_EVENTS, LAST_KEPT
+from store.journals.snapshots import FARTHEST_EVENTS, LAST_KEPT
+from store.layout.opening import Store
 
 pytestmark = pytest.mark.anyio
 

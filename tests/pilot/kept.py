@@ -15,7 +15,7 @@ from engine.core.specs.failure_policies import Retry
 from engine.core.state import State
 from engine.history.forking import fork
 from store import open_store
-from store.records import StandbyInfo
+from store.journals.records import StandbyInfo
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 from tests.story import attempt, done
 from tests.world import World, agent, load

@@ -8,7 +8,7 @@ from dashboard.widgets.lines import Lines
 from engine.core.commands import Pause
 from engine.core.encoding.codec import encode_state
 from store import open_store
-from store.records import StandbyInfo
+from store.journals.records import StandbyInfo
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.kept import led

@@ -12,7 +12,7 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import HEADINGS
 from engine.core.commands import Submit
 from store import Reader, open_store
-from store.files import file_size
+from store.layout.files import file_size
 from tests.bench.histories import rows_of
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened

@@ -17,7 +17,7 @@ from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import HandOver, Submit, SwitchStrategy
 from engine.core.specs.limits import Limits
-from store.records import StandbyInfo
+from store.journals.records import StandbyInfo
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble

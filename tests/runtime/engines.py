@@ -17,7 +17,7 @@ from engine.host import Host
 from engine.platform.clock import Clock, RealClock, boot_ns
 from engine.supervisor.callables import Callables
 from store import Record
-from store.opening import Store, open_store
+from store.layout.opening import Store, open_store
 from tests.patience import PATIENCE_S
 
 T = TypeVar("T")

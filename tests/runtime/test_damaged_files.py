@@ -26,7 +26,7 @@ from engine.host import Host
 from engine.host.batch import row_of
 from engine.reading.folding import folded
 from store import Reader, StoreError, find_loss, verify
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.databases import busy_world
 from tests.depth import examples
 

@@ -191,7 +191,7 @@ async def test_a_fork_that_is_cut_off_leaves_nothing_that_looks_whole(
     def cut_off(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("store.sidecar_files.put_in_place", cut_off)
+    monkeypatch.setattr("store.layout.sidecar_files.put_in_place", cut_off)
     with pytest.raises(KeyboardInterrupt):
         await team(path).fork(tmp_path / "new.db")
 

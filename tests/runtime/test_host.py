@@ -14,7 +14,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.errors import CommandRefusedError, Defect, HostStopped, UnknownRun
 from engine.host import Host
 from store import CommandRow, InboxClient
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.runtime.engines import Engine, Engines, running, soon
 
 pytestmark = pytest.mark.anyio

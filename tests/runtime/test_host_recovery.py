@@ -19,7 +19,7 @@ from engine.host import Host
 from engine.host.journal_writer import BANNER
 from engine.platform.clock import RealClock, VirtualClock
 from store import Deposed, StoreBusy, StoreError
-from store.opening import Store, open_store
+from store.layout.opening import Store, open_store
 from tests.runtime import crew_for_recovery as crew
 from tests.runtime.engines import running, soon
 

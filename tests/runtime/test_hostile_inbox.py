@@ -19,7 +19,7 @@ from engine.core.errors import BadValue
 from engine.core.queries.team.code import named_in
 from engine.core.specs.spec import AgentSpec
 from store import CommandRow, CommandTooLarge, InboxClient
-from store.records import LARGEST_COMMAND_BYTES
+from store.journals.records import LARGEST_COMMAND_BYTES
 from tests.depth import examples
 from tests.runtime.engines import Engine, running, soon
 

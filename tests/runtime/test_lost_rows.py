@@ -18,9 +18,9 @@ from engine.core.events import EngineStarted
 from engine.reading.folding import events_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Durability, Reader, Row, RowsLost, find_loss, open_store, verify
-from store.file_check import open_recognised
-from store.files import Files
-from store.migrations import LIVE
+from store.layout.file_check import open_recognised
+from store.layout.files import Files
+from store.layout.migrations import LIVE
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import Run, shell_on
 

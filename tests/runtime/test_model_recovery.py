@@ -18,7 +18,7 @@ from engine.models.service import ModelService
 from engine.platform.clock import VirtualClock
 from engine.runtimes.functions.tools import idempotent
 from store import Record, Row
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.runtime.engines import running
 
 pytestmark = pytest.mark.anyio

@@ -23,7 +23,7 @@ from engine.core.records.values import Usage
 from engine.core.state import State
 from engine.reading.folding import folded_at
 from store import Reader, open_store
-from store.compression import packed
+from store.journals.compression import packed
 from tests.bench.histories import mapped, rows_of, succeed
 from tests.patience import PATIENCE_S
 from tests.story import attempt, submitted

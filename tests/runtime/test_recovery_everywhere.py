@@ -17,7 +17,7 @@ from engine.core.state import State
 from engine.platform.clock import VirtualClock
 from engine.supervisor.callables import Callables
 from store import Record, Row
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_places as crew
 from tests.runtime.engines import Engine, running

@@ -14,7 +14,7 @@ import anyio.to_thread
 import pytest
 
 from store import CommandRow, EngineInfo, Reader, Row, StoreBusy, Tail, open_store, verify
-from store.lock import acquire
+from store.leadership.lock import acquire
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import soon
 
@@ -159,7 +159,7 @@ async def test_commands_of_another_process_wake_the_engine(tmp_path: Path, start
 KILLED_WHILE_IT_STARTED_A_CHILD = """
 import os, signal, sys
 from pathlib import Path
-from store.lock import acquire
+from store.leadership.lock import acquire
 
 acquire(Path(sys.argv[1]), Path(sys.argv[2]))
 if os.fork():

@@ -27,10 +27,10 @@ from store import (
     stand_by,
     verify,
 )
-from store.files import Files, new_beside
-from store.lock import acquire
-from store.standby import Turn
-from store.standbys import standbys
+from store.layout.files import Files, new_beside
+from store.leadership.lock import acquire
+from store.leadership.standby import Turn
+from store.leadership.standbys import standbys
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import soon
 

@@ -10,7 +10,7 @@ from dashboard.cli import main
 from engine.archive import export_archive
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import StoreError, UnusablePath
-from store.opening import open_store
+from store.layout.opening import open_store
 from tests.databases import write_database
 from tests.world import agent, team_world
 

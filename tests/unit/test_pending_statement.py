@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import CommandRow
-from store.migrations import INBOX
-from store.sidecar_files import lay_out
-from store.statements import command_of, pending_commands, put_commands
+from store.journals.statements import command_of, pending_commands, put_commands
+from store.layout.migrations import INBOX
+from store.layout.sidecar_files import lay_out
 from tests.depth import examples
 
 LARGEST_FIRST_BYTES, MOST_FIRST = 65_536, 100

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store import NotOurFile, Row, VerifyResult, open_store, verify
-from store.records import anchor_of, linked
+from store.journals.records import anchor_of, linked
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3)
 ids = st.none() | texts

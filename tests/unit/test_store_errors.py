@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from store import errors
-from store.connection import store_error, translated
 from store.errors import (
     CorruptFile,
     DiskFailed,
@@ -21,7 +20,8 @@ from store.errors import (
     StoreBusy,
     StoreError,
 )
-from store.files import check_single_name, made_in
+from store.layout.connection import store_error, translated
+from store.layout.files import check_single_name, made_in
 
 NASTY = Path("/tmp/a\nb\x1b[2J.db")
 VALUES = {"path": NASTY, "found": "is odd", "filesystem": "nfs", "pid": 7, "since_ms": 8}

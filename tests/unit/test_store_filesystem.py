@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from store.filesystem import NETWORK, darwin_mounts, filesystem_of, linux_mounts
+from store.layout.filesystem import NETWORK, darwin_mounts, filesystem_of, linux_mounts
 
 MOUNTINFO = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw

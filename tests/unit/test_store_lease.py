@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from store import Deposed, FileLost, StoreError
-from store.lease import SURE_MS, Lease
+from store.leadership.lease import SURE_MS, Lease
 
 
 class Held:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from store import EngineInfo
-from store.process import Process, kill, started, this_process
+from store.leadership.process import Process, kill, started, this_process
 
 
 def test_this_process_is_running_here_and_one_with_another_past_is_not() -> None:

@@ -12,7 +12,7 @@ from engine.core.encoding.codec import decode_events, encode_event, encode_state
 from engine.core.events import AttemptDone, Event
 from engine.core.fold import fold
 from engine.core.state import State
-from store.records import Record
+from store.journals.records import Record
 from tests.story import attempt, submitted
 from tests.world import World, agent, team_world
 

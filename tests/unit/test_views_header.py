@@ -13,7 +13,7 @@ from dashboard.views.measures.digest import digest
 from dashboard.views.measures.strip import strip
 from engine.core.commands import Pause, Submit
 from engine.core.specs.spec import Escalate, Retry
-from store.records import EngineInfo
+from store.journals.records import EngineInfo
 from tests.world import World, agent, team_world
 
 ENGINE = EngineInfo(

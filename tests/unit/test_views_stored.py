@@ -6,7 +6,7 @@ from dashboard.views.past import fork_lines
 from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
 from engine.core.commands import SupervisorSpec
 from engine.core.state import State
-from store.records import SnapshotInfo
+from store.journals.records import SnapshotInfo
 from tests.story import done, submitted
 from tests.world import agent, team_world
 

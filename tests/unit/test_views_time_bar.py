@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.measures.time_bar import IDLE, MARKS, TimeBar, time_bar
-from store.records import Span
+from store.journals.records import Span
 
 KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escalated")
 T0 = 1_700_000_000_000

@@ -11,7 +11,7 @@ from dashboard.views.measures.time_bar import time_bar
 from dashboard.views.measures.time_rows import HEAD, column_under, columns_at, rows_at, time_rows
 from dashboard.views.past import Moment, forked
 from dashboard.views.words.parsers import Mistyped, Seq, moment_of
-from store.records import Span
+from store.journals.records import Span
 
 SPANS = [Span(at * 10 + 1, at * 10 + 10, at * 1_000, at * 1_000 + 900, {"attempt_done": 9}) for at in range(60)]
 SPANS[30].counts["agent_swapped"] = 1

@@ -30,8 +30,8 @@ from engine.platform.garbage import collect_rarely
 from engine.platform.sender import sender_of
 from engine.trusted_code.trust import TrustList
 from store import Deposed, Durability, FileLost, NotItsTurn, Reader, StoreError, stand_by
-from store.opening import Store, open_store
-from store.standby import Standby, Turn
+from store.layout.opening import Store, open_store
+from store.leadership.standby import Standby, Turn
 
 UNSTICK_S = 3.0
 """How long the loop may take to notice a lost store before the process is ended anyway."""

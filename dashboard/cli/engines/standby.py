@@ -27,7 +27,7 @@ from engine.runtimes.catalogue import load_all
 from engine.trusted_code.references import Origin, resolve
 from engine.trusted_code.trust import TrustError, TrustList
 from store import Reader, StoreError
-from store.opening import open_store
+from store.layout.opening import open_store
 
 
 class Preloading:

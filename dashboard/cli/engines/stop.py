@@ -14,7 +14,7 @@ from dashboard.engines.client import CommandReply
 from dashboard.engines.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
 from engine.core.commands import HandOver, StopEngine
 from store import EngineInfo, Reader
-from store.standbys import standbys as standbys_of
+from store.leadership.standbys import standbys as standbys_of
 
 ANSWER_WITHIN_S = 10.0
 END_WITHIN_S = 30.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dashboard.views.event_log import Entry
-from store.records import Span
+from store.journals.records import Span
 
 MARKS = {
     "agent_swapped": "◆", "swap_rolled_back": "◆", "strategy_switched": "◇", "task_failed": "✕",

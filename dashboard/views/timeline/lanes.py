@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from store.records import Record
+from store.journals.records import Record
 
 SLOTS = 1_024
 FIRST_SLOT_MS = 2

@@ -14,8 +14,8 @@ from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFail
 from engine.core.queries.work.answered import model_of
 from engine.core.records.records import names as names_of_fields
 from engine.core.state import State
-from store.records import Record
-from store.statements import Conditions
+from store.journals.records import Record
+from store.journals.statements import Conditions
 
 _TIMED = {kind for kind, cls in KINDS.items() if "duration_ms" in names_of_fields(cls)}
 _KINDS_WITH = {

@@ -14,7 +14,7 @@ from engine.core import events as on
 from engine.core.events import Event
 from engine.core.records.values import StoredValue, TextRef, preview
 from engine.core.state import Agent, Run, State, Supervisor, Task
-from store.records import Record
+from store.journals.records import Record
 
 REMEMBERED = 10_000
 _TOO_MANY = REMEMBERED // 4

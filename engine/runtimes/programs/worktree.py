@@ -17,7 +17,7 @@ from pathlib import Path
 from engine.errors import EngineError, Unusable
 from engine.platform.folders import NoHome, data_folder
 from engine.runtimes.programs.environment import environment
-from store.files import open_for_writing
+from store.layout.files import open_for_writing
 
 PREFIX = "quarterdeck/"
 """How the names of our branches begin."""

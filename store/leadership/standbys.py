@@ -9,11 +9,11 @@ import fcntl
 import os
 from pathlib import Path
 
-from store.files import Files, made_in
-from store.lease import monotonic_ms
-from store.lock import identity
-from store.process import boot_id
-from store.records import StandbyInfo
+from store.journals.records import StandbyInfo
+from store.layout.files import Files, made_in
+from store.leadership.lease import monotonic_ms
+from store.leadership.lock import identity
+from store.leadership.process import boot_id
 from store.wall_clock import wall_ms
 
 _NOTE_BYTES = 200

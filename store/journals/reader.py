@@ -13,22 +13,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
-from store import statements
-from store.blocks import blocks_in, ranges_with, spans_in
-from store.chain import LINKED_PAGE, linked_records
-from store.compression import unpacked
-from store.connection import SQLITE_ERRORS, store_error, translated
 from store.errors import NoSuchSeq, StoreError
-from store.file_check import open_recognised
-from store.files import Files
-from store.filesystem import has_no_room
-from store.lease import monotonic_ms
-from store.lock import is_held
-from store.migrations import DATABASE, LIVE
-from store.process import Process, boot_id
-from store.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
-from store.sidecar_files import about_of
-from store.standbys import standbys_beside
+from store.journals import statements
+from store.journals.blocks import blocks_in, ranges_with, spans_in
+from store.journals.chain import LINKED_PAGE, linked_records
+from store.journals.compression import unpacked
+from store.journals.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
+from store.layout.connection import SQLITE_ERRORS, store_error, translated
+from store.layout.file_check import open_recognised
+from store.layout.files import Files
+from store.layout.filesystem import has_no_room
+from store.layout.migrations import DATABASE, LIVE
+from store.layout.sidecar_files import about_of
+from store.leadership.lease import monotonic_ms
+from store.leadership.lock import is_held
+from store.leadership.process import Process, boot_id
+from store.leadership.standbys import standbys_beside
 from store.wall_clock import wall_ms
 
 

@@ -21,11 +21,11 @@ import anyio
 import anyio.to_thread
 
 from store.errors import NotItsTurn, StoreError
-from store.files import Files, check_writable_folder, exists, file_size, new_beside
-from store.filesystem import refuse_network
-from store.lock import FileLock, held, identity, opened
-from store.reader import Reader
-from store.standbys import take_post
+from store.journals.reader import Reader
+from store.layout.files import Files, check_writable_folder, exists, file_size, new_beside
+from store.layout.filesystem import refuse_network
+from store.leadership.lock import FileLock, held, identity, opened
+from store.leadership.standbys import take_post
 
 LOOK_S = 1.0
 _AWAKE_S = 2.5

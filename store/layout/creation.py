@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from store.connection import connect, translated
 from store.errors import LeftoverWal, NameTaken
-from store.file_check import check_place
-from store.files import Files, exists, file_size
-from store.journal import append_here
-from store.lease import LET_GO, raise_token
-from store.migrations import DATABASE
-from store.process import this_process
-from store.records import Row, anchor_of
-from store.sidecar_files import about_of, create_file
+from store.journals.journal import append_here
+from store.journals.records import Row, anchor_of
+from store.layout.connection import connect, translated
+from store.layout.file_check import check_place
+from store.layout.files import Files, exists, file_size
+from store.layout.migrations import DATABASE
+from store.layout.sidecar_files import about_of, create_file
+from store.leadership.lease import LET_GO, raise_token
+from store.leadership.process import this_process
 from store.wall_clock import wall_ms
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from store.compression import packed, unpacked
-from store.connection import translated
 from store.errors import Deposed
-from store.statements import NEWEST_SEQ, SNAPSHOT_AT_OR_BEFORE
+from store.journals.compression import packed, unpacked
+from store.journals.statements import NEWEST_SEQ, SNAPSHOT_AT_OR_BEFORE
+from store.layout.connection import translated
 
 if TYPE_CHECKING:
     import aiosqlite

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from store.blocks import Recount
-from store.chain import fault_of
-from store.connection import SQLITE_ERRORS, Durability, connect, translated
 from store.errors import RowsLost, StoreError
-from store.file_check import open_recognised
-from store.files import Files
-from store.migrations import DATABASE, INBOX, LIVE, Kind
-from store.records import Record, VerifyResult
-from store.sidecar_files import about_of
-from store.statements import RECORD_COLUMNS
+from store.journals.blocks import Recount
+from store.journals.chain import fault_of
+from store.journals.records import Record, VerifyResult
+from store.journals.statements import RECORD_COLUMNS
+from store.layout.connection import SQLITE_ERRORS, Durability, connect, translated
+from store.layout.file_check import open_recognised
+from store.layout.files import Files
+from store.layout.migrations import DATABASE, INBOX, LIVE, Kind
+from store.layout.sidecar_files import about_of
 
 _END = "SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')) FROM journal"
 _ANSWERED_AFTER = "SELECT kind, seq FROM commands WHERE seq > ? ORDER BY seq"

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 
-from store.migrations import BLOCK
-from store.records import BlockSummary, Record, Span
+from store.journals.records import BlockSummary, Record, Span
+from store.layout.migrations import BLOCK
 
 _FULL = """
 SELECT block, CAST(kind AS TEXT), CAST(count AS INTEGER), CAST(first_ms AS INTEGER), CAST(last_ms AS INTEGER)

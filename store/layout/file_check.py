@@ -8,11 +8,19 @@ import os
 import sqlite3
 from pathlib import Path
 
-from store.connection import SQLITE_ERRORS, connect, store_error, translated
 from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, OlderFile, ReadOnlyFolder
-from store.files import Files, check_readable, check_single_name, check_writable_folder, exists, file_size, is_writable
-from store.filesystem import refuse_network
-from store.migrations import DATABASE, Kind, schema_in, schema_of, version_of
+from store.layout.connection import SQLITE_ERRORS, connect, store_error, translated
+from store.layout.files import (
+    Files,
+    check_readable,
+    check_single_name,
+    check_writable_folder,
+    exists,
+    file_size,
+    is_writable,
+)
+from store.layout.filesystem import refuse_network
+from store.layout.migrations import DATABASE, Kind, schema_in, schema_of, version_of
 
 _CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """Error codes of SQLite when it cannot create the shared-memory file that readers of a WAL need."""

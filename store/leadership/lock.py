@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from store.errors import FileLost, NoPermission, NotOurFile, StoreBusy
-from store.files import made_in, open_for_writing
-from store.process import may_run
+from store.layout.files import made_in, open_for_writing
+from store.leadership.process import may_run
 from store.wall_clock import wall_ms
 
 _PATIENCE_S = 0.1

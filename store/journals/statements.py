@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypedDict
 
 from store.errors import CommandTooLarge
-from store.records import LARGEST_COMMAND_BYTES, CommandRow
+from store.journals.records import LARGEST_COMMAND_BYTES, CommandRow
 
 RECORD_COLUMNS = """
 seq, CAST(at_ms AS INTEGER), CAST(kind AS TEXT), CAST(body AS BLOB), CAST(run_id AS TEXT), CAST(task_id AS TEXT),

@@ -7,8 +7,8 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from store.errors import ReadRowsLost
-from store.reader import Reader
-from store.records import Record
+from store.journals.reader import Reader
+from store.journals.records import Record
 
 BUSY_S = 0.020
 IDLE_S = 0.050

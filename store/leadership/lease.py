@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from store.connection import connect, is_busy
 from store.errors import Deposed, StoreError
-from store.lock import identity, lost
-from store.process import Process
+from store.layout.connection import connect, is_busy
+from store.leadership.lock import identity, lost
+from store.leadership.process import Process
 
 _RAISE = """
 UPDATE lease SET token = token + 1, pid = ?, started = ?, boot_id = ?, host = ?, since_ms = ?, ended_ms = NULL

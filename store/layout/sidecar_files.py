@@ -7,12 +7,12 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from store.connection import checkpoint_here, connect, translated
 from store.errors import CorruptFile, NoPermission, NotOurFile
-from store.file_check import open_recognised
-from store.files import Files, exists, is_writable, new_beside, put_in_place
-from store.migrations import INBOX, LIVE, Kind, migrate
-from store.statements import ANY_PENDING
+from store.journals.statements import ANY_PENDING
+from store.layout.connection import checkpoint_here, connect, translated
+from store.layout.file_check import open_recognised
+from store.layout.files import Files, exists, is_writable, new_beside, put_in_place
+from store.layout.migrations import INBOX, LIVE, Kind, migrate
 from store.wall_clock import wall_ms
 
 

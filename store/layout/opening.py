@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, get_args
 import anyio
 import anyio.to_thread
 
-from store.connection import Durability, connect, connect_journal_writer, is_busy, patiently, translated
 from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
-from store.file_check import check_place, open_recognised
-from store.files import Files, exists, file_size, is_writable
 from store.inbox import Inbox
-from store.journal import Journal, end_of
-from store.lease import LET_GO, Lease, Watch, raise_token
+from store.journals.journal import Journal, end_of
+from store.journals.reader import Reader
+from store.journals.records import anchor_of
+from store.journals.snapshots import Snapshots
+from store.journals.verification import Loss, accepted_loss, forget_answers
+from store.layout.connection import Durability, connect, connect_journal_writer, is_busy, patiently, translated
+from store.layout.file_check import check_place, open_recognised
+from store.layout.files import Files, exists, file_size, is_writable
+from store.layout.migrations import DATABASE, INBOX, migrate
+from store.layout.sidecar_files import about_of, create_file, lay_out, open_inbox, prepare_inbox, prepare_live
+from store.leadership.lease import LET_GO, Lease, Watch, raise_token
+from store.leadership.lock import FileLock, acquire
+from store.leadership.process import Process, kill, this_process
+from store.leadership.standby import Turn
 from store.live import LiveOutput
-from store.lock import FileLock, acquire
-from store.migrations import DATABASE, INBOX, migrate
-from store.process import Process, kill, this_process
-from store.reader import Reader
-from store.records import anchor_of
-from store.sidecar_files import about_of, create_file, lay_out, open_inbox, prepare_inbox, prepare_live
-from store.snapshots import Snapshots
-from store.standby import Turn
-from store.verification import Loss, accepted_loss, forget_answers
 from store.wall_clock import wall_ms
 
 if TYPE_CHECKING:

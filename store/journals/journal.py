@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from store.chain import LINKED_PAGE, linked_records
-from store.connection import translated
 from store.errors import Deposed, NoSuchSeq, SeqTaken
-from store.records import Record, Row, linked
-from store.statements import RECORD_COLUMNS
+from store.journals.chain import LINKED_PAGE, linked_records
+from store.journals.records import Record, Row, linked
+from store.journals.statements import RECORD_COLUMNS
+from store.layout.connection import translated
 
 if TYPE_CHECKING:
     import aiosqlite

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from store.errors import ReadRowsLost, StoreError
-from store.files import Files
-from store.lock import identity, lost
-from store.reader import Reader
-from store.records import Record
-from store.tail import Continuity, Mark, PollInterval, mark_at
+from store.journals.reader import Reader
+from store.journals.records import Record
+from store.journals.tail import Continuity, Mark, PollInterval, mark_at
+from store.layout.files import Files
+from store.leadership.lock import identity, lost
 
 LOOK_S = 0.5
 """Interval of the check that an engine holds the file, in seconds; following ends after two misses in a row."""

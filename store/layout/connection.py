@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from store.errors import CorruptFile, DiskFailed, DiskFull, ReadOnlyFolder, StoreBusy, StoreError
-from store.files import finds_no_room
+from store.layout.files import finds_no_room
 
 T = TypeVar("T")
 

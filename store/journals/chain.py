@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from store.errors import CorruptFile
-from store.records import Record, linked
-from store.statements import RECORD_COLUMNS
+from store.journals.records import Record, linked
+from store.journals.statements import RECORD_COLUMNS
 
 LINKED_PAGE = f"""
 SELECT value, 0, '', x'', NULL, NULL, NULL, (SELECT value FROM about WHERE key = 'anchor_hash')

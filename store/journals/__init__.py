@@ -1,0 +1,1 @@
+"""The journal and what is derived from it: hash chain, blocks, snapshots, tails, verification."""

@@ -1,0 +1,1 @@
+"""The files of a store: their names, checks, creation, opening and migrations."""

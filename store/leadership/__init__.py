@@ -1,0 +1,1 @@
+"""Who may write: lock, lease, standby engines, identities of processes."""
