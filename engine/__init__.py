@@ -61,8 +61,8 @@ _LOADED_ON_FIRST_USE = {
     "engine.core.specs.limits": "Limits",
     "engine.core.specs.model_spec": "McpSpec ModelSpec Price",
     "engine.core.specs.options": "Preempt SupervisorOptions",
-    "engine.core.specs.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart Retry "
-    "Skip",
+    "engine.core.specs.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart "
+    "Retry Skip",
     "engine.core.records.values": "Usage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
     "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater ToolRejected UnknownOption UnknownRun "

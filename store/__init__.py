@@ -52,17 +52,17 @@ if TYPE_CHECKING:
     from store.leadership.standby import Standby, stand_by
 
 _LOADED_ON_FIRST_USE = {
-    "connection": "Durability",
-    "creation": "check_free create_database",
-    "file_check": "check_place looks_like_ours",
-    "files": "may_command",
+    "layout.connection": "Durability",
+    "layout.creation": "check_free create_database",
+    "layout.file_check": "check_place looks_like_ours",
+    "layout.files": "may_command",
     "inbox_client": "InboxClient",
-    "opening": "Store open_store",
-    "reader": "Reader",
-    "shared_tail": "Following follow",
-    "standby": "Standby stand_by",
-    "tail": "Mark Tail mark_at",
-    "verification": "Loss find_loss verify",
+    "layout.opening": "Store open_store",
+    "journals.reader": "Reader",
+    "journals.shared_tail": "Following follow",
+    "leadership.standby": "Standby stand_by",
+    "journals.tail": "Mark Tail mark_at",
+    "journals.verification": "Loss find_loss verify",
 }
 _FILE_OF = {name: file for file, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
 

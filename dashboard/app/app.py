@@ -43,7 +43,7 @@ from dashboard.reading.feed import Feed
 from dashboard.user.habits import Habits
 from dashboard.user.settings import Settings
 from dashboard.user.theme import DARK, THEMES, coarse, few_colours
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.news import News
 from dashboard.views.words.place import Place
 from dashboard.views.words.tips import DISMISS
@@ -61,7 +61,7 @@ _WARMED = (
     "dashboard.engines.client", "dashboard.frame.page_screen", "dashboard.app.palette", "dashboard.views.graph",
     "engine.core.preview",
 )  # fmt: skip
-_HERE = Path(__file__).resolve().parent
+_DASHBOARD = Path(__file__).resolve().parents[1]
 
 
 def warm() -> None:
@@ -80,7 +80,7 @@ class QuarterdeckApp(Touring):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
-    CSS_PATH = _HERE / "frame" / "frame.tcss"
+    CSS_PATH = _DASHBOARD / "frame" / "frame.tcss"
     BINDINGS = [
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("ctrl+c", "interrupt", "how to quit", show=False, priority=True),

@@ -5,16 +5,13 @@ of the team.
 """
 
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
+from dashboard.deck.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.tips import Seen, Swap, Tips, followed
 from engine.core.events import AgentSwapped, AttemptDone, Event
 from engine.core.state import RunStatus, State
-
-if TYPE_CHECKING:
-    from dashboard.app.app import QuarterdeckApp
 
 HANDS_OFF_MS = 15_000
 """The report opens by itself where nobody has touched a key for so long."""
@@ -53,7 +50,7 @@ class Guide:
         """Let the tip that is shown go."""
         self._tips.dismiss(now_ms - self._asked_ms)
 
-    def look(self, app: "QuarterdeckApp", now_ms: int) -> Cell:
+    def look(self, app: Deck, now_ms: int) -> Cell:
         """Return the tip of the moment."""
         feed = app.feed
         if feed.opening:
@@ -80,7 +77,7 @@ class Guide:
         )
         return self._tips.of(seen)
 
-    def _learn(self, app: "QuarterdeckApp") -> None:
+    def _learn(self, app: Deck) -> None:
         state, since = app.feed.state, self._seq
         self._seq = state.seq
         new = [] if since is None else takewhile(lambda one: one.seq > since, reversed(app.feed.recent))
@@ -106,14 +103,14 @@ class Guide:
         elif isinstance(event, AttemptDone) and self._swapped is not None and event.agent_id == self._swapped.agent_id:
             self._since_swap.append(event.usage.time_ms)
 
-    def _swap(self, app: "QuarterdeckApp") -> Swap | None:
+    def _swap(self, app: Deck) -> Swap | None:
         if self._swapped is None:
             return None
         since = self._since_swap
         taken = sum(since) / len(since) if len(since) >= ENOUGH else None
         return Swap(app.feed.names.of(self._swapped.agent_id), self._before_ms, taken)
 
-    def _open_report(self, app: "QuarterdeckApp", now_ms: int) -> None:
+    def _open_report(self, app: Deck, now_ms: int) -> None:
         """Show the report of the first run that ends, once, unless the user is busy on another screen."""
         done = [run for run in app.feed.state.finished if run.ended_ms >= self._since_ms]
         if self._opened or not done:

@@ -18,7 +18,8 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
 
-from dashboard.deck.time_travel import TimeTravel, do_nothing
+from dashboard.deck.background import do_nothing
+from dashboard.deck.time_travel import TimeTravel
 from dashboard.reading.feed import Feed
 from dashboard.user.settings import settings_shown
 from dashboard.user.theme import THEMES
@@ -26,8 +27,8 @@ from dashboard.views.changes.bulk import Bulk
 from dashboard.views.changes.bulk import spoken as spoken_all
 from dashboard.views.changes.outcomes import AGAIN, BEFORE, NOTHING_TO_UNDO, UNDO, can_be_undone, spoken
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
 from dashboard.views.past import REFUSED
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import size
 from dashboard.views.words.keyed import keyed
 from engine.core.commands import Command, StopEngine, Undo

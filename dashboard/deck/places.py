@@ -22,7 +22,7 @@ terminals send them for shift with f1 and so on.
 """
 SHORT = {"network": "net", "timeline": "time"}
 """What tabs call a place where their names have no room: so much shorter all of them fit into 80 columns."""
-_HERE = Path(__file__).resolve().parent
+_DASHBOARD = Path(__file__).resolve().parents[1]
 
 
 @cache
@@ -58,4 +58,4 @@ def part_of(package: str, name: str) -> Any:
 
 
 def _files(package: str) -> tuple[str, ...]:
-    return tuple(sorted(file.stem for file in (_HERE / package).glob("*.py") if file.stem != "__init__"))
+    return tuple(sorted(file.stem for file in (_DASHBOARD / package).glob("*.py") if file.stem != "__init__"))

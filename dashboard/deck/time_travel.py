@@ -5,17 +5,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from textual.app import App
-
+from dashboard.deck.background import BackgroundReading
 from dashboard.deck.playback import Playback
 from dashboard.reading.feed import Feed
 from dashboard.reading.summaries import Summaries
-from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
 from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, forked, no_mark
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.keyed import keyed
 from engine.core.errors import CoreError
-from engine.core.state import State
 from store import Reader, StoreError
 from store.journals.records import Span
 
@@ -30,22 +27,14 @@ FINEST_COLUMNS = 200
 """Columns of a wide time bar: what happened is summed up as finely as they need."""
 
 
-def do_nothing() -> None:
-    """Do nothing."""
-
-
-class TimeTravel(App[int]):
+class TimeTravel(BackgroundReading):
     """An app that shows one moment of a file."""
 
     view: ViewState
     """The team as of the last redraw."""
 
     def __init__(self, db: Path, feed: Feed, clock: Callable[[], int]) -> None:
-        super().__init__()
-        self.path, self.feed, self._clock = db, feed, clock
-        self.message: Cell | None = None
-        """Message shown in place of the time bar's text; None without a recent one."""
-        self._said_ms = 0
+        super().__init__(db, feed, clock)
         self.playback = Playback(db, ready=self._past_came, stay=feed.stay)
         self.spans: Sequence[Span] = ()
         """What happened when, in the whole file."""
@@ -62,58 +51,6 @@ class TimeTravel(App[int]):
     def flush(self) -> None:
         """Fold what has arrived."""
         raise NotImplementedError
-
-    def say(self, text: str, tone: str = "") -> None:
-        """Show one line."""
-        self.message, self._said_ms = Cell(text, tone), self._clock()
-        self.show()
-
-    def read(
-        self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
-    ) -> None:
-        """Read the file in a thread, then go on here with what was found; if it cannot be read, call `failed`."""
-
-        def reading() -> T:
-            with Reader(self.path) as reader:
-                self.feed.stay()
-                return work(reader)
-
-        # What the feed has said stands in the banner: pages that read again need not repeat it.
-        self.aside(reading, then, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None)
-
-    def read_state(self, seq: int, then: Callable[[State], None], *, failed: Callable[[], None] = do_nothing) -> None:
-        """Fold the team as it was after an event, as `read` reads."""
-        from engine.reading.folding import folded_from  # only who looks back needs it
-
-        self.read(lambda reader: folded_from(reader, seq), then, failed=failed)
-
-    def aside(
-        self,
-        work: Callable[[], T],
-        then: Callable[[T], None],
-        errors: tuple[type[Exception], ...],
-        sorry: str = "",
-        *,
-        failed: Callable[[], None] = do_nothing,
-        is_said: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Work in a thread, then go on here; an error is a line that begins with `sorry`, unless it `is_said` already.
-
-        `failed` is called in either case.
-        """
-
-        def working() -> None:
-            try:
-                with self._context():  # else a page that was left meanwhile would not know its app
-                    found = work()
-            except errors as error:
-                if not is_said():
-                    self.call_from_thread(self.say, f"{sorry}{error}", "error")
-                self.call_from_thread(failed)
-            else:
-                self.call_from_thread(then, found)
-
-        self.run_worker(working, thread=True, exit_on_error=True)
 
     @property
     def in_past(self) -> bool:
@@ -218,10 +155,6 @@ class TimeTravel(App[int]):
             self._summing, self._summed_seq = False, -1
 
         self.read(work, then, failed=failed)
-
-    def show(self) -> None:
-        """Refresh every visible screen."""
-        raise NotImplementedError
 
     def show_time(self) -> None:
         """Let every time bar that can be seen be drawn anew."""

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from dashboard.deck.playback import Playback
 from dashboard.reading.feed import Feed
-from dashboard.views.header import Situation, ViewState, engine_time_ms, gone_since_ms
+from dashboard.views.header import engine_time_ms, gone_since_ms
 from dashboard.views.measures.digest import Digest, digest
 from dashboard.views.measures.queues import EVERY_MS, waiting_of
 from dashboard.views.past import Moment, rate_of
+from dashboard.views.situation import Situation
+from dashboard.views.view_state import ViewState
 from engine.core.state import State
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views import inbox
 from dashboard.views.drawing.rows import Cell, Choice, labelled
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import counted
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextBox

@@ -9,7 +9,7 @@ from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.changes.bulk import Bulk, Part, changing, counts, lines, parts, reached, untouched
 from dashboard.views.changes.targets import Target
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.parsers import Line, Mistyped
 from dashboard.widgets.typing import TextLine

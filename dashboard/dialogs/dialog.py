@@ -23,7 +23,7 @@ from dashboard.clean import clean
 from dashboard.deck.deck import ClosesOnce, Deck, Looking, deck_of, is_on_top
 from dashboard.views.changes.outcomes import Rehearsal, rehearsed
 from dashboard.views.drawing.rows import Cell, labelled
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import OneOf, Paged

@@ -6,7 +6,7 @@ from dashboard.user.spec_text import Draft, lost_in_text, text_of_agent, text_of
 from dashboard.views.changes.swaps import attempt_lines, its_work, mode_lines
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.facts.spec_fields import changes
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.keyed import keyed
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker

@@ -11,7 +11,8 @@ from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
 from dashboard.engines.process import EngineDidNotStart, engine_at_work, leave, start_engine, wait_until_up
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState, can_hand_over, leading_lines, paused_runs, restart_lines
+from dashboard.views.header import can_hand_over, leading_lines, paused_runs, restart_lines
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.parsers import Mistyped, length_s
 from dashboard.widgets.fields import Field

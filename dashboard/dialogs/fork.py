@@ -14,8 +14,8 @@ from dashboard.deck.deck import is_on_top
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.user.typed_paths import exists, path_typed
 from dashboard.views.drawing.rows import labelled
-from dashboard.views.header import ViewState
 from dashboard.views.past import fork_lines, fork_path, fork_shell
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.typing import TextLine
 
 

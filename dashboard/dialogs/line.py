@@ -7,7 +7,7 @@ from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.changes.targets import target_of
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Line, Mistyped
 from dashboard.widgets.typing import TextLine
 

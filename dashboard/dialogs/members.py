@@ -11,7 +11,7 @@ from dashboard.views.changes.swaps import its_work
 from dashboard.views.changes.targets import looked_up, target_of
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.facts.work import why
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.command_line import in_shell
 from dashboard.widgets.fields import Radio

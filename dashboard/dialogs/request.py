@@ -11,7 +11,7 @@ from dashboard.engines.client import CommandReply
 from dashboard.views.changes import members
 from dashboard.views.changes.outcomes import rehearsed
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.command_line import in_shell
 from dashboard.views.words.parsers import Mistyped, due_in_s, limits_of
 from dashboard.widgets.fields import Field, Picker

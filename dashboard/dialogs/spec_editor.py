@@ -27,7 +27,7 @@ from dashboard.user.spec_text import (
 )
 from dashboard.views.changes.outcomes import rehearsed
 from dashboard.views.drawing.rows import Cell, labelled
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.yaml_area import YamlArea

@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.changes import switching
 from dashboard.views.drawing.rows import Cell, labelled
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.command_line import in_shell
 from dashboard.views.words.parsers import Mistyped, settings_line, settings_of, words_of
 from dashboard.widgets.fields import Field, Picker

@@ -21,7 +21,7 @@ from dashboard.views.changes.swaps import (
 )
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.facts.spec_fields import changes
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dashboard.deck.deck import Deck
 from dashboard.views.graph.model import COOL_MS
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.header import ViewState
 from dashboard.views.measures.digest import digest
+from dashboard.views.view_state import ViewState
 from engine.core.state import RunSummary, State
 
 READ_AGAIN_MS = 500

@@ -4,7 +4,7 @@ from typing import Protocol, runtime_checkable
 
 from dashboard.frame.page_screen import PageScreen
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.prompt import Prompt, Purpose
 
 NEXT = "/ and enter: the next place"

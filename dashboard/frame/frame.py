@@ -25,9 +25,10 @@ from dashboard.user.settings import settings_shown
 from dashboard.views.changes.outcomes import WAYS_BACK
 from dashboard.views.drawing.lines import Span, cells, spread
 from dashboard.views.drawing.rows import Cell, Column
-from dashboard.views.header import ViewState, path_to, team_of
+from dashboard.views.header import path_to, team_of
 from dashboard.views.measures.strip import strip
 from dashboard.views.past import play_keys
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.filter_words import HINT, suggestions
 from dashboard.views.words.filters import filter_typed, last_token
@@ -53,7 +54,7 @@ TALL = 30
 """Screen height from which the header has a second line."""
 OwnKey: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
 """The name of an action; or such a name or another key, with the word for what it does on this screen, and a sentence
-for the help where `HERE` of `views/help.py` has none for the word.
+for the help where `HERE` of `views/words/help.py` has none for the word.
 """
 STRIP_EVERY_MS = 500
 """The health strip there is drawn at most this often."""

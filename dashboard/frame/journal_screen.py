@@ -6,7 +6,7 @@ from dashboard.frame.table_screen import LONG, TableScreen
 from dashboard.reading.feed import entries_before
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from store import Reader
 
 READ_EVERY_MS = 500

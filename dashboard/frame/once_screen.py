@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from dashboard.frame.finding_screen import FindingScreen
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from engine.core.errors import CoreError
 from store import StoreError
 

@@ -13,7 +13,7 @@ from dashboard.views.drawing.raw import object_of
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.pages import History
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Texts
 from dashboard.views.words.sentences import Sentence, sentence
 from dashboard.widgets.pane import Pane

@@ -8,8 +8,8 @@ from dashboard.deck.deck import Deck
 from dashboard.reading.feed import entries_of
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_pane import Seen, oldest_in_queue, oldest_of_queues
-from dashboard.views.header import ViewState
 from dashboard.views.measures.usage import is_metered
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from store import Reader
 

@@ -15,8 +15,9 @@ from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.row_pane import More, drawn
 from dashboard.views.drawing.rows import OFFER, Cell, Listing, in_order_of
 from dashboard.views.drawing.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
-from dashboard.views.header import ViewState, reading
+from dashboard.views.header import reading
 from dashboard.views.past import empty_in_past
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.keyed import keyed
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table

@@ -18,7 +18,7 @@ from dashboard.views.facts.agent_says import says
 from dashboard.views.facts.ended import ended_in
 from dashboard.views.facts.prompt import folded_prompt, prompt_lines, prompt_of
 from dashboard.views.facts.step_table import LIVE, live_lines, steps_among
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import absence
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel

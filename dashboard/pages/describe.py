@@ -11,7 +11,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.facts.pages import History, agent_page, described, run_page, task_page
 from dashboard.views.facts.prompt import prompt_of, prompt_text
 from dashboard.views.facts.step_table import steps_among
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Texts
 from store import Reader
 

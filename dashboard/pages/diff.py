@@ -6,7 +6,7 @@ from dashboard.frame.once_screen import OnceScreen
 from dashboard.reading.comparing import compare, is_path, sides_of
 from dashboard.views.changes.compared import compared_lines
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
 from engine.errors import ImportRefused
 

@@ -8,7 +8,7 @@ from textual.widget import Widget
 from dashboard.frame.finding_screen import FindingScreen
 from dashboard.frame.page_screen import HISTORY
 from dashboard.views.drawing.raw import as_json, object_of, raw_lines
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import pretty
 from dashboard.views.words.place import seq_of
 from dashboard.widgets.lines import Lines

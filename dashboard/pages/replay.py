@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dashboard.frame.once_screen import OnceScreen
 from dashboard.reading.replayed import replay_cells
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 
 
 class ReplayScreen(OnceScreen):

@@ -21,7 +21,7 @@ from dashboard.views.facts.ended import ENDS, FAILS, ended_in, ended_lines, fail
 from dashboard.views.facts.run_facts import report_words, run_facts
 from dashboard.views.facts.run_work import MOST, TASKS_A_MS, Census, at_work_lines, census, waiting_lines
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.report import Report

@@ -21,11 +21,11 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.drawing.sorting import DOWN, UP, Sorting
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.supervisor_pane import facts, figures_line, supervisor_side
-from dashboard.views.header import ViewState
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.meters import Meters
 from dashboard.views.measures.progress import Progress, Progresses
 from dashboard.views.network import GAP, ORDERS, Folding, Measures, network
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import absence
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks

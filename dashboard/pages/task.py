@@ -17,7 +17,7 @@ from dashboard.views.facts.ended import ended_in
 from dashboard.views.facts.prompt import prompt_lines, prompt_of
 from dashboard.views.facts.step_table import live_lines, steps_among
 from dashboard.views.facts.task_facts import attempt_lines, child_lines, gone_facts, task_facts
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.state import Task

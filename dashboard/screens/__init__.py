@@ -1,1 +1,1 @@
-"""The places of the control room, one file each: `SCREEN` in it is the class. `dashboard.deck.places` finds them by name."""
+"""The places of the control room, one file each: `SCREEN` in it is the class. `deck.places` finds them by name."""

@@ -8,7 +8,7 @@ from dashboard.views.agents import HEADS, ORDERS, agents
 from dashboard.views.drawing.row_pane import More
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.agent_pane import agent_columns
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 
 
 class AgentsScreen(TableScreen):

@@ -11,7 +11,7 @@ from dashboard.views.audit import KINDS, Beside, audit, line_of, of_change
 from dashboard.views.drawing.row_pane import More
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.event_log import Entry
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied

@@ -10,8 +10,8 @@ from dashboard.views.drawing.row_pane import More
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.engines import KINDS, LAST_FROM, ends_before, engines, of_engine
 from dashboard.views.event_log import Entry
-from dashboard.views.header import ViewState
 from dashboard.views.tail import Told, newest
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
 from store import Reader, StoreError

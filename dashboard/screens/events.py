@@ -11,7 +11,7 @@ from dashboard.reading.event_search import Asked, after, before
 from dashboard.reading.feed import entries_of
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.filters import filter_typed
 from dashboard.widgets.table import Log, Table
 from store import Reader, Record

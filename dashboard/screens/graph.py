@@ -15,7 +15,8 @@ from dashboard.views.graph.nodes import IDLE, STAYS_MS, Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
-from dashboard.views.header import ViewState, reading
+from dashboard.views.header import reading
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import counted
 from dashboard.views.words.keyed import keyed
 from dashboard.widgets.board import Board

@@ -6,8 +6,8 @@ from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.row_pane import More, of_need
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.header import ViewState
 from dashboard.views.inbox import inbox
+from dashboard.views.view_state import ViewState
 
 
 class InboxScreen(TableScreen):

@@ -12,8 +12,8 @@ from dashboard.frame.frame import Frame
 from dashboard.reading.feed import entries_of
 from dashboard.views.drawing.rows import Cell, nothing
 from dashboard.views.event_log import Entry
-from dashboard.views.header import ViewState
 from dashboard.views.troubles import KINDS, troubles
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.filters import Told, filter_typed
 from dashboard.widgets.pane import Pane
 from store import Reader

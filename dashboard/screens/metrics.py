@@ -12,11 +12,11 @@ from textual.widget import Widget
 from dashboard.frame.table_screen import TableScreen
 from dashboard.reading.feed import entries_before
 from dashboard.views.drawing.rows import Cell, Listing
-from dashboard.views.header import ViewState
 from dashboard.views.measures.activity import END_KINDS, SPEND_KINDS, Ended, Spent, ends_of, spends_of
 from dashboard.views.measures.metric_rows import HEADS, ORDERS, figures, metric_rows, teams_of
 from dashboard.views.measures.metrics import TABLE_FROM, WINDOWS_MS, Window, grid, plot_count, plots
 from dashboard.views.measures.usage import is_metered
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import clock
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table

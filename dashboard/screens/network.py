@@ -22,11 +22,11 @@ from dashboard.views.drawing.sections import framed
 from dashboard.views.drawing.still import Stillness
 from dashboard.views.facts.agent_pane import agent_pane
 from dashboard.views.facts.supervisor_pane import supervisor_pane
-from dashboard.views.header import ViewState
 from dashboard.views.measures.meters import Meters
 from dashboard.views.measures.progress import Progress, Progresses
 from dashboard.views.network import GAP, HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
 from dashboard.views.tail import Tail, tail_title
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table

@@ -4,8 +4,8 @@ from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.drawing.row_pane import More, of_run
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.run_work import TASKS_A_MS, Census, census
-from dashboard.views.header import ViewState
 from dashboard.views.runs import HEADS, ORDERS, runs
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Texts
 from engine.core.records.values import TextRef
 from store import Reader

@@ -16,8 +16,8 @@ from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.lines import Line, Span
 from dashboard.views.drawing.row_pane import More
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.header import ViewState
 from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from store import Reader
 

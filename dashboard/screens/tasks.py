@@ -5,8 +5,8 @@ from dashboard.frame.table_screen import BELOW, MARKS
 from dashboard.views.drawing.row_pane import More, of_task
 from dashboard.views.drawing.rows import Cell, Listing
 from dashboard.views.facts.ended import SPENDS, Ended
-from dashboard.views.header import ViewState
 from dashboard.views.tasks import HEADS, ORDERS, tasks
+from dashboard.views.view_state import ViewState
 
 
 class TasksScreen(JournalScreen):

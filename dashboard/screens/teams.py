@@ -9,9 +9,9 @@ from dashboard.reading.teams_at_hand import LAST_EVENTS, home, teams_at_hand
 from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.row_pane import More
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.header import ViewState
 from dashboard.views.tail import newest
 from dashboard.views.teams import TeamFound, of_team, teams
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 
 LOOK_EVERY_MS = 5_000

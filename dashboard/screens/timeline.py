@@ -4,18 +4,18 @@ from functools import cached_property
 
 from textual.binding import Binding
 
+from dashboard.deck.timelines import History
 from dashboard.frame.board_screen import BoardScreen
-from dashboard.frame.timelines import History
 from dashboard.reading.feed import entries_of
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.lines import BLANK, Line, Span, block
 from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.event_log import Entry
-from dashboard.views.header import ViewState
 from dashboard.views.timeline import Lanes, Seen, Timeline, timeline
 from dashboard.views.timeline.lanes import ENDS, KINDS
 from dashboard.views.timeline.moment import moment_lines
 from dashboard.views.timeline.rows import Row, rows_of
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import percent
 from dashboard.widgets.board import Board
 from store import Reader

@@ -7,7 +7,8 @@ from dashboard.views.drawing.lines import Line, Span, hairline, padded
 from dashboard.views.drawing.row_pane import More, under, worded
 from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Situation, leading_lines
+from dashboard.views.header import leading_lines
+from dashboard.views.situation import Situation
 from dashboard.views.tail import Told, tail
 from dashboard.views.words.amounts import UNKNOWN, counted, duration, moment, stopwatch
 from dashboard.views.words.keyed import keyed

@@ -1,19 +1,14 @@
 """The header: the engine and the file, who leads and who stands by, what is wrong, and how another engine goes on."""
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 
 from dashboard.views.drawing.lines import Span, cells, cut, cut_name
 from dashboard.views.drawing.rows import Cell, labelled
-from dashboard.views.event_log import Entry
-from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.past import Moment, past_condition
+from dashboard.views.situation import Situation
 from dashboard.views.words.amounts import counted, moment, stopwatch
 from dashboard.views.words.keyed import keyed
-from dashboard.views.words.names import Names
 from engine.core.queries.team.able import bound_elsewhere
 from engine.core.state import State
 from store.journals.records import EngineInfo, StandbyInfo
@@ -44,40 +39,12 @@ def waiting_said(standbys: Sequence[StandbyInfo]) -> str:
 
 
 HUNG_AFTER_MS = 3_000
-LONGEST_MS = 60_000
-"""No redraw is put off for longer than this, in milliseconds; what seems to be is of before the clock was set back."""
 APART = 3
 """Blanks between two cells of the right side."""
 ABOVE = 26
 """Columns of a page in a path that is not the one shown, at most."""
 LEFT_OUT = Cell("▸ …", "faint")
 """Stands for pages of a path that have no room."""
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What the header is made from, beside the state."""
-
-    db: str
-    engine: EngineInfo | None
-    now_ms: int
-    """The engine's time: what is journaled is stamped with that."""
-    events_per_s: float
-    behind: int = 0
-    """Events in the file that are not folded yet."""
-    opening: bool = False
-    """True while the file is being opened: the state is still behind it."""
-    trouble: str | None = None
-    """Why the file cannot be read on, in one line."""
-    readonly: bool = False
-    in_browser: bool = False
-    """True if the reader uses a browser, from which no engine can be started."""
-    looked: bool = True
-    """False until the file was asked for its engine."""
-    standbys: Sequence[StandbyInfo] = ()
-    """Engines that stand by."""
-    wall_ms: int = 0
-    """This computer's clock, for throttling redraws and reads; also in the past."""
 
 
 def team_of(state: State, situation: Situation) -> str:
@@ -298,67 +265,3 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
         told = "it begins nothing new, lets attempts finish their step within the grace period, then ends"
         lines.append(labelled("hand-over", told, "muted"))
     return lines
-
-
-@dataclass(frozen=True)
-class ViewState:
-    """One view of the team: its state, counters, and what is not in the state."""
-
-    state: State
-    counts: Digest
-    live: Mapping[str, str]
-    situation: Situation
-    names: Names
-    activity: Activity
-    """What each agent did in the minutes before."""
-    recent: Sequence[Entry] = ()
-    """The last events up to the moment that is shown, without gaps."""
-    past: Moment | None = None
-    """The moment that is shown; None for the newest event."""
-
-    @property
-    def now_ms(self) -> int:
-        """The moment of the look, UTC milliseconds; in the past that which is shown."""
-        return self.situation.now_ms
-
-    @property
-    def present_ms(self) -> int:
-        """The time of the team now, UTC milliseconds; also in the past."""
-        return self.now_ms if self.past is None else self.past.now_ms
-
-    @property
-    def wall_ms(self) -> int:
-        """The time of this computer, UTC milliseconds."""
-        return self.situation.wall_ms or self.situation.now_ms
-
-    def due(self, next_ms: int) -> bool:
-        """Tell whether a throttled redraw is due, by this computer's clock; in the past always."""
-        return self.past is not None or self.has_passed(next_ms)
-
-    def has_passed(self, next_ms: int) -> bool:
-        """Tell whether a moment of this computer's clock has passed; its clock may have been set back meanwhile."""
-        return not 0 < next_ms - self.wall_ms <= LONGEST_MS
-
-    @property
-    def acts(self) -> bool:
-        """Whether the team can be changed from here: with the right to, and not in the past."""
-        return self.past is None and not self.situation.readonly
-
-    @property
-    def working(self) -> bool:
-        """False once it is known that no engine holds the file; what is open stands still then."""
-        return self.counts.working
-
-    def header(self, *, brief: bool, room: int) -> tuple[list[Cell], list[Cell]]:
-        """Both sides of the first line; `brief` where the health strip stands below it, `room` that of the right."""
-        if self.past is not None:
-            return where(self.state, self.situation), past_condition(self.past)
-        right = condition(self.state, self.situation, self.counts, brief=brief, room=room)
-        return where(self.state, self.situation), right
-
-    @cached_property
-    def banner(self) -> Cell | None:
-        """What a person must know at once; of the past there is nothing to be known at once."""
-        if self.past is not None:
-            return None
-        return banner(self.state, self.situation, self.live.get("engine.banner"), self.counts)

@@ -1,6 +1,6 @@
 """The dashboard of one tab, drawing into the pipe of the server; `tab_process` runs it.
 
-What an operator in a browser may not do is refused where `in_browser` of `dashboard.deck.deck` is checked, and once more by
+What an operator in a browser may not do is refused where `in_browser` of `deck.deck` is checked, and once more by
 `confinement`.
 """
 

@@ -7,9 +7,9 @@ from textual.message import Message
 
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import ViewState
 from dashboard.views.measures.time_bar import TimeBar, time_bar
 from dashboard.views.measures.time_rows import column_under, columns_at, rows_at, time_rows
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from store.journals.records import Span
 

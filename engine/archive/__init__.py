@@ -3,7 +3,7 @@
 An archive is a zip of JSON files. It is untrusted: nothing is written before all of it was checked, and every failure
 is an `ImportRefused`.
 
-Format: `manifest`. The file itself: `container`. Its JSON: `core.strict_json`. Whether it
+Format: `manifest`. The file itself: `container`. Its JSON: `core.encoding.strict_json`. Whether it
 may come in: `core.transfer.admission`. See docs/reference/archive.md.
 """
 

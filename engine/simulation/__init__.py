@@ -9,3 +9,5 @@ between any two writes. What has to hold: `core.legality` (of a state) and `laws
 against the books of `shadow_ledger`, kept in `ledger/` from events alone. A history that breaks one is cut down in
 `shrinking`; many are told in `report`. See docs/decisions/simulation.md.
 """
+
+from engine.simulation import teams  # noqa: F401 — it registers how it draws specs

@@ -13,7 +13,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
-from engine.core.commands import SupervisorSpec
 from engine.core.queries.team.tree import parent_id_of
 from engine.core.records.records import fields
 from engine.core.specs.spec import AgentSpec
@@ -220,6 +219,10 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
 """Draws values of fields whose name has another meaning in one class, by class and name."""
 
 
+DRAWN_WHOLE: dict[type, Callable[[Random], Any]] = {}
+"""Draws records as a whole, not field by field; `teams`, which the package always loads, adds its own."""
+
+
 def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -> Any:
     """Return an instance of a record with its fields drawn.
 
@@ -230,12 +233,8 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
     Raises:
         ValueError: If the drawn values contradict each other.
     """
-    from engine.simulation.teams import drawn_spec, drawn_team  # which draws its other fields by this
-
-    if cls is AgentSpec:
-        return drawn_spec(draw)
-    if cls is SupervisorSpec:
-        return drawn_team(draw, draw.choice(["chief", "north", "south", "deep"]), depth=3, room=[3])
+    if cls in DRAWN_WHOLE:
+        return DRAWN_WHOLE[cls](draw)
     values: dict[str, Any] = {}
     hints = hints_of(cls)
     for one in fields(cls):
@@ -249,7 +248,7 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
     if {"spec", "registered"} <= hints.keys() and draw.random() > WRONG:  # one of the two, as a rule
         values["registered" if values.get("spec") is not None else "spec"] = None
         if values.get("registered") is None and values["spec"] is None:
-            values["spec"] = drawn_spec(draw)
+            values["spec"] = DRAWN_WHOLE[AgentSpec](draw)
     return cls(**values)
 
 

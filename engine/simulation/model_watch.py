@@ -3,22 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from engine.core.records.values import Usage, as_text
 from engine.models.records import Message, ModelRequest
 from engine.runtimes.attempts.work import Work
 from engine.simulation.laws.spending import budgets, payers
+from engine.simulation.observed import ObservedWorld
 from engine.simulation.playing import Playing
-
-if TYPE_CHECKING:
-    from engine.simulation.world import World
 
 
 class ModelWatch:
     """Requests of one history."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: ObservedWorld) -> None:
         self._world = world
         self._under_way: dict[Playing, tuple[Usage, frozenset[str]]] = {}
         """Running model calls, with their estimated cost and the ids that pay it."""

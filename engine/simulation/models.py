@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from hashlib import blake2b
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -19,10 +19,8 @@ from engine.core.specs.model_spec import ModelSpec, Price
 from engine.models.costs import tokens_in, usage_at
 from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps, ToolSchema
 from engine.models.service import ModelService
+from engine.simulation.model_watch import ModelWatch
 from engine.simulation.playing import AT, Playing
-
-if TYPE_CHECKING:
-    from engine.simulation.world import World
 
 FIRST, SPARE = "sim", "spare"
 """The models that agents of a drawn team name."""
@@ -70,12 +68,12 @@ class SimulatedModels(ModelService):
     """Gives drawn answers.
 
     Args:
-        world: Gets each request and its cost.
+        watch: Gets each request and its cost.
     """
 
-    def __init__(self, world: "World", seed: int) -> None:
+    def __init__(self, watch: ModelWatch, seed: int) -> None:
         super().__init__(_starts_nothing, _trusts)
-        self._world = world
+        self._watch = watch
         self._seed = seed
 
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
@@ -88,7 +86,7 @@ class SimulatedModels(ModelService):
         digest = blake2b(msgspec.json.encode(messages), digest_size=8).hexdigest()
         draw = Random(f"{self._seed} {request.name} {at.key} {digest}")
         turn = sum(one.role == "assistant" for one in messages)
-        with self._world.models.asked(at, request, super().estimate(request)):
+        with self._watch.asked(at, request, super().estimate(request)):
             await sleep(at.seconds(draw, LONGEST_S))
             mishap = at.mishap if turn == at.wrong_turn and request.tools is not None else None
             if mishap is not None and (request.name == FIRST or draw.random() < 0.6):
@@ -98,14 +96,14 @@ class SimulatedModels(ModelService):
                 if piece:
                     on_chunk(Chunk("text", piece))
                     await sleep(at.seconds(draw, 1.0))
-            self._world.models.charged(at, answer.usage)
+            self._watch.charged(at, answer.usage)
             return answer
 
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
         """Return the estimated cost of a request, and charge it if the request was cut off."""
         usage = super().estimate(request, characters_out)
         if characters_out is not None:
-            self._world.models.charged(AT.get(), usage)
+            self._watch.charged(AT.get(), usage)
         return usage
 
     async def _goes_wrong(self, mishap: str, request: ModelRequest, draw: Random, sleep: Sleeps) -> None:
@@ -123,7 +121,7 @@ class SimulatedModels(ModelService):
         kind, retryable, usage = kinds[mishap]
         if kind == "timeout":
             await sleep(request.model.timeout_s)
-        self._world.models.charged(AT.get(), usage)
+        self._watch.charged(AT.get(), usage)
         raise ModelError(
             f"{request.name} {mishap}",
             model=request.name,

@@ -4,12 +4,9 @@ import math
 from contextvars import ContextVar
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 from engine.runtimes.attempts.work import Work
-
-if TYPE_CHECKING:
-    from engine.simulation.world import World
+from engine.simulation.observed import ObservedWorld
 
 DEEPEST = 2
 """How often a delegated text may be delegated again."""
@@ -21,7 +18,7 @@ MOST_TASKS = 60
 class Playing:
     """One attempt of a model agent."""
 
-    world: "World"
+    world: ObservedWorld
     work: Work
     key: str
     """Identifies it; stays the same when the history is shrunk."""

@@ -15,7 +15,7 @@ from engine.core.specs.policies import Circuit, Restart
 from engine.core.specs.spec import AGGREGATIONS, AgentSpec
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES
-from engine.simulation.drawing import NAMES, SKILLS, WRONG, field_value, hints_of, often_drawn
+from engine.simulation.drawing import DRAWN_WHOLE, NAMES, SKILLS, WRONG, field_value, hints_of, often_drawn
 
 T = TypeVar("T")
 
@@ -176,6 +176,12 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[
         options=drawn_options(draw, mode, [one.name for one in members], agents),
         members=members,
     )
+
+
+DRAWN_WHOLE[AgentSpec] = drawn_spec
+DRAWN_WHOLE[SupervisorSpec] = lambda draw: drawn_team(
+    draw, draw.choice(["chief", "north", "south", "deep"]), depth=3, room=[3]
+)
 
 
 def with_budgets(team: SupervisorSpec, draw: Random) -> SupervisorSpec:

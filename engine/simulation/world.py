@@ -274,7 +274,7 @@ class ObservedHost(Host):
     def __init__(self, store: Store, world: World, **settings: Any) -> None:
         super().__init__(store, **settings)
         self._world = world
-        self.models = SimulatedModels(world, world.plan.seed)
+        self.models = SimulatedModels(world.models, world.plan.seed)
 
     def signal(self, signal: Signal, then: Then | None = None) -> None:
         """Report to the core, and check each step that it reports as recorded."""

@@ -7,16 +7,13 @@ dropped: those beyond the buffer are read from the journal later.
 from collections import deque
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from engine.core.events import Event
 from engine.stream.records import Heard, Piece, Speaker
-
-if TYPE_CHECKING:
-    from engine.stream.bus import Bus
 
 TASK_CHARACTERS = 1_000_000
 """Characters of one task that are buffered for a reader; more are dropped."""
@@ -49,6 +46,16 @@ class _Merged:
         return Piece(speaker=first.speaker, kind=first.kind, at_ms=first.at_ms, text=text)
 
 
+class Subscribed(Protocol):
+    """What a reader subscribes to."""
+
+    told_seq: int
+    """The newest event that it has told its readers."""
+
+    def remove(self, subscription: "Subscription[Any]") -> None:
+        """Remove a reader."""
+
+
 class Subscription(Generic[HeardT]):
     """An async iterator over events with their seqs, from subscribing on, and pieces between them.
 
@@ -58,7 +65,7 @@ class Subscription(Generic[HeardT]):
     run_id: str | None = None
     """Deliver only pieces of this run; None delivers those of all runs."""
 
-    def __init__(self, bus: "Bus", read_on: ReadOn, *, buffered: int, pieces: bool) -> None:
+    def __init__(self, bus: Subscribed, read_on: ReadOn, *, buffered: int, pieces: bool) -> None:
         self._bus = bus
         self._read_on = read_on
         self._buffered = buffered

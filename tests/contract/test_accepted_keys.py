@@ -145,7 +145,7 @@ def test_a_key_of_the_other_kind_of_tool_server_is_refused(server: dict[str, Any
     assert f"mcp.tools.{key}: does nothing for a" in faults_of(mcp={"tools": server})
 
 
-CARRIES_OUT = ("decide", "fold", "followups", "queries", "scheduler", "strategies", "limits", "policies")
+CARRIES_OUT = ("decide", "fold", "followups", "queries", "scheduler", "strategies", "budgets", "policies")
 UNDER_ANOTHER_NAME = {"strategy": "mode", "order": "members", "model": "lead_spec", "instructions": "lead_spec"}
 """Keys of a supervisor that become something else: `engine.teamfile.build`."""
 
@@ -155,7 +155,7 @@ def test_every_key_of_a_supervisor_a_model_and_a_server_is_read_by_what_carries_
     root = TESTS.parent / "engine"
     folders = [*(root / "core" / name for name in CARRIES_OUT), root / "models", root / "runtimes"]
     files = [path for folder in folders for path in folder.rglob("*.py")]
-    files += [root / "core/balancing.py", root / "core/nearest.py", root / "teamfile/build.py"]
+    files += [root / "core/discovery/nearest.py", root / "teamfile/build.py"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     names = {key: UNDER_ANOTHER_NAME.get(key, key) if block is SupervisorBlock else key for key in block.model_fields}
 

@@ -16,7 +16,7 @@ NOT_OURS = ("CHANGELOG", "CONTRIBUTING", "later", "measurements")
 """Pages that name classes of libraries, of tests, or of what is not built."""
 WORD = re.compile(r"\w+")
 LONGEST_LINE = 120
-LARGEST_MAP_BYTES = 15_000
+LARGEST_MAP_BYTES = 17_000
 
 
 def text_of(page: Path) -> str:
@@ -96,7 +96,7 @@ def test_every_page_is_named_by_a_module_that_depends_on_it_and_no_other_page_is
 
 def test_every_kind_of_json_is_described_and_no_other() -> None:
     page = text_of(ROOT / "docs/reference/command-line.md").partition("## JSON")[2]
-    written = "".join(text_of(path) for path in (ROOT / "dashboard/cli").glob("*.py"))
+    written = "".join(text_of(path) for path in (ROOT / "dashboard/cli").rglob("*.py"))
     kinds = re.findall(r'(?:"kind": |\.body\(|announcer, )"(\w+)"', written)
     told = [*re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE), *re.findall(r'"kind":"([\w|]+)"', page)]
 

@@ -14,7 +14,7 @@ from dashboard.pages.task import TaskScreen
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_says import happened
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.commands import AddAgent, Pause, SupervisorSpec, SwapAgent

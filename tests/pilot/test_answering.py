@@ -10,7 +10,7 @@ from textual.drivers._writer_thread import WriterThread
 
 from dashboard.deck.pace import KEY_S, Pace
 from dashboard.frame.frame import Frame
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.prompt import Prompt

@@ -21,7 +21,7 @@ from dashboard.pages.task import TaskScreen
 from dashboard.user.habits import Habits
 from dashboard.user.settings import Settings
 from dashboard.views.event_log import Entry
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.pane import Pane
 from store import Reader
 from tests.patience import PATIENCE_S

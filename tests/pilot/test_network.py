@@ -9,7 +9,7 @@ from dashboard.frame.frame import Frame
 from dashboard.pages.supervisor import SupervisorScreen
 from dashboard.screens.network import NetworkScreen
 from dashboard.views.arrangement import Arrangement
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import HEADINGS

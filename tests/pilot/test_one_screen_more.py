@@ -38,7 +38,7 @@ SCREEN = '''"""How long the names of agents are."""
 from textual.binding import Binding
 
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 from dashboard.views.lengths import lengths
 from dashboard.views.drawing.rows import Listing
 

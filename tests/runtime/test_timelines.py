@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dashboard.frame import timelines
+from dashboard.deck import timelines
 from store import Reader
 from tests.databases import write_database
 from tests.pilot.scene import audit

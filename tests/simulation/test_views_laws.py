@@ -13,12 +13,13 @@ from dashboard.views.changes.targets import agent_behind, supervisor_behind, tar
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.pages import agent_page, run_page, task_page
 from dashboard.views.facts.spec_fields import changes
-from dashboard.views.header import Situation, banner, condition, restart_lines, where
+from dashboard.views.header import banner, condition, restart_lines, where
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import digest, needs_person
 from dashboard.views.measures.strip import strip
 from dashboard.views.network import Folding, network
 from dashboard.views.runs import runs
+from dashboard.views.situation import Situation
 from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks
 from dashboard.views.words.names import Names, Texts

@@ -53,8 +53,9 @@ def test_commands_that_read_no_team_file_and_fork_nothing_load_neither_their_rea
 def test_the_first_screen_is_loaded_without_what_only_keys_and_work_need() -> None:
     program = "import dashboard.app.running, dashboard.screens.network"
     later = {
-        "dashboard.engines.client", "dashboard.reading.comparing", "dashboard.frame.page_screen", "dashboard.app.palette",
-        "dashboard.views.graph", "engine.core.discovery.choosing", "markdown_it", "regex", "tomllib",
+        "dashboard.engines.client", "dashboard.reading.comparing", "dashboard.frame.page_screen",
+        "dashboard.app.palette", "dashboard.views.graph", "engine.core.discovery.choosing",
+        "markdown_it", "regex", "tomllib",
     }  # fmt: skip
 
     assert loaded_by(program, later) == []
@@ -100,7 +101,9 @@ def test_an_engine_loads_no_reader_of_team_files_and_no_runtime_before_an_agent_
 
 def test_a_standby_has_every_runtime_before_it_takes_over() -> None:
     program = "import anyio; from dashboard.cli.engines.standby import rehearse; anyio.run(rehearse)"
-    runtimes = {f"engine.runtimes.{name}" for name in ("function", "scripted", "model.runtime", "programs.acp")}
+    runtimes = {
+        f"engine.runtimes.{name}" for name in ("functions.function", "scripted", "model.runtime", "programs.acp")
+    }
 
     assert loaded_by(program, runtimes) == sorted(runtimes)
 

@@ -22,7 +22,6 @@ AT_THE_ROOT = {
     "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml",
     "requirements.lock",
 }  # fmt: skip
-MAX_LINES = 500
 MACHINE_PATH = re.compile(
     r"/(?<![\w./~-]/)(?:(?:work|root|opt)(?=/|[\s\"'`),;:]|$)|(?:home|Users)/(?!ann\b)\w)", re.MULTILINE
 )
@@ -143,12 +142,6 @@ def test_at_the_root_stands_only_what_is_known_there() -> None:
 
 def test_the_changelog_has_a_place_for_the_next_change() -> None:
     assert "\n## [Unreleased]\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_no_python_file_is_too_long_to_read_in_one_go() -> None:
-    lengths = {name: text.count("\n") for name, text in tree().items() if name.endswith(".py")}
-
-    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
 
 
 def test_no_package_of_the_tests_shadows_one_of_ours() -> None:

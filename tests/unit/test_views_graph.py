@@ -17,9 +17,10 @@ from dashboard.views.graph.overflow import bounded
 from dashboard.views.graph.subject import TEAM
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import walked
-from dashboard.views.header import Situation, ViewState
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import digest
+from dashboard.views.situation import Situation
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from engine.core.commands import Submit, SupervisorSpec
 from engine.core.signals import PlannedItem

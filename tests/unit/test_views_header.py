@@ -7,10 +7,11 @@ from rich.cells import cell_len
 
 from dashboard.clean import clean
 from dashboard.views.drawing.plots import spark
-from dashboard.views.header import Situation, banner, condition, path_to, paused_runs, restart_lines, where
+from dashboard.views.header import banner, condition, path_to, paused_runs, restart_lines, where
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import digest
 from dashboard.views.measures.strip import strip
+from dashboard.views.situation import Situation
 from engine.core.commands import Pause, Submit
 from engine.core.specs.spec import Escalate, Retry
 from store.journals.records import EngineInfo

@@ -8,7 +8,7 @@ from dashboard.views.drawing.row_pane import More
 from dashboard.views.drawing.sections import Section, beside
 from dashboard.views.engines import ends_before, engines, of_engine
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Situation
+from dashboard.views.situation import Situation
 from dashboard.views.tail import tell
 from dashboard.views.words.names import Names
 from engine.core.commands import Pause, Resume, Submit, Undo

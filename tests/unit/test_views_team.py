@@ -9,9 +9,10 @@ from dashboard.views.changes.outcomes import spoken
 from dashboard.views.changes.targets import named, receiver, supervisor_behind
 from dashboard.views.facts.spec_fields import changes
 from dashboard.views.facts.work import why
-from dashboard.views.header import Situation, banner, engine, engine_time_ms, gone_since_ms
+from dashboard.views.header import banner, engine, engine_time_ms, gone_since_ms
 from dashboard.views.measures.digest import digest, needs_person
 from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, Measures, network
+from dashboard.views.situation import Situation
 from dashboard.views.words.glyphs import AGENT, RUN, TASK
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
 from engine.core.errors import Refused

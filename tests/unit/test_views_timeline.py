@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.frame import timelines
+from dashboard.deck import timelines
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.digest import digest

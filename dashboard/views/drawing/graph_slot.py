@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.still import Stillness
-from dashboard.views.header import ViewState
 from dashboard.views.measures.digest import Digest
+from dashboard.views.view_state import ViewState
 
 if TYPE_CHECKING:
     from dashboard.views.graph.nodes import Sight

@@ -11,8 +11,8 @@ from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.run_facts import run_facts
 from dashboard.views.facts.run_work import Census, at_work_lines, waiting_lines
 from dashboard.views.facts.task_facts import child_lines, gone_facts, task_facts
-from dashboard.views.header import ViewState
 from dashboard.views.inbox import MEANINGS, question_lines
+from dashboard.views.view_state import ViewState
 from engine.core.state import Escalation
 
 _LABEL = 12

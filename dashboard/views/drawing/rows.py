@@ -57,7 +57,7 @@ class Column:
     named: bool = False
     """Holds names, which are cut before the number at their end: it tells them apart."""
     means: str = ""
-    """What the help says of it; without, what `views/help.py` says of its title, which several tables share."""
+    """What the help says of it; without, what `views/words/help.py` says of its title, which several tables share."""
 
 
 class Rows(Protocol):

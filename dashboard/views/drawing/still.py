@@ -1,6 +1,6 @@
 """When a picture is drawn again that stands still, while nothing happens: after as long as it has stood still."""
 
-from dashboard.views.header import ViewState
+from dashboard.views.view_state import ViewState
 
 RESTS_MS = 4_000
 """At the latest after this long: what moves by the minute, such as `3 min ago`, is no later than that."""

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from dashboard.views.drawing.canvas import Canvas
 from dashboard.views.drawing.graph_layout import BARE, Layered, layered, needed, port, rows
@@ -14,7 +13,7 @@ from dashboard.views.graph import boxes, routes
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.overflow import bounded
-from dashboard.views.graph.stages import Stages, stages
+from dashboard.views.graph.stages import Box, Stages, stages
 from dashboard.views.graph.subject import graph_of
 
 NARROW = 100
@@ -31,17 +30,6 @@ CUT = 0.9
 LEGEND = "━ just now  ─ before  ╌ planned"
 LEGEND_FROM = 60
 """Columns from which on it stands beside the title."""
-
-
-class Box(NamedTuple):
-    """Where a node stands, in cells of the drawing."""
-
-    x: int
-    y: int
-    wide: int
-    tall: int
-    layer: int
-    """Counted from the left; -1 on the line of stages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dashboard.clean import clean
 from dashboard.views.facts.steps import told_progress
 from dashboard.views.facts.work import now_of_agent, progress
 from dashboard.views.graph.model import Node
-from dashboard.views.header import ViewState
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import duration, elapsed, median
 from dashboard.views.words.glyphs import AGENT, ASKS, SUSPENDED, Mark, of_agent, of_task
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus

@@ -1,7 +1,7 @@
 """Where it is narrow: stages that are over or still to come, and what they lead to, as one line above the graph."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -10,10 +10,18 @@ from dashboard.views.drawing.lines import BLANK, Line, Span, cells, fit_spans
 from dashboard.views.drawing.plots import meter
 from dashboard.views.graph.model import Graph, Node
 
-if TYPE_CHECKING:
-    from dashboard.views.graph.drawing import Box
-
 _METER = 10
+
+
+class Box(NamedTuple):
+    """Where a node stands, in cells of the drawing."""
+
+    x: int
+    y: int
+    wide: int
+    tall: int
+    layer: int
+    """Counted from the left; -1 on the line of stages."""
 
 
 class _Stage(NamedTuple):
@@ -36,10 +44,8 @@ class Stages:
         spans = [span for stage in self.line for span in (stage.arrow, *_said(stage.node, selected))]
         return [Line(fit_spans(spans, width)), BLANK]
 
-    def boxes(self, width: int) -> "dict[str, Box]":
+    def boxes(self, width: int) -> dict[str, Box]:
         """Return where each stage stands."""
-        from dashboard.views.graph.drawing import Box  # which has one of these
-
         found, x = {}, 0
         for stage in self.line:
             x += cell_len(stage.arrow.text)

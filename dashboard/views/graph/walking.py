@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from dashboard.views.graph.drawing import Box
 from dashboard.views.graph.model import Graph
+from dashboard.views.graph.stages import Box
 
 
 def at_first(graph: Graph) -> str | None:

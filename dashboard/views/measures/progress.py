@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from dashboard.views.header import ViewState
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.forecast import Range, may_grow
+from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import percent
 from engine.core.queries.team.tree import agents_of, supervisors_from
 from engine.core.state import RunStatus, RunSummary, State, TaskStatus

@@ -8,9 +8,8 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
-from engine.core.fold.accounting import deadline_above
 from engine.core.queries.targets import find_work
-from engine.core.queries.team.tree import above_of, halted, inherited
+from engine.core.queries.team.tree import above_of, deadline_above, halted, inherited
 from engine.core.records.records import fact
 from engine.core.specs.limits import WARN_AT, Limits
 from engine.core.specs.options import GRACE_S

@@ -66,7 +66,7 @@ def ask(
     """Return the event that asks a person.
 
     Args:
-        kind: A key of `decide.escalations.ON_ANSWER`.
+        kind: A key of `decide.people.escalations.ON_ANSWER`.
         subject: Id of the task, run, agent or supervisor that the question is about.
         run_id: The run that waits for the answer, if one does.
         question: One line: what happened, and what is to be decided.

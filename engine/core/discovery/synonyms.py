@@ -17,7 +17,7 @@ from engine.core.discovery.words import phrase
 
 
 def _shipped() -> Mapping[str, tuple[str, ...]]:
-    data = pkgutil.get_data("engine.core", "synonyms.txt")
+    data = pkgutil.get_data("engine.core.discovery", "synonyms.txt")
     assert data is not None
     entries = (line.split(": ") for line in data.decode().splitlines() if line and not line.startswith("#"))
     return MappingProxyType({said: tuple(called.split(", ")) for said, called in entries})

@@ -36,7 +36,7 @@ class Escalation:
 
     id: str
     kind: str
-    """What it is about; `decide.escalations` has a handler for each."""
+    """What it is about; `decide.people.escalations` has a handler for each."""
     subject: str
     """Id of the task, run, agent or supervisor that it is about."""
     run_id: str | None
@@ -100,7 +100,7 @@ class Undoable:
     inverse: JsonValue
     """The command that does it."""
     left: JsonValue
-    """What it changed, as it left that (`queries.undoing.left_by`)."""
+    """What it changed, as it left that (`queries.people.undoing.left_by`)."""
 
     @property
     def specs(self) -> list[str]:

@@ -90,7 +90,7 @@ class SupervisorSettings:
     """Limit on concurrent attempts of its own agents."""
     max_agents: int = 50
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
-    """Its own options; inherited ones are looked up (`queries.tree.inherited`)."""
+    """Its own options; inherited ones are looked up (`queries.team.tree.inherited`)."""
 
 
 @shared_fields
@@ -191,7 +191,7 @@ class Agent:
     away: bool = False
     """Its code is bound to a program that is not running here, is not trusted, or was edited; its work waits."""
     away_reason: str | None = None
-    """Why it is away, in words, where its engine found out; see `queries.able.why_away`."""
+    """Why it is away, in words, where its engine found out; see `queries.team.able.why_away`."""
     failures_in_a_row: int = 0
     circuit: Literal["closed", "open", "half_open"] = "closed"
     """`open`: it keeps failing and gets no work; `half_open`: one attempt is let through as a probe."""

@@ -316,7 +316,7 @@ class Run:
     running: int = 0
     """Number of open attempts, including parked ones."""
     turns: dict[str, tuple[int, int, str]] = field(default_factory=dict)
-    """Time, event and task of its last turn, by priority and queue (`queries.queues.turn_key`)."""
+    """Time, event and task of its last turn, by priority and queue (`queries.work.queues.turn_key`)."""
     strategy: str = ""
     longest_ms: int = 0
     """Duration of its longest attempt so far."""

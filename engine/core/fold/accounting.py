@@ -10,7 +10,7 @@ from engine.core.fold.queues import hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.fold.track_record import record_of
-from engine.core.queries.team.tree import tasks_of
+from engine.core.queries.team.tree import deadline_above, tasks_of
 from engine.core.records.values import Usage
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task, TaskStatus, timer_id
@@ -40,12 +40,6 @@ def follow_deadline(state: State, task: Task, above_ms: int | None) -> None:
                 due_ms = own.due_ms
         one.deadline_ms = due_ms
         front += [(state.tasks[child], due_ms) for child in one.children]
-
-
-def deadline_above(state: State, task: Task) -> int | None:
-    """Return the deadline in force of the parent of `task`."""
-    above = state.tasks[task.parent_id] if task.parent_id is not None else state.runs[task.run_id]
-    return above.deadline_ms
 
 
 def subject_of(state: State, run_id: str, task_id: str | None) -> Run | Task:

@@ -5,6 +5,7 @@ What can begin is not computed here: the fold only names what changed to `State.
 
 from engine.core.events import PoolResized, PoolWatched
 from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.queries.team.pools import may_shrink
 from engine.core.queries.work.queues import back_queue, turn_key
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Queue, State, StopReason, Supervisor, Task
@@ -152,37 +153,6 @@ def forget(state: State, agent: Agent) -> None:
     if state.pools.pop(agent.id, None) is not None:
         drop_timer(state, "pool", agent.id)
         agent.idle_ms = None
-
-
-def waiting_for(state: State, agent: Agent) -> int:
-    """Return how many tasks `agent` could take, including attempts that wait to resume."""
-    return sum(state.queues[key].ready for key in agent.queues)
-
-
-def must_grow(state: State, agent: Agent) -> bool:
-    """Return whether a pool is full, below `max`, and has more than `grow_at` waiting tasks for each instance."""
-    pool = state.specs[agent.spec].pool
-    if pool is None or agent.size >= pool.max or not _works(agent) or agent.has_room:
-        return False
-    return waiting_for(state, agent) > pool.grow_at * agent.size
-
-
-def may_shrink(state: State, agent: Agent) -> bool:
-    """Return whether an instance is idle and could be removed without having to be added again at once."""
-    spec = state.specs[agent.spec]
-    pool, fewer = spec.pool, agent.size - 1
-    if pool is None or fewer < pool.min or agent.removing is not None:
-        return False
-    used, slots = len(agent.running) + agent.stuck, fewer * spec.max_concurrency
-    if used > slots:
-        return False
-    # The rule of growth, applied to one instance less: without it the pool would swing between two sizes.
-    return used < slots or not _works(agent) or waiting_for(state, agent) <= pool.grow_at * fewer
-
-
-def _works(agent: Agent) -> bool:
-    at_fault = agent.error is not None or agent.is_shut or agent.exhausted is not None
-    return not (agent.paused or agent.away or at_fault or agent.removing is not None)
 
 
 def look_at_pool(state: State, agent: Agent) -> None:

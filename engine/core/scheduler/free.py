@@ -1,19 +1,17 @@
 """Whether an agent with room may take from one of its queues, and the limits on child processes."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.tree import above_of
 from engine.core.queries.work.queues import is_of_few
 from engine.core.scheduler.ready_queues import ReadyQueue
+from engine.core.scheduler.slots import Occupancy
 from engine.core.state import Agent, Queue, State, Supervisor
 
-if TYPE_CHECKING:
-    from engine.core.scheduler.schedule import Schedule
 
-
-def is_free(state: State, schedule: "Schedule", queue: ReadyQueue, agent: Agent) -> bool:
+def is_free(state: State, schedule: Occupancy, queue: ReadyQueue, agent: Agent) -> bool:
     """Return whether an agent with room takes from one of its queues."""
     if queue.is_back:
         # An attempt that has begun may always resume: paused, leaving or exhausted agents finish what they have.
@@ -31,7 +29,7 @@ def is_free(state: State, schedule: "Schedule", queue: ReadyQueue, agent: Agent)
     return takes and (not queue.shared or _is_let(state, schedule, queue, agent))
 
 
-def _is_let(state: State, schedule: "Schedule", queue: ReadyQueue, agent: Agent) -> bool:
+def _is_let(state: State, schedule: Occupancy, queue: ReadyQueue, agent: Agent) -> bool:
     """Return True while no supervisor between a shared queue and one of its agents is full or paused.
 
     The heap of offers checks these levels for the queues of one supervisor; a shared queue is offered above them. A
@@ -59,14 +57,11 @@ def _is_done_for(state: State, queue: Queue) -> bool:
     return all(agent.exhausted is not None and not agent.held for agent in agents)
 
 
-if TYPE_CHECKING:
-    from engine.core.scheduler.schedule import Schedule
-
 Limit: TypeAlias = tuple[Supervisor | None, int, int]
 """The supervisor that sets it (None: the engine), processes in use, processes allowed."""
 
 
-def limits_on_processes(state: State, schedule: "Schedule", supervisor: Supervisor) -> Iterator[Limit]:
+def limits_on_processes(state: State, schedule: Occupancy, supervisor: Supervisor) -> Iterator[Limit]:
     """Yield every limit on processes that applies under a supervisor, nearest first.
 
     The engine's limit applies to the roots that set none, all of them together.
@@ -79,6 +74,6 @@ def limits_on_processes(state: State, schedule: "Schedule", supervisor: Supervis
             yield None, schedule.processes, state.engine.processes
 
 
-def full_of_processes(state: State, schedule: "Schedule", supervisor: Supervisor) -> Limit | None:
+def full_of_processes(state: State, schedule: Occupancy, supervisor: Supervisor) -> Limit | None:
     """Return the nearest limit that is used up under a supervisor; None if another process may begin."""
     return next((limit for limit in limits_on_processes(state, schedule, supervisor) if limit[1] >= limit[2]), None)

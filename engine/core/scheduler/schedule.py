@@ -6,7 +6,7 @@ updated schedule equals a new one (a law, `legality.schedule`).
 
 from collections.abc import Iterator
 
-from engine.core.fold.slots import must_grow
+from engine.core.queries.team.pools import must_grow
 from engine.core.queries.team.tree import above_of, agents_in, below_of
 from engine.core.queries.work.queues import back_queue
 from engine.core.scheduler.balancing import RULES, track_record

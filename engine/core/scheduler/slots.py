@@ -5,7 +5,7 @@ another, and offers the better of both to its parent unless it is full or paused
 the roots down. Each supervisor compares by its own `ageing_s`; the setting of a team applies inside the team only.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from engine.core.queries.team.tree import above_of, inherited
 from engine.core.scheduler.ready_queues import Ranking, ReadyQueue
@@ -90,15 +90,23 @@ def urgent_from(state: State, supervisor: Supervisor) -> int:
     return -1 if preempt.at == "never" else preempt.urgent
 
 
-if TYPE_CHECKING:
-    from engine.core.scheduler.schedule import Schedule
+class Occupancy(Protocol):
+    """What the schedule knows of queues, slots and processes."""
+
+    queues: dict[str, ReadyQueue]
+    slots: dict[str, Slots]
+    """By the id of the supervisor."""
+    roots: Ranking
+    """What the supervisors without one above them offer."""
+    processes: int
+    """Processes in use under roots that set no limit."""
 
 
-def _offers_of(schedule: "Schedule", supervisor_id: str | None) -> Ranking:
+def _offers_of(schedule: Occupancy, supervisor_id: str | None) -> Ranking:
     return schedule.roots if supervisor_id is None else schedule.slots[supervisor_id].offers
 
 
-def offer(state: State, schedule: "Schedule", supervisor: Supervisor) -> None:
+def offer(state: State, schedule: Occupancy, supervisor: Supervisor) -> None:
     """Update what `supervisor` offers to its parent, and so on up to the root."""
     while True:
         best = schedule.slots[supervisor.id].first(supervisor)
@@ -117,7 +125,7 @@ def offer(state: State, schedule: "Schedule", supervisor: Supervisor) -> None:
         supervisor = state.supervisors[supervisor.parent_id]
 
 
-def _rank_above(state: State, schedule: "Schedule", supervisor: Supervisor, best: tuple[int, int, int, str]) -> int:
+def _rank_above(state: State, schedule: Occupancy, supervisor: Supervisor, best: tuple[int, int, int, str]) -> int:
     """Return the rank of an offer at the parent, recomputed if the ageing differs there."""
     parent_id = supervisor.parent_id
     here = schedule.slots[supervisor.id].ageing_ms
@@ -130,7 +138,7 @@ def _rank_above(state: State, schedule: "Schedule", supervisor: Supervisor, best
     return queue.rank_above(schedule.slots[queue.supervisor_id].ageing_ms, above)
 
 
-def first_queue_under(state: State, schedule: "Schedule", key: str) -> ReadyQueue | None:
+def first_queue_under(state: State, schedule: Occupancy, key: str) -> ReadyQueue | None:
     """Follow the offers from `key`, a supervisor or a queue, down to a queue; None if the offer is out of date."""
     while key in state.supervisors:
         first = schedule.slots[key].first(state.supervisors[key])

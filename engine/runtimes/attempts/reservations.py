@@ -7,7 +7,7 @@ together overspend a budget in which each of them fits. They are not journaled: 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from engine.core.effects import StartAttempt
 from engine.core.queries.money.budget import Budget, Subject, budgets, is_limited, touched
@@ -15,18 +15,26 @@ from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import State
 from engine.runtimes.attempts.pending import Pending
 
-if TYPE_CHECKING:
-    from engine.runtimes.attempts.model_calls import ModelCaller
-
 _NONE = Decimal(0)
 Counted: TypeAlias = Literal["tokens", "cost_usd"]
+
+
+class Payer(Protocol):
+    """An attempt that calls models."""
+
+    @property
+    def effect(self) -> StartAttempt:
+        """What started it."""
+
+    def unreported(self) -> Usage:
+        """Return its usage that the core does not know yet."""
 
 
 @dataclass(eq=False)
 class Hold:
     """The reservation of one call."""
 
-    by: "ModelCaller"
+    by: Payer
     usage: Usage
     subjects: frozenset[str]
     """Ids of all levels that pay."""
@@ -46,11 +54,11 @@ class Reservations:
 
     def __init__(self) -> None:
         self._holds: dict[Hold, None] = {}
-        self._payers: dict[ModelCaller, frozenset[str]] = {}
+        self._payers: dict[Payer, frozenset[str]] = {}
         """Attempts with usage that the core may not know yet, with the ids of all levels that pay for them."""
         self._waiting: list[Pending[None]] = []
 
-    def hold(self, state: State, by: "ModelCaller", usage: Usage) -> Hold | Short | None:
+    def hold(self, state: State, by: Payer, usage: Usage) -> Hold | Short | None:
         """Reserve the estimate of a call.
 
         Returns:
@@ -89,7 +97,7 @@ class Reservations:
         self._waiting.append(pending)
 
 
-def is_bound(state: State, by: "ModelCaller") -> bool:
+def is_bound(state: State, by: Payer) -> bool:
     """Return whether any level that pays for an attempt has a budget."""
     effect = by.effect
     task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
@@ -122,7 +130,7 @@ def unreported(state: State, effect: StartAttempt, spent: Usage, before: Usage) 
     return NO_USAGE if not (all_in or all_out or cost) else Usage(tokens_in=all_in, tokens_out=all_out, cost_usd=cost)
 
 
-def _payers_of(state: State, by: "ModelCaller") -> list[Subject]:
+def _payers_of(state: State, by: Payer) -> list[Subject]:
     effect = by.effect
     task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
     return list(touched(state, task, state.runs.get(task.run_id) if task is not None else None, agent))

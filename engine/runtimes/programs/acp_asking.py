@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from engine.core.decide.people.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
 from engine.core.records.records import JsonValue
@@ -21,12 +21,10 @@ from engine.host.built_in.guards import asks_for
 from engine.runtimes.attempts.people import FOUR_OPTIONS
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
+from engine.runtimes.programs.acp_messages import Choice, ToolCall
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.values import LONGEST_SHOWN, clean, json_value, shown_input, shown_whole, without_secrets
-
-if TYPE_CHECKING:
-    from engine.runtimes.programs.acp_link import Choice, ToolCall
 
 Change: TypeAlias = tuple[str, str, str]
 """Path, old text and new text of a file."""
@@ -59,7 +57,7 @@ class AcpAsking:
         """Return what is remembered of a call."""
         raise NotImplementedError
 
-    async def permit(self, call: "ToolCall", choices: list["Choice"]) -> str | None:
+    async def permit(self, call: ToolCall, choices: list[Choice]) -> str | None:
         """Ask a person whether the agent may do something, and return what they choose."""
         known = self._call(call.id)
         known["is_asked_for"] = True

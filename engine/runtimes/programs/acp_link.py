@@ -8,7 +8,6 @@ of models), so it is done in a thread and only where an agent is of that type.
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from engine.errors import AttemptInterrupted, EngineError
 from engine.platform.version import program_version
 from engine.runtimes.options import first_fault
+from engine.runtimes.programs.acp_messages import Abilities, Choice, ToolCall, Turn
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
 from engine.runtimes.programs.watched import Program
@@ -42,53 +42,6 @@ MOST_VALUES = 100_000
 """Values in the input, or the output, of a tool call that is looked at."""
 MESSAGES_A_TURN = 20
 """Messages that are read before the loop has its turn: what is buffered may be a million of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """What an agent says of itself."""
-
-    loads: bool
-    """It can load a session and replays its history."""
-    resumes: bool
-    """It can resume a session."""
-    calls_addresses: bool
-    """It can use tool servers at addresses."""
-    logins: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """How a prompt ended."""
-
-    stop_reason: str
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    tokens_cached: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """What is new about a tool call; None where nothing is."""
-
-    id: str
-    title: str | None
-    kind: str | None
-    status: str | None
-    input: Any
-    output: Any
-    texts: list[str] = field(default_factory=list)
-    diffs: list[tuple[str, str, str]] = field(default_factory=list)
-    """Path, old text, new text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One answer to a request for permission."""
-
-    id: str
-    name: str
-    kind: str
 
 
 class AcpLink:

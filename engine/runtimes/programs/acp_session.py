@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import anyio
 
@@ -20,6 +20,7 @@ from engine.errors import AttemptInterrupted, EngineError, PermanentFailure
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.acp_asking import AcpAsking, Change, cut, diff, json_or_none, line_of
+from engine.runtimes.programs.acp_messages import Abilities, ToolCall, Turn
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.attending import Attended, ProgramFailed
 from engine.runtimes.programs.speaking import steers_before
@@ -27,9 +28,6 @@ from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.typed_output import OutputMismatch, typed_text
 from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
-
-if TYPE_CHECKING:
-    from engine.runtimes.programs.acp_link import Abilities, AcpLink, ToolCall
 
 ANSWERS_S = 60.0
 """How long an agent may take to say who it is, and to begin a session."""
@@ -77,6 +75,39 @@ class TurnStopped(EngineError):
     """An agent ended its turn before its work was done."""
 
 
+class LineEnd(Protocol):
+    """How the lines of an agent ended."""
+
+    fault: str | None
+    """Why nothing more is read, where it was not the end."""
+
+
+class AgentLine(Protocol):
+    """The line to the agent (`acp_link.AcpLink`), whose file imports the package of the protocol."""
+
+    @property
+    def lines(self) -> LineEnd:
+        """Why nothing more is read."""
+
+    async def initialize(self) -> Abilities:
+        """Open the conversation."""
+
+    async def new_session(self, cwd: str, servers: Sequence[SessionServer]) -> str:
+        """Begin a session; return its id."""
+
+    async def take_up(self, session_id: str, cwd: str, servers: Sequence[SessionServer], *, load: bool) -> None:
+        """Go on with an earlier session."""
+
+    async def prompt(self, session_id: str, text: str) -> Turn:
+        """Send a prompt; return how its turn ended."""
+
+    async def cancel(self, session_id: str) -> None:
+        """Ask the agent to stop its turn."""
+
+    async def close(self) -> None:
+        """Close the connection."""
+
+
 class AcpSession(AcpAsking):
     """The conversation of one attempt.
 
@@ -101,7 +132,7 @@ class AcpSession(AcpAsking):
         self._threads = threads
         self._programs = programs
         self._env = env
-        self._link: AcpLink | None = None
+        self._link: AgentLine | None = None
         self._session_id: str | None = None
         self._is_loading = False
         self._texts: list[str] = []
@@ -139,7 +170,7 @@ class AcpSession(AcpAsking):
         """What it said."""
         return "".join(self._texts).strip()
 
-    async def converse(self, link: "AcpLink", text: str) -> None:
+    async def converse(self, link: AgentLine, text: str) -> None:
         """Say the task and hear the answer; then let the program end.
 
         Raises:
@@ -188,7 +219,7 @@ class AcpSession(AcpAsking):
         if self.broken is not None:
             raise ProgramFailed(f"{self._name} {self.broken}")
 
-    async def _turns(self, link: "AcpLink", text: str) -> None:
+    async def _turns(self, link: AgentLine, text: str) -> None:
         with self._answers_soon("say who it is"):
             abilities = await link.initialize()
         try:
@@ -223,7 +254,7 @@ class AcpSession(AcpAsking):
             return f"Your answer cannot be used: {mismatch}. Answer again, with the JSON alone."
         return ""
 
-    async def _turn(self, link: "AcpLink", session_id: str, text: str) -> None:
+    async def _turn(self, link: AgentLine, session_id: str, text: str) -> None:
         self._between = True
         turn = await link.prompt(session_id, text)
         if turn.tokens_in is not None:
@@ -232,7 +263,7 @@ class AcpSession(AcpAsking):
         if turn.stop_reason in STOPPED and not is_ours:
             raise TurnStopped(f"{self._name} {STOPPED[turn.stop_reason]}")
 
-    async def _cut_turns(self, link: "AcpLink") -> None:
+    async def _cut_turns(self, link: AgentLine) -> None:
         """End turns of the agent early for a message that is to be heard now."""
         while True:
             await self._cut.wait()
@@ -257,7 +288,7 @@ class AcpSession(AcpAsking):
         how = f" ({', '.join(clean(way) for way in ways)})" if ways else ""
         return f"{self._name} wants a login{how}: log in with its own program, or name its key under 'env'"
 
-    async def _begin(self, link: "AcpLink", abilities: "Abilities") -> tuple[str, bool]:
+    async def _begin(self, link: AgentLine, abilities: Abilities) -> tuple[str, bool]:
         """Return the session of an earlier attempt, where the agent takes it up, or a new one."""
         folder, servers = str(self._folder), self._servers
         address = next((one.name for one in servers if one.url is not None), None)
@@ -322,7 +353,7 @@ class AcpSession(AcpAsking):
         with suppress(ValueError):  # it tells amounts that nothing can have
             self._work.spend(usage_of(amounts))
 
-    def heard_tool(self, call: "ToolCall") -> None:
+    def heard_tool(self, call: ToolCall) -> None:
         """Show a tool call, and keep it as a step once it has ended."""
         if self._is_loading:
             return

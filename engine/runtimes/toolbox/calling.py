@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -13,10 +13,8 @@ from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import KEY, ToolOptions, takes_key
 from engine.runtimes.toolbox.call_value import CallValue
+from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.values import json_value, with_class
-
-if TYPE_CHECKING:
-    from engine.runtimes.toolbox.functions import FunctionTool
 
 
 class ToolError(EngineError):
@@ -37,7 +35,23 @@ class ToolTimeout(ToolError):
         self.timeout_s = timeout_s
 
 
-async def performed(work: Work, tool: "FunctionTool", call: Callable[[], Any], *, key: str) -> JsonValue:
+class CalledTool(Protocol):
+    """A tool, as a call of it needs it."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the spec."""
+
+    @property
+    def options(self) -> ToolOptions:
+        """What its author declares."""
+
+    @property
+    def gate(self) -> Gate:
+        """How many calls may run at once."""
+
+
+async def performed(work: Work, tool: CalledTool, call: Callable[[], Any], *, key: str) -> JsonValue:
     """Return the result of a tool call as JSON; the caller records the end of the call.
 
     Args:

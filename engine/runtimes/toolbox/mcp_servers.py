@@ -7,7 +7,7 @@ failure. It ends with the engine, however that ends (`programs.watched`). See do
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import anyio
 
@@ -19,14 +19,13 @@ from engine.core.state import State
 from engine.errors import EngineError, PermanentFailure, Unusable, first_of
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
+from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.programs.watched import Program
+from engine.runtimes.programs.watched import Program, Watched
 from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, Offered, connected, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
-
-if TYPE_CHECKING:
-    from engine.runtimes.code import Code
+from engine.trusted_code.references import Origin
 
 STARTS_S = 30.0
 """Time limit for the start of a server, in seconds."""
@@ -52,6 +51,17 @@ class ServerDown(EngineError):
         self.retryable = retryable
 
 
+class ServerCode(Protocol):
+    """The means by which a server is started."""
+
+    folder: Path
+    threads: Threads
+    programs: Watched
+
+    async def locate(self, reference: str) -> Origin:
+        """Return where a reference is imported from; raises `Unusable` if it is not trusted."""
+
+
 class Server:
     """One server during the life of an engine.
 
@@ -72,7 +82,7 @@ class Server:
         self._began_ms = self._pause_ms = self._not_before_ms = 0
         self._scope: anyio.CancelScope | None = None
 
-    async def tools(self, code: "Code", work: Work) -> list[Offered]:
+    async def tools(self, code: ServerCode, work: Work) -> list[Offered]:
         """Return the tools that it offers; asks it again if they may have changed.
 
         Raises:
@@ -111,7 +121,7 @@ class Server:
             connection.is_stale = True
             raise
 
-    async def connection(self, code: "Code", work: Work) -> Connection:
+    async def connection(self, code: ServerCode, work: Work) -> Connection:
         """Return the connection to the server, after starting it if it does not run.
 
         Raises:
@@ -145,7 +155,7 @@ class Server:
         if self._scope is not None:
             self._scope.cancel()
 
-    async def _live(self, code: "Code", start: int) -> None:
+    async def _live(self, code: ServerCode, start: int) -> None:
         """Start it and wait until it ends, in one task, to which the connection belongs."""
         words, failure = LastWords(), ServerDown(self.name, "it ended")
         try:
@@ -181,7 +191,7 @@ class Server:
         for pending in waiting or ():
             pending.fail(failure)
 
-    async def _started(self, code: "Code") -> Program:
+    async def _started(self, code: ServerCode) -> Program:
         spec, folder = self.spec, code.folder or Path.cwd()
         env = environment(spec.env)
         await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))
@@ -218,7 +228,7 @@ class Servers:
             self._servers[key] = Server(name, known[name], self._start)
         return self._servers[key]
 
-    async def prepare(self, code: "Code") -> None:
+    async def prepare(self, code: ServerCode) -> None:
         """Import the client of servers in a thread, because that takes a second."""
         if not self._is_loaded:
             await code.threads.run(load)

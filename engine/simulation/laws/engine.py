@@ -1,7 +1,5 @@
 """The engine itself: time, journal and state, snapshots, timers, and quiescence."""
 
-from typing import TYPE_CHECKING
-
 from engine.core import events
 from engine.core.decide import decide
 from engine.core.decisions.decision_context import DecisionContext
@@ -11,10 +9,8 @@ from engine.core.fold import fold
 from engine.core.legality import faults_of
 from engine.core.state import Agent, State, Task, TaskStatus
 from engine.simulation.laws.registry import When, law
+from engine.simulation.observed import ObservedWorld
 from engine.simulation.shadow_ledger import ShadowLedger
-
-if TYPE_CHECKING:
-    from engine.simulation.world import World
 
 
 @law(When.ON_EVERY_EVENT)
@@ -31,7 +27,7 @@ def the_state_is_legal(books: ShadowLedger) -> str | None:
 
 
 @law(When.SAMPLED, When.AT_MOMENTS)
-def the_journal_is_the_state(world: "World") -> str | None:
+def the_journal_is_the_state(world: ObservedWorld) -> str | None:
     """The journal alone gives the state that the engine decides on."""
     if world.state.seq > world.books.state.seq:
         return None  # it has decided what comes after what is being written
@@ -41,7 +37,7 @@ def the_journal_is_the_state(world: "World") -> str | None:
 
 
 @law(When.SAMPLED)
-def looking_changes_nothing(world: "World") -> str | None:
+def looking_changes_nothing(world: ObservedWorld) -> str | None:
     """Deciding, and working out effects, leave the state as it was."""
     state = world.books.state
     before = encode_state(state)
@@ -70,7 +66,7 @@ def what_is_limited_is_known(books: ShadowLedger) -> str | None:
 
 
 @law(When.AT_MOMENTS)
-def timers_fire(world: "World") -> str | None:
+def timers_fire(world: ObservedWorld) -> str | None:
     """Timers fire: none is overdue."""
     for timer in world.state.timers.values():
         if timer.due_ms < world.now_ms:
@@ -79,7 +75,7 @@ def timers_fire(world: "World") -> str | None:
 
 
 @law(When.AT_MOMENTS)
-def what_is_due_has_happened(world: "World") -> str | None:
+def what_is_due_has_happened(world: ObservedWorld) -> str | None:
     """No back-off, deadline, question or open circuit is overdue, whatever timers there are."""
     books, now_ms = world.books, world.now_ms
     for job in books.work.jobs.values():
@@ -100,7 +96,7 @@ def what_is_due_has_happened(world: "World") -> str | None:
 
 
 @law(When.AT_MOMENTS)
-def attempts_are_really_at_work(world: "World") -> str | None:
+def attempts_are_really_at_work(world: ObservedWorld) -> str | None:
     """Every attempt that is at work in the state is really run by a runtime."""
     for task in world.state.tasks.values():
         attempt = task.attempt
@@ -113,7 +109,7 @@ def attempts_are_really_at_work(world: "World") -> str | None:
 
 
 @law(When.AT_REST)
-def whatever_can_move_has_moved(world: "World") -> str | None:
+def whatever_can_move_has_moved(world: ObservedWorld) -> str | None:
     """No deadlock: when nothing is at work and nothing is paused, no waiting task could begin."""
     for task in world.state.tasks.values():
         if not (task.ended or task.blockers or task.open) and (why := _could_move(world.state, task)) is not None:
@@ -152,13 +148,13 @@ def _works(agent: Agent) -> bool:
 
 
 @law(When.AT_REST)
-def no_timer_is_left(world: "World") -> str | None:
+def no_timer_is_left(world: ObservedWorld) -> str | None:
     """At rest no timer is set."""
     return f"{next(iter(world.state.timers))} is set" if world.state.timers else None
 
 
 @law(When.AT_REST)
-def every_command_has_an_outcome(world: "World") -> str | None:
+def every_command_has_an_outcome(world: ObservedWorld) -> str | None:
     """Every command on disk gets an outcome, and its sender is told."""
     for command_id in world.inbox_ids:
         if command_id not in world.books.commands:
@@ -171,7 +167,7 @@ def every_command_has_an_outcome(world: "World") -> str | None:
 
 
 @law(When.AT_THE_END)
-def a_snapshot_is_only_a_shortcut(world: "World") -> str | None:
+def a_snapshot_is_only_a_shortcut(world: ObservedWorld) -> str | None:
     """Folding from any snapshot equals folding from the start."""
     whole = encode_state(world.books.state)
     for seq, body in world.disk.snapshots.items():

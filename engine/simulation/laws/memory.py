@@ -1,17 +1,13 @@
 """Memory: insights of agents, which outlive a run."""
 
-from typing import TYPE_CHECKING
-
 from engine.core import events
 from engine.simulation.laws.registry import When, law
+from engine.simulation.observed import ObservedWorld
 from engine.simulation.shadow_ledger import ShadowLedger
-
-if TYPE_CHECKING:
-    from engine.simulation.world import World
 
 
 @law(When.SAMPLED, When.AT_THE_END)
-def agents_know_what_they_remembered(world: "World") -> str | None:
+def agents_know_what_they_remembered(world: ObservedWorld) -> str | None:
     """An agent keeps its insights until it is removed, or more important ones displace them."""
     books = world.books
     found, wanted = books.memory.of(books.state), books.memory.known

@@ -1,7 +1,7 @@
 """Slots: limits are kept, and no slot stays free while something could use it."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.core import events
 from engine.core.queries.work.queues import is_of_few
@@ -9,10 +9,8 @@ from engine.core.records.values import counted
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job
+from engine.simulation.observed import ObservedWorld
 from engine.simulation.shadow_ledger import ShadowLedger
-
-if TYPE_CHECKING:
-    from engine.simulation.world import World
 
 
 def holding(books: ShadowLedger, agents: set[str]) -> list[Job]:
@@ -80,7 +78,7 @@ def no_slot_is_taken_from_a_step(books: ShadowLedger, event: Any) -> str | None:
 
 
 @law(When.AT_MOMENTS)
-def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: "World") -> str | None:
+def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: ObservedWorld) -> str | None:
     """An attempt that waits for others holds a slot exactly while a step of it runs."""
     for key in sorted(world.acting):
         job, task = world.books.work.jobs.get(key[0]), world.state.tasks.get(key[0])

@@ -1,4 +1,4 @@
-"""Decides on `Undo`: a command can be undone while what it changed is unchanged since. Inverses: `queries.undoing`."""
+"""Decides on `Undo`: a command can be undone while what it changed is unchanged. Inverses: `queries.people.undoing`."""
 
 from engine.core.commands import Undo
 from engine.core.decisions.outcomes import Decided

@@ -33,9 +33,9 @@ from engine.core.events import (
     SupervisorPaused,
     SupervisorResumed,
 )
-from engine.core.fold.slots import must_grow, waiting_for
 from engine.core.followups import LookAtPool
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
+from engine.core.queries.team.pools import must_grow, waiting_for
 from engine.core.queries.team.tree import above_of
 from engine.core.queries.work.placement import able_queues_for, left_behind
 from engine.core.queries.work.queues import own_queue

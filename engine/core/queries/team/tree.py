@@ -229,3 +229,9 @@ def open_tasks(state: State) -> int:
 def tasks_of(state: State, subject: Run | Task) -> list[Task]:
     """Return all tasks of a run, or a task and its descendants."""
     return [state.tasks[one] for one in subject.tasks] if isinstance(subject, Run) else below(state, subject)
+
+
+def deadline_above(state: State, task: Task) -> int | None:
+    """Return the deadline in force of the parent of `task`."""
+    above = state.tasks[task.parent_id] if task.parent_id is not None else state.runs[task.run_id]
+    return above.deadline_ms

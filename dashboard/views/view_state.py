@@ -1,0 +1,82 @@
+"""`ViewState`: one view of the team at one moment, which every screen, page and dialog draws from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dashboard.views.drawing.rows import Cell
+from dashboard.views.event_log import Entry
+from dashboard.views.header import banner, condition, where
+from dashboard.views.measures.activity import Activity
+from dashboard.views.measures.digest import Digest
+from dashboard.views.past import Moment, past_condition
+from dashboard.views.situation import Situation
+from dashboard.views.words.names import Names
+from engine.core.state import State
+
+LONGEST_MS = 60_000
+"""No redraw is put off for longer than this, in milliseconds; what seems to be is of before the clock was set back."""
+
+
+@dataclass(frozen=True)
+class ViewState:
+    """One view of the team: its state, counters, and what is not in the state."""
+
+    state: State
+    counts: Digest
+    live: Mapping[str, str]
+    situation: Situation
+    names: Names
+    activity: Activity
+    """What each agent did in the minutes before."""
+    recent: Sequence[Entry] = ()
+    """The last events up to the moment that is shown, without gaps."""
+    past: Moment | None = None
+    """The moment that is shown; None for the newest event."""
+
+    @property
+    def now_ms(self) -> int:
+        """The moment of the look, UTC milliseconds; in the past that which is shown."""
+        return self.situation.now_ms
+
+    @property
+    def present_ms(self) -> int:
+        """The time of the team now, UTC milliseconds; also in the past."""
+        return self.now_ms if self.past is None else self.past.now_ms
+
+    @property
+    def wall_ms(self) -> int:
+        """The time of this computer, UTC milliseconds."""
+        return self.situation.wall_ms or self.situation.now_ms
+
+    def due(self, next_ms: int) -> bool:
+        """Tell whether a throttled redraw is due, by this computer's clock; in the past always."""
+        return self.past is not None or self.has_passed(next_ms)
+
+    def has_passed(self, next_ms: int) -> bool:
+        """Tell whether a moment of this computer's clock has passed; its clock may have been set back meanwhile."""
+        return not 0 < next_ms - self.wall_ms <= LONGEST_MS
+
+    @property
+    def acts(self) -> bool:
+        """Whether the team can be changed from here: with the right to, and not in the past."""
+        return self.past is None and not self.situation.readonly
+
+    @property
+    def working(self) -> bool:
+        """False once it is known that no engine holds the file; what is open stands still then."""
+        return self.counts.working
+
+    def header(self, *, brief: bool, room: int) -> tuple[list[Cell], list[Cell]]:
+        """Both sides of the first line; `brief` where the health strip stands below it, `room` that of the right."""
+        if self.past is not None:
+            return where(self.state, self.situation), past_condition(self.past)
+        right = condition(self.state, self.situation, self.counts, brief=brief, room=room)
+        return where(self.state, self.situation), right
+
+    @cached_property
+    def banner(self) -> Cell | None:
+        """What a person must know at once; of the past there is nothing to be known at once."""
+        if self.past is not None:
+            return None
+        return banner(self.state, self.situation, self.live.get("engine.banner"), self.counts)

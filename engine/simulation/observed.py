@@ -1,0 +1,55 @@
+"""A world as those see it who watch it: laws, models, and the attempts that are played."""
+
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from engine.core.commands import Order
+from engine.core.state import State
+from engine.runtimes.attempts.work import Work
+from engine.simulation.disk import Disk
+from engine.simulation.plan import Plan
+from engine.simulation.shadow_ledger import ShadowLedger
+
+
+class CallWatch(Protocol):
+    """Who watches calls (`model_watch.ModelWatch`)."""
+
+    def calls(self, at: Any) -> AbstractContextManager[None]:
+        """Watch a call of a tool that must not be called twice, in the attempt that is played."""
+
+
+class ObservedWorld(Protocol):
+    """The shared context of one history (`world.World`)."""
+
+    plan: Plan
+    disk: Disk
+    books: ShadowLedger
+    acting: set[tuple[str, int]]
+    inbox_ids: list[str]
+
+    @property
+    def state(self) -> State:
+        """The state of the current engine; between two engines, that of the journal."""
+
+    @property
+    def now_ms(self) -> int:
+        """The simulated time, UTC milliseconds."""
+
+    @property
+    def models(self) -> CallWatch:
+        """Who watches calls of models and tools."""
+
+    def goes_wrong(self, key: str, share: float) -> bool:
+        """Return whether an attempt with the draw `share` fails."""
+
+    def next_order(self) -> Order | None:
+        """Return a random next command of an operator."""
+
+    def breaks(self, law: str, says: str, what: str) -> None:
+        """Record a broken invariant, which ends the history; the first one counts."""
+
+    def step_runs(self, work: Work, name: str, *, key: str | None = None) -> None:
+        """Check that a step that runs was not recorded before."""
+
+    def tool_runs(self, work: Work) -> None:
+        """Check that a tool that must not be called twice has not been called before."""
