@@ -26,7 +26,7 @@ MACHINE_PATH = re.compile(
     r"/(?<![\w./~-]/)(?:(?:work|root|opt)(?=/|[\s\"'`),;:]|$)|(?:home|Users)/(?!ann\b)\w)", re.MULTILINE
 )
 """Begins with a letter of its own: looking back from every place of every file took a second."""
-NOT_TEXT = {".woff2", ".zip"}
+NOT_TEXT = {".gz", ".woff2", ".zip"}
 """Fonts of the page, and archives that tests read."""
 EXPORTER_NUMBER = re.compile(r"terminal-\d+")
 """In an id or class of a picture: a hash of the whole screen, so that each line differs when one cell does."""
