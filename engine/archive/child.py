@@ -27,7 +27,7 @@ def limit_itself(memory_bytes: int, cpu_s: int) -> None:
     os.nice(_NICE)
     for limit, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(limit, (most, most + 1))
+            resource.setrlimit(limit, (most, most + 2))  # 0 s mean 1 s to Linux, which then kills at once
 
 
 def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:
