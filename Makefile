@@ -10,7 +10,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 
 PROCESSORS = $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() or 1))')
 PARALLEL = -n $(WORKERS) --dist loadfile
 # Tests of unit and contract hardly wait: one worker more would only collect them once more. None takes a picture.
-PURE = -n $(PROCESSORS) --dist loadfile -p no:textual-snapshot
+PURE = -n $(PROCESSORS) --dist loadfile -p no:textual-snapshot -p no:logging
 STAMP := .venv/.made-from-lock
 
 # Files of tests are in memory where there is room and a program may be run from there: a disk takes as long for each
