@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from dashboard.app.app import QuarterdeckApp
 from dashboard.cli.demo import crew_file
 from dashboard.cli.trust import allow
-from dashboard.demo.stdlib import stdlib_folder
+from dashboard.demo.library import stdlib_folder
 from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, end, let_go, start_engine, wait_until_up
 from engine.core.commands import Submit

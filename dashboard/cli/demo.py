@@ -144,7 +144,7 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if stdlib and not is_alive(db):
         # Comes with the crew's workers, which only the making of this folder needs here.
-        from dashboard.demo.stdlib import FILES, MOST_FILES, FolderTaken, stdlib_folder
+        from dashboard.demo.library import FILES, MOST_FILES, FolderTaken, stdlib_folder
 
         say("copying a part of Python's library to read …")
         try:

@@ -1,269 +1,261 @@
-"""The chapters of the report, one function each, from the section of the lead that found it. Pure."""
+"""The chapters of the report, one function each: from the entries of the workers to a headline and Markdown. Pure."""
 
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from dashboard.demo.files import Listing
+from dashboard.demo.imports import cycles, module_name, nearest
 from dashboard.demo.markdown import bullets, code, place, prose, share, size, table
 from engine.core.records.values import counted
 
-Section: TypeAlias = dict[str, Any]
-ALIKE = ("Alike", "Here", "And here")
+Entries: TypeAlias = list[dict[str, Any]]
+MAX_SKIPPED = 120
+MAX_OF_A_RULE = 6
+"""Findings of one rule that are listed."""
 
 
-def _listed(title: str, rows: Iterable[Any], form: Callable[[Any], str] = code) -> list[str]:
-    """One line with all rows under a title; no line without rows."""
-    said = ", ".join(map(form, rows))
-    return [f"{title}: {said}"] if said else []
+def _listed(title: str, cells: Iterable[str]) -> list[str]:
+    """One line with all cells under a title; no line without cells."""
+    text = ", ".join(cells)
+    return [f"{title}: {text}"] if text else []
 
 
 def _at(row: dict[str, Any]) -> str:
     return place(row["file"], row.get("line"))
 
 
-def what_is_here(found: Section) -> str:
-    """Files, languages, the largest files and modules, what is odd about their bytes."""
-    languages = [
-        (prose(name), f"{row['files']:,}", f"{row['lines']:,}", f"{row['comments']:,}", size(row["bytes"]))
-        for name, row in list(found["languages"].items())[:12]
-    ]
+def _alike(entries: Entries) -> str:
+    rows = sorted((row for entry in entries for row in entry.get("alike", ())), key=lambda row: -row["share"])[:12]
+    sides = [[f"{code(name)} {place(file, line)}" for file, name, line in (row["left"], row["right"])] for row in rows]
+    cells = [(f"{row['share']:.0%}", *side) for row, side in zip(rows, sides, strict=True)]
+    return f"\n### Nearly alike\n\n{table(('Alike', 'Here', 'And here'), cells)}" if cells else ""
+
+
+def what_is_here(entries: Entries, listing: Listing) -> dict[str, Any]:
+    """Files, languages, the largest files, and what is odd about their bytes."""
+    languages: dict[str, Counter[str]] = {}
+    for entry in entries:
+        counts = {"files": 1} | {key: entry[key] for key in ("lines", "comments", "bytes")}
+        languages.setdefault(entry["language"], Counter()).update(counts)
+    by_size = sorted(entries, key=lambda entry: (-entry["bytes"], entry["file"]))
+    tops = Counter[str]()
+    copies: dict[str, list[str]] = {}
+    for entry in entries:
+        top, _, rest = entry["file"].partition("/")
+        tops[top if rest else "."] += entry["lines"]
+        if "sha" in entry and entry["bytes"] > 100:
+            copies.setdefault(entry["sha"], []).append(entry["file"])
+    files, total = counted(len(entries), "file"), sum(languages.values(), Counter[str]())
+    numbers = f"{total['lines']:,} lines, {size(total['bytes'])}"
     lines = [
-        f"{counted(found['files'], 'file')} in {counted(found['folders'], 'folder')}, {found['lines']:,} lines, "
-        f"{size(found['bytes'])}",
-        *_listed("Lines by folder", found["modules"][:8], lambda row: f"{code(row['name'])} {row['lines']:,}"),
-        *_listed("Largest", found["largest"][:5], lambda row: f"{_at(row)} {size(row['bytes'])}"),
-        *_listed("Encodings", found["encodings"].items(), lambda pair: f"{prose(pair[0])} {pair[1]:,}"),
-        *(f"Same content: {', '.join(map(place, group[:4]))}{_more(len(group) - 4)}" for group in found["same"][:5]),
-        *_listed("Packed or encrypted", found["packed"]),
+        f"{files}, {numbers}",
+        *_listed("Lines by folder", (f"{code(name)} {n:,}" for name, n in tops.most_common(8))),
+        *_listed("Largest", (f"{_at(entry)} {size(entry['bytes'])}" for entry in by_size[:5])),
+        *_listed("Encodings", (f"{prose(name)} {n:,}" for name, n in Counter(e["encoding"] for e in entries).items())),
+        *(f"Same content: {', '.join(map(place, sorted(g)[:4]))}" for g in list(copies.values()) if len(g) > 1),
+        f"{sum('sha' in entry for entry in entries):,} of {files} were read thoroughly",
     ]
-    looked = (
-        f"\n{found['thorough']:,} of {found['files']:,} files were looked at thoroughly (hash, entropy, line endings, "
-        f"invisible characters).\n\n"
-    )
-    head = ("Language", "Files", "Lines", "Comments", "Size")
-    text = table(head, languages) + "\n" + bullets(lines) + looked
-    if not found["notes"]:
-        return text
-    kinds = ", ".join(f"{prose(kind)} ({n:,})" for kind, n in list(found["note_kinds"].items())[:8])
-    rows = [(_at(row), prose(row["note"])) for row in found["notes"][:20]]
-    return f"{text}### Odd files\n\nIn all: {kinds}\n\n" + table(("File", "What"), rows)
+    ranked = sorted(languages.items(), key=lambda item: (-item[1]["bytes"], item[0]))[:12]
+    rows = [(prose(name), *(f"{n[key]:,}" for key in ("files", "lines", "comments")), size(n["bytes"]))
+            for name, n in ranked]  # fmt: skip
+    notes = [(_at(entry), prose(note)) for entry in entries for note in entry["notes"]]
+    odd = f"\n### Odd files\n\n{table(('File', 'What'), sorted(notes)[:20])}" if notes else ""
+    return {
+        "headline": f"**Read:** {files}, {numbers}, mostly {prose(ranked[0][0]) if ranked else 'nothing'}; "
+        f"{counted(len(listing.skipped), 'entry', 'entries')} skipped",
+        "text": table(("Language", "Files", "Lines", "Comments", "Size"), rows) + "\n" + bullets(lines) + odd,
+        "skipped": skipped(listing.skipped),
+    }
 
 
-def hot_spots(found: Section) -> str:
-    """Functions and files that are hard to change, and unused names."""
-    functions = [
+def skipped(entries: list[tuple[str, str]]) -> str:
+    """What was not read, and why: every reason, and the names as far as they fit."""
+    if not entries:
+        return "Nothing was skipped.\n"
+    reasons = bullets(f"{prose(reason)}: {n:,}" for reason, n in Counter(reason for _, reason in entries).items())
+    rows = table(("Name", "Why"), [(code(name), prose(reason)) for name, reason in entries[:MAX_SKIPPED]])
+    rest = len(entries) - MAX_SKIPPED
+    return f"{reasons}\n{rows}" + (f"\n… and {counted(rest, 'entry', 'entries')} more.\n" if rest > 0 else "")
+
+
+def hot_spots(entries: Entries, generated: Iterable[str] = ()) -> dict[str, Any]:
+    """Functions and files that are hard to change."""
+    tops = [{"file": entry["file"], **row} for entry in entries for row in entry["top"]]
+    hot = sorted(tops, key=lambda row: (-row["complexity"], -row["lines"], row["file"], row["line"]))[:20]
+    longest = sorted(tops, key=lambda row: (-row["lines"], row["file"], row["line"]))[:6]
+    functions, classes, hard = (sum(entry[key] for entry in entries) for key in ("functions", "classes", "hard"))
+    bins = [sum(entry["bins"][at] for entry in entries) for at in range(5)]
+    thorough = [entry for entry in entries if entry["depth"] == "thorough"]
+    lines = [
+        f"{counted(functions, 'function')} and {counted(classes, 'class', 'classes')} in "
+        f"{counted(len(entries), 'Python file')}; {hard:,} ({share(hard, functions)}) have a complexity above 10",
+        "Complexity of functions: up to 5: {:,}, to 10: {:,}, to 20: {:,}, to 50: {:,}, more: {:,}".format(*bins),
+        *_listed("Longest functions, in lines", (f"{_at(r)} {code(r['name'])} {r['lines']:,}" for r in longest)),
+        *_listed("Read as Latin-1", (_at(entry) for entry in thorough if entry["guessed"])),
+        *_listed("Left out as generated", map(code, generated)),
+        f"Nesting and cognitive complexity are of the {len(thorough):,} files that were parsed thoroughly",
+    ]
+    head = ("Where", "Function", "Complexity", "Cognitive", "Nesting", "Lines")
+    rows = [
         (_at(row), code(row["name"]), row["complexity"], row.get("cognitive", "–"), row.get("nesting", "–"),
          row["lines"])
-        for row in found["hot_functions"]
+        for row in hot
     ]  # fmt: skip
-    bins, imports, arguments = found["bins"], found["unused_imports"], found["unused_arguments"]
-    lines = [
-        f"{counted(found['functions'], 'function')} and {counted(found['classes'], 'class', 'classes')} in "
-        f"{counted(found['files'], 'Python file')}; {found['hard']:,} ({share(found['hard'], found['functions'])}) "
-        f"have a complexity above 10",
-        f"Complexity of functions: up to 5: {bins[0]:,}, to 10: {bins[1]:,}, to 20: {bins[2]:,}, to 50: {bins[3]:,}, "
-        f"more: {bins[4]:,}",
-        *_listed(
-            "Lowest maintainability index (0 to 100)", found["hard_to_change"][:6],
-            lambda row: f"{_at(row)} {row['maintainability']:.0f}",
-        ),
-        *_listed(
-            "Longest functions, in lines", found["long_functions"][:6],
-            lambda row: f"{_at(row)} {code(row['name'])} {row['lines']:,}",
-        ),
-        *_listed(
-            f"Unused imports ({imports['total']:,})", imports["items"][:12],
-            lambda row: f"{_at(row)} {code(row['name'])}",
-        ),
-        *_listed(
-            f"Unused parameters ({arguments['total']:,})", arguments["items"][:8],
-            lambda row: f"{_at(row)} {code(row['function'])}({code(row['name'])})",
-        ),
-        *_listed("Read as Latin-1, because the declared encoding does not fit", found["guessed"]),
-        *_listed("Left out as generated", found.get("generated", ())),
-    ]  # fmt: skip
-    head = ("Where", "Function", "Complexity", "Cognitive", "Nesting", "Lines")
-    note = (
-        f"\nNesting, cognitive complexity and unused names come from the {found['thorough']:,} of {found['files']:,} "
-        f"files that were parsed thoroughly.\n"
-    )
-    alike = _alike_rows(found.get("alike", []))
-    twins = f"\n### Nearly alike in one file\n\n{table(ALIKE, alike)}" if alike else ""
-    return bullets(lines) + "\n" + table(head, functions) + note + twins
-
-
-def hazards(found: Section) -> str:
-    """Findings by severity, with their place."""
-    parts = []
-    for severity, totals in found["totals"].items():
-        rows = [row for row in found["findings"] if row["severity"] == severity]
-        kinds = ", ".join(f"{prose(rule)} {n:,}" for rule, n in totals.items())
-        listed = f"Rules: {kinds}" if kinds else "Nothing found."
-        parts.append(f"### {severity.capitalize()}: {sum(totals.values()):,}\n\n{listed}\n\n")
-        cells = [(_at(row), prose(row["rule"]), prose(row["what"])) for row in rows]
-        parts.append(table(("Where", "Rule", "What"), cells) + "\n")
-    parts.append("At most 6 of one rule are listed; the counts are of all.\n")
-    return "".join(parts)
-
-
-def copies(found: Section) -> str:
-    """Copied passages, the longest first."""
-    rows = [
-        (row["tokens"], *(code("{}:{}-{}".format(*row[side])) for side in ("left", "right"))) for row in found["items"]
-    ]
-    nearly = _nearly_alike(found["alike"]) if found.get("alike") else ""
-    if not rows:
-        return f"No passage of 100 tokens or more occurs twice in {counted(found['files'], 'file')}.\n{nearly}"
-    stand = "stands" if found["copies"] == 1 else "stand"
-    lead = (
-        f"{counted(found['copies'], 'passage')} of 100 tokens or more {stand} in two places, "
-        f"{found['copied_lines']:,} lines in all ({found['compared']:,} pairs of files compared).\n\n"
-    )
-    return lead + table(("Tokens", "Here", "And here"), rows) + nearly
-
-
-def _nearly_alike(found: Section) -> str:
-    """Functions of different files that could be one, the most alike first."""
-    pairs = f"{counted(found['pairs'], 'pair')} of functions in different files compared, as many as there was time for"
-    rows = _alike_rows(found["items"])
-    if not rows:
-        return f"\n### Nearly alike\n\n{pairs}; none are nearly alike.\n"
-    told = f"{pairs}. Candidates for one function with a parameter more:"
-    return f"\n### Nearly alike\n\n{told}\n\n" + table(ALIKE, rows)
-
-
-def _alike_rows(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    return [(f"{row['share']:.0%}", _function(*row["left"]), _function(*row["right"])) for row in rows]
-
-
-def _function(file: str, name: str, line: int) -> str:
-    return f"{code(name)} {place(file, line)}"
-
-
-def dependencies(found: Section) -> str:
-    """What is declared, what is imported, licences, and how the modules depend on each other."""
-    outside = list(found["outside"].items())[:15]
-    manifests = _listed(f"Declared: {found['declared']:,} in", found["manifests"][:8])
-    lines = [
-        manifests[0].replace(" in:", " in", 1) if manifests else "No manifest declares dependencies",
-        *(
-            _listed("Imported from outside (files)", outside, lambda pair: f"{code(pair[0])} ({pair[1]})")
-            or ["Nothing is imported from outside"]
-        ),
-        *_listed("Imported but declared nowhere", found["undeclared"]),
-        *_listed("Declared but never imported (plugins and tools may be meant)", found["unseen"]),
-        *_listed("Any version will do for", found["loose"]),
-        *_listed("Declared with different conditions", found["twice"]),
-        *(
-            _listed("Licences", found["licences"][:8], lambda row: f"{_at(row)} {prose(row['licence'])}")
-            or ["No licence file"]
-        ),
-        *_listed("SPDX tags", found["spdx"].items(), lambda pair: f"{prose(pair[0])} ({pair[1]})"),
-        *_listed("Most imported", found["most_imported"][:6], lambda row: f"{_at(row)} by {row['by']}"),
-    ]
-    if found["cycle_count"]:
-        lines.append(f"Import cycles ({found['cycle_count']}):")
-    cycles = [f"{' ↔ '.join(map(place, one[:5]))}{_more(len(one) - 5)}" for one in found["cycles"][:6]]
-    return bullets(lines) + "".join(f"  - {cycle}\n" for cycle in cycles)
-
-
-def documentation(found: Section) -> str:
-    """What is documented, what is not, and what is documented wrongly."""
-    covered = share(found["documented"], found["public"])
-    lines = [
-        f"{counted(found['prose_files'], 'text')} with {found['words']:,} words",
-        f"Docstrings on {found['documented']:,} of {found['public']:,} public functions ({covered}) and on "
-        f"{found['module_docstrings']:,} of {counted(found['python_files'], 'module')}; "
-        f"{counted(found['examples'], 'doctest line')}",
-    ]
-    absent = {"readme": "readme", "licen[cs]e|copying": "licence", "changelog|changes|history|news": "changelog"}
-    if found["absent"]:
-        lines.append(f"Not at the top: {', '.join(absent[what] for what in found['absent'])}")
-    lines += _listed(
-        "Longest public functions without a docstring", found["bare"][:10],
-        lambda row: f"{_at(row)} {code(row['name'])} ({row['lines']} lines)",
+    headline = "" if not hot else (
+        f"**Refactor first:** {code(hot[0]['name'])} in {_at(hot[0])}, complexity {hot[0]['complexity']}, "
+        f"{hot[0]['lines']:,} lines; {hard:,} of {functions:,} functions are above 10"
     )  # fmt: skip
-    rows = [(_at(row), prose(row["what"])) for row in found["problems"][:20]]
-    return (
-        bullets(lines)
-        + (f"\n{counted(found['problem_count'], 'thing is', 'things are')} wrong:\n\n" if rows else "")
-        + table(("Where", "What"), rows)
-    )
+    hot_files = sorted(entries, key=lambda entry: (-entry["complexity"], entry["file"]))[:80]
+    return {
+        "headline": headline,
+        "text": bullets(lines) + "\n" + table(head, rows) + _alike(thorough),
+        "hot_files": {entry["file"]: entry["complexity"] for entry in hot_files},
+    }
 
 
-def history(found: Section, metrics: Section | None) -> str:
-    """How the folder came to be, and which complex files change most."""
-    if "why_not" in found:
-        return f"No history was read: {prose(found['why_not'])}.\n"
+def hazards(entries: Entries) -> dict[str, Any]:
+    """Findings by rule, with their place; the rare rules first."""
+    totals = Counter[str]()
+    for entry in entries:
+        totals.update(entry["counts"])
+    by_rule: dict[str, list[tuple[str, str, str]]] = {}
+    for entry in sorted(entries, key=lambda entry: str(entry["file"])):
+        for rule, line, text in entry["findings"]:
+            by_rule.setdefault(rule, []).append((place(entry["file"], line), prose(rule), prose(text)))
+    rows = [row for rule in sorted(by_rule, key=lambda rule: (totals[rule], rule))
+            for row in by_rule[rule][:MAX_OF_A_RULE]]  # fmt: skip
+    kinds = ", ".join(f"{prose(rule)} {n:,}" for rule, n in totals.most_common())
+    worst = "; ".join(f"{where} {text}" for where, _, text in rows[:3])
+    return {
+        "headline": f"**Hazards:** {totals.total():,}. {worst}" if rows else "**Hazards:** no rule matched",
+        "text": f"By rule: {kinds or 'none'}; at most {MAX_OF_A_RULE} of each are listed.\n\n"
+        + table(("Where", "Rule", "What"), rows),
+    }
+
+
+def copies(entries: Entries, compared: Entries) -> dict[str, Any]:
+    """Functions that stand in two places, the longest first, and those that are nearly alike."""
+    rows = []
+    for left, *others in same_functions(entries):
+        (file, name, first, last), (other, _, start, end) = left, others[0]
+        rows.append((last - first + 1, code(name), code(f"{file}:{first}-{last}"), code(f"{other}:{start}-{end}")))
+    rows.sort(key=lambda row: (-row[0], row[2]))
+    lead = f"{counted(len(rows), 'function')} of six lines or more in two places.\n\n"
+    pairs = sum(entry["pairs"] for entry in compared)
+    return {
+        "headline": "**Copied code:** {1} of {0:,} lines is {2} and {3}".format(*rows[0]) if rows else "",
+        "text": lead + table(("Lines", "Function", "Here", "And here"), rows[:20])
+        + f"\n{counted(pairs, 'pair')} of functions in different files were compared.\n" + _alike(compared),
+    }  # fmt: skip
+
+
+def same_functions(entries: Entries) -> list[list[tuple[str, str, int, int]]]:
+    """Groups of functions of one digest in two files or more: file, name, first and last line."""
+    groups: dict[str, list[tuple[str, str, int, int]]] = {}
+    for entry in sorted(entries, key=lambda entry: str(entry["file"])):
+        for digest, name, first, last in entry["functions"]:
+            groups.setdefault(digest, []).append((entry["file"], name, first, last))
+    return [group for group in groups.values() if len({file for file, *_ in group}) > 1]
+
+
+def dependencies(entries: Entries) -> dict[str, Any]:
+    """What is imported from outside, and how the folder's own modules depend on each other."""
+    modules = {module_name(entry["file"]): entry["file"] for entry in entries}
+    graph: dict[str, set[str]] = {}
+    outside = Counter[str]()
+    for entry in entries:
+        name = module_name(entry["file"])
+        targets = {imported: nearest(imported, name.rpartition(".")[0], modules)
+                   for imported in (*entry["always"], *entry["later"])}  # fmt: skip
+        graph[name] = {targets[imported] for imported in entry["always"]} - {"", name}
+        outside.update({imported.partition(".")[0] for imported, own in targets.items() if not own})
+    own = {name.partition(".")[0] for name in modules} | set(sys.stdlib_module_names)
+    ranked = [(name, n) for name, n in outside.most_common() if name not in own]
+    most = Counter(target for targets in graph.values() for target in targets).most_common(6)
+    circles = cycles(graph)
     lines = [
-        f"{counted(found['commits'], 'commit')} by {counted(found['authors'], 'author')} from {_day(found['first_s'])} "
-        f"to {_day(found['last_s'])}{'' if found['all_read'] else ' (older ones were not read)'}; "
-        f"{found['last_90_days']:,} in the last 90 days of work",
-        f"The busiest author made {found['busiest_author_share']:.0%}; {found['one_author_files']:,} of "
-        f"{found['files']:,} files were only ever touched by one person",
-    ]
+        *(_listed("Imported from outside (files)", (f"{code(name)} ({n})" for name, n in ranked[:15]))
+          or ["Nothing is imported from outside"]),
+        *_listed("Most imported", (f"{place(modules[name])} by {n}" for name, n in most)),
+        *([f"Import cycles ({len(circles)}):"] if circles else ()),
+    ]  # fmt: skip
+    paths = [" ↔ ".join(place(modules[name]) for name in circle[:5]) for circle in circles[:6]]
+    return {
+        "headline": counted(len(circles), "import cycle") if circles else "",
+        "text": bullets(lines) + "".join(f"  - {path}\n" for path in paths),
+    }
+
+
+def documentation(entries: Entries, names: list[str]) -> dict[str, Any]:
+    """What is documented, what is not, and what is documented wrongly; `names` are of every file."""
+    texts = [entry for entry in entries if entry["kind"] == "prose"]
+    python = [entry for entry in entries if entry["kind"] == "python"]
+    public, documented, modules = (sum(entry[key] for entry in python) for key in ("public", "documented", "module"))
+    problems = [(place(entry["file"], line), prose(text)) for entry in entries for line, text in entry["problems"]]
+    bare = sorted((-n, entry["file"], line, name) for entry in python for line, name, n in entry["bare"])
+    tops = {name.lower().partition(".")[0] for name in names if "/" not in name}
+    absent = [label for label in ("readme", "license", "changelog") if label not in tops]
+    lines = [
+        f"{counted(len(texts), 'text')} with {sum(entry['words'] for entry in texts):,} words",
+        f"Docstrings on {documented:,} of {public:,} public functions ({share(documented, public)}) and on "
+        f"{modules:,} of {counted(len(python), 'module')}",
+        *_listed("Not at the top", absent),
+        *_listed("Longest public functions without a docstring",
+                 (f"{place(file, line)} {code(name)} ({-n} lines)" for n, file, line, name in bare[:10])),
+    ]  # fmt: skip
+    wrong = counted(len(problems), "dead link or wrong docstring", "dead links and wrong docstrings")
+    parts = [f"{share(documented, public)} of public functions have a docstring", *([wrong] if problems else ())]
+    # Dead links first: readers meet them.
+    problems.sort(key=lambda row: (not row[1].startswith("dead"), row[0]))
+    return {
+        "headline": f"**To know:** {'; '.join(parts)}",
+        "text": bullets(lines) + "\n" + table(("Where", "What"), problems[:20]),
+    }
+
+
+def history(summary: dict[str, Any], complexity: dict[str, int]) -> str:
+    """How the folder came to be, and which complex files change most."""
+    if "why_not" in summary:
+        return f"No history was read: {prose(summary['why_not'])}.\n"
+    first, last = (time.strftime("%Y-%m-%d", time.gmtime(summary[key])) for key in ("first_s", "last_s"))
+    lines = [
+        f"{counted(summary['commits'], 'commit')} by {counted(summary['authors'], 'author')} from {first} to {last}"
+        f"{'' if summary['all_read'] else ' (older ones were not read)'}; {summary['last_90_days']:,} in the last 90 "
+        "days of work",
+        f"The busiest author made {summary['busiest_author_share']:.0%}; {summary['one_author_files']:,} of "
+        f"{summary['files']:,} files were only ever touched by one person",
+        *(f"{place(row['left'])} and {place(row['right'])} changed together {row['commits']} times ({row['share']:.0%})"
+          for row in summary["together"]),
+    ]  # fmt: skip
     rows = [
-        (_at(row), row["commits"], row["lines"], complexity or "–")
-        for row, complexity in churn_by_complexity(found, metrics)[:12]
+        (_at(row), row["commits"], row["lines"], complexity.get(row["file"], "–"))
+        for row in churn_by_complexity(summary, complexity)[:12]
     ]
-    together = [
-        f"{place(row['left'])} and {place(row['right'])} changed together {row['commits']} times ({row['share']:.0%})"
-        for row in found["together"]
-    ]
-    head = ("File", "Commits", "Changed lines", "Complexity")
-    return bullets(lines) + "\n" + table(head, rows) + ("\n" + bullets(together) if together else "")
+    return bullets(lines) + "\n" + table(("File", "Commits", "Changed lines", "Complexity"), rows)
 
 
-def churn_by_complexity(found: Section, metrics: Section | None) -> list[tuple[dict[str, Any], int]]:
-    """Files by commits times complexity, the ones where bugs are bred first; without metrics, by commits."""
-    complexity = {row["file"]: row["complexity"] for row in metrics["hot_files"]} if metrics else {}
-    rows = [(row, complexity.get(row["file"], 0)) for row in found["churn"]]
-    return sorted(rows, key=lambda pair: (-pair[0]["commits"] * pair[1], -pair[0]["commits"], pair[0]["file"]))
-
-
-def skipped(found: Section) -> str:
-    """What was not read, and why; every reason, and the names as far as they fit."""
-    rows = found["skipped"]
-    if not rows["total"]:
-        return "Nothing was skipped.\n"
-    lines = [f"{prose(reason)}: {n:,}" for reason, n in rows["reasons"].items()]
-    names = [(code(row["name"]), prose(row["reason"])) for row in rows["items"]]
-    return (
-        bullets(lines)
-        + "\n"
-        + table(("Name", "Why"), names)
-        + _rest(rows["total"] - len(rows["items"]), "entry", "entries")
+def churn_by_complexity(summary: dict[str, Any], complexity: dict[str, int]) -> Entries:
+    """Files by commits times complexity, the ones where bugs are bred first; without complexity, by commits."""
+    return sorted(
+        summary.get("churn", []),
+        key=lambda row: (-row["commits"] * complexity.get(row["file"], 0), -row["commits"], row["file"]),
     )
 
 
-def failures(sections: list[Section]) -> str:
+def failures(sections: Iterable[dict[str, Any]]) -> str:
     """Files that a worker could not process, and the sections that report them."""
     by_file: dict[tuple[str, str], list[str]] = {}
-    for found in sections:
-        for failure in found.get("failures", ()):
+    cut_short = []
+    for section in sections:
+        if section.get("cut_short"):
+            cut_short.append(f"**{section['section']}** ended before the last file: time was up, or it was cancelled.")
+        for failure in section.get("failures", ()):
             # Without the name of the file in front, so that all sections say the same.
             reason = failure["error"].removeprefix(f"{failure['file']}: ")[:300]
-            by_file.setdefault((failure["file"], reason), []).append(found["section"])
+            by_file.setdefault((failure["file"], reason), []).append(section["section"])
     rows = [(place(file), prose(error), ", ".join(names)) for (file, error), names in sorted(by_file.items())]
-    cut = [
-        f"**{found['section']}** ended before it had seen every file: time was up, or it was cancelled."
-        for found in sections
-        if found.get("cut_short")
-    ]
-    total = sum(found.get("failure_count", 0) for found in sections)
-    listed = sum(len(found.get("failures", ())) for found in sections)
-    if not rows and not cut:
-        return "Nothing failed.\n"
-    return bullets(cut) + table(("File", "What went wrong", "Seen by"), rows) + _rest(total - listed, "failure")
-
-
-def _day(at_s: int) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at_s))
-
-
-def _more(number: int) -> str:
-    return f" and {number:,} more" if number > 0 else ""
-
-
-def _rest(number: int, word: str, many: str = "") -> str:
-    return f"\n… and {counted(number, word, many)} more.\n" if number > 0 else ""
+    text = bullets(cut_short) + table(("File", "What went wrong", "Seen by"), rows)
+    return text or "Nothing failed.\n"

@@ -1,10 +1,10 @@
 """Delegates the items of a lead to workers in waves, and collects the results.
 
 A lead may have a time limit (option `within_s`): it then takes the files in an order of which any prefix is a sample,
-and its section says how many it did not reach.
+and its section says that it was cut short.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice, zip_longest
@@ -16,10 +16,8 @@ import anyio
 from engine.errors import first_of
 from engine.runtimes.functions.context import Context
 
-WAVE = 24
-"""Items of a wave: few enough for a quick cancellation."""
-TIMED_WAVE = 6
-"""Items of a wave under a time limit, at whose end the open waves are still waited for."""
+WAVE, TIMED_WAVE = 24, 6
+"""Items of a wave: few enough for a quick cancellation; under a time limit the open waves are still waited for."""
 LANES = 2
 """Waves at once: enough to keep all workers busy while one wave waits for its last item."""
 
@@ -66,11 +64,9 @@ class Clock:
         """Whether the time is over before a wave."""
         if not self.has_end:
             return False
-
-        def used_s(_wave: str) -> float:
-            return round(self._used_s + self.now_s() - self._read_s, 1)
-
-        used = float(await self.ctx.step("seconds used", used_s, wave))
+        used = float(
+            await self.ctx.step("seconds used", lambda _: round(self._used_s + self.now_s() - self._read_s, 1), wave)
+        )
         if used > self._used_s:  # lanes read it in turns; what an earlier attempt recorded comes in any order
             self._used_s, self._read_s = used, self.now_s()
         within_s: Any = self.ctx.task.options["within_s"]
@@ -78,40 +74,38 @@ class Clock:
 
 
 async def gather(
-    ctx: Context, capability: str, items: Iterable[dict[str, Any]], *, failed_as: Callable[[dict[str, Any]], str],
-    clock: Clock, total: int | None = None,
-) -> Gathered:  # fmt: skip
+    ctx: Context, capability: str, items: Iterable[dict[str, Any]], *, clock: Clock, total: int | None = None
+) -> Gathered:
     """Delegate items to the agents of a capability, in waves, and collect the results in the order of the items.
 
-    A result with "entries" adds each of them, another counts as one entry. `failed_as` names the file to blame when an
-    item fails as a whole. No wave begins when the time of `clock` is over; `total` is how many items there are, where
-    that is known.
+    A result with "entries" adds each of them, another counts as one entry; a failed item is named by its title. No wave
+    begins when the time of `clock` is over; `total` is how many items there are, where that is known.
     """
-    waves = enumerate(_waves(items, TIMED_WAVE if clock.has_end else WAVE))
-    came: dict[int, tuple[list[dict[str, Any]], list[Any]]] = {}
-    cut_short = False
+    remaining = iter(items)
+    size = TIMED_WAVE if clock.has_end else WAVE
+    waves = enumerate(iter(lambda: list(islice(remaining, size)), []))
+    results: dict[int, list[tuple[dict[str, Any], Any]]] = {}
+    gathered = Gathered()
 
     async def lane() -> None:
-        nonlocal cut_short
         for number, wave in waves:
             if ctx.cancelled or await clock.is_over(f"{capability} {number}"):
-                cut_short = True
+                gathered.cut_short = True
                 return
-            came[number] = (wave, await ctx.map(capability, wave, return_failures=True))
-            ctx.progress(sum(len(wave) for wave, _ in came.values()), total or 0)
+            outputs = await ctx.map(capability, wave, return_failures=True)
+            results[number] = list(zip(wave, outputs, strict=True))
+            ctx.progress(sum(map(len, results.values())), total or 0)
 
     await together(*[lane] * LANES)
-    gathered = Gathered(cut_short=cut_short)
-    for _, (wave, results) in sorted(came.items()):
-        for item, result in zip(wave, results, strict=True):
-            _sort_in(gathered, result, failed_as(item))
+    for item, result in (pair for number in sorted(results) for pair in results[number]):
+        if isinstance(result, Exception):
+            # What a worker raises begins with the file; without it, the same reason from several leads is one line.
+            reason = str(getattr(result, "reason", result)).removeprefix(f"{item['title']}: ")
+            gathered.failures.append({"file": item["title"], "error": reason})
+        else:
+            gathered.entries += result.get("entries", [result])
+            gathered.failures += result.get("failures", [])
     return gathered
-
-
-def _waves(items: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    left = iter(items)
-    while wave := list(islice(left, size)):
-        yield wave
 
 
 async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -136,16 +130,3 @@ def in_order(ctx: Context, names: Sequence[str]) -> list[str]:
         folders.setdefault(name.rpartition("/")[0].partition("/")[0], []).append(name)
     turns = zip_longest(*(files for _, files in sorted(folders.items())))
     return [name for turn in turns for name in turn if name is not None]
-
-
-def _sort_in(gathered: Gathered, result: Any, file: str) -> None:
-    """A failed item comes back in its place as an error with `reason`; a result is a mapping."""
-    if not isinstance(result, Mapping):
-        # What a worker raises begins with the file; without it, the same reason from several leads is one line.
-        reason = str(getattr(result, "reason", result)).removeprefix(f"{file}: ")
-        gathered.failures.append({"file": file, "error": reason})
-    elif "entries" in result:
-        gathered.entries += result["entries"]
-        gathered.failures += result["failures"]
-    else:
-        gathered.entries.append(dict(result))

@@ -1,4 +1,4 @@
-"""What git says of a folder: what it ignores, and its history: how busy, who, which files change most and together.
+"""What git says of a folder: how busy it is, who works on it, which files change most and together.
 
 The folder is a stranger's, so no setting in its repository may start a program: hooks on the file system monitor,
 signature checks, external diffs and every transport are off, and no variable of the caller's own repository leaks in.
@@ -11,22 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-
-from dashboard.demo.source import name_text
 
 MAX_COMMITS = 3_000
 """Older commits are not read, and the result says so."""
-
 _DAY_S = 86_400
-_LAST_S = 253_402_300_799
+_MAX_TIME_S = 253_402_300_799
 """The end of the year 9999, after which a commit may say that it was made."""
-_FEW_FILES = 20
+_MAX_PAIRED_FILES = 20
 
 _SETTINGS = ("core.fsmonitor=false", "log.showSignature=false", "core.hooksPath=/dev/null", "diff.external=")
 _VARIABLES = {
     "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -48,38 +45,17 @@ def run_git(folder: Path, *arguments: str, timeout_s: float = 60.0) -> bytes:
     environment = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")} | _VARIABLES
     command = ["git", "--no-pager", *settings, "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
         )
     except OSError as error:
         raise GitFailed(error.strerror or str(error)) from error
     except subprocess.TimeoutExpired as error:
         raise GitFailed(f"no answer within {timeout_s:g} s") from error
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitFailed(lines[0] if lines else f"ended with status {done.returncode}")
-    return done.stdout
-
-
-def ignored_by_git(folder: Path) -> frozenset[str]:
-    """Names below `folder` that git ignores, folders with a slash at the end; blocking.
-
-    Outside a repository git reads the `.gitignore` files for an empty one. Nothing is ignored where there is no git, or
-    where the folder itself is ignored as a whole (a build folder that is audited on request).
-    """
-    listing = ("ls-files", "-z", "--others", "--ignored", "--directory")
-    try:
-        try:
-            listed = run_git(folder, *listing, "--exclude-standard")
-        except GitFailed:
-            own = "--exclude-per-directory=.gitignore"  # not what the user's own settings ignore
-            with TemporaryDirectory() as empty:
-                run_git(Path(empty), "init", "--quiet", "--bare")
-                listed = run_git(folder, f"--git-dir={empty}", "--work-tree=.", *listing, own)
-    except GitFailed:
-        return frozenset()
-    names = frozenset(os.fsdecode(raw) for raw in listed.split(b"\0") if raw)
-    return frozenset() if "./" in names else names
+    if process.returncode:
+        lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitFailed(lines[0] if lines else f"ended with status {process.returncode}")
+    return process.stdout
 
 
 @dataclass(slots=True, frozen=True)
@@ -108,22 +84,15 @@ def read(folder: str, under: str) -> dict[str, Any]:
 
 def commits_in(log: bytes) -> Iterator[Commit]:
     """Parse what `git log -z --numstat` printed."""
-    at_s, author, changes = 0, "", list[tuple[str, int]]()
-    started = False
-    for field in log.split(b"\0"):
-        if field.startswith(b"\x01"):
-            if started:
-                yield Commit(at_s, author, tuple(changes))
-            time, _, name = field[1:].partition(b"\x02")
-            at_s = min(int(time), _LAST_S) if time.isdigit() else 0  # nothing keeps a commit from any time, or none
-            author, changes, started = name.decode("utf-8", "replace"), [], True
-        elif started and field.count(b"\t") >= 2:
-            added, removed, path = field.lstrip(b"\n").split(b"\t", 2)
-            changes.append(
-                (name_text(os.fsdecode(path)), sum(int(count) for count in (added, removed) if count.isdigit()))
-            )
-    if started:
-        yield Commit(at_s, author, tuple(changes))
+    for block in log.split(b"\x01")[1:]:
+        head, *fields = block.split(b"\0")
+        time, _, name = head.partition(b"\x02")
+        at_s = min(int(time), _MAX_TIME_S) if time.isdigit() else 0  # nothing keeps a commit from any time, or none
+        changes = [field.lstrip(b"\n").split(b"\t", 2) for field in fields if field.count(b"\t") >= 2]
+        yield Commit(at_s, name.decode("utf-8", "replace"), tuple(
+            (path.decode("utf-8", "backslashreplace"), sum(int(count) for count in counts if count.isdigit()))
+            for *counts, path in changes
+        ))  # fmt: skip
 
 
 def summary(commits: list[Commit]) -> dict[str, Any]:
@@ -160,7 +129,7 @@ def _together(commits: list[Commit], touched: Counter[str]) -> list[dict[str, An
     pairs: Counter[tuple[str, str]] = Counter()
     for commit in commits:
         files = sorted({file for file, _ in commit.changes})
-        if len(files) <= _FEW_FILES:
+        if len(files) <= _MAX_PAIRED_FILES:
             pairs.update(combinations(files, 2))
     rows = [
         {"left": left, "right": right, "commits": n, "share": round(n / min(touched[left], touched[right]), 2)}

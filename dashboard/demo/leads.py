@@ -1,116 +1,97 @@
 """The leads of the audit crew: each examines one aspect of the folder, and delegates the files to workers.
 
-Every lead lists the files itself. A list in the journal would be longer than everything the crew finds, and files that
-changed since are different work anyway.
+Every lead lists the files itself. A list in the journal would be longer than everything the crew reports, and files
+that changed since are different work anyway.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import anyio.to_thread
 
-from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, likeness, parse, scan
+from dashboard.demo import chapters, documentation, history
+from dashboard.demo.files import Listing, Target, list_files, target_of
 from dashboard.demo.gathering import Clock, Gathered, gather, in_order, together
-from dashboard.demo.generated import generated_among
 from dashboard.demo.report import report, sections_in, with_summary
-from dashboard.demo.scan import CODE, language_of
 from dashboard.demo.source import SourceRefused, read_bytes
-from dashboard.demo.walk import Listing, Target, target_of, walk
 from engine.core.records.values import counted
 from engine.errors import DelegationFailed
 from engine.runtimes.functions.context import BlockingContext, Context
 from engine.runtimes.functions.task import Task
 
-SHOWN_SKIPPED = 120
-FOR_THE_EDITOR = 20_000
-"""How many characters of a report an editor gets to sum up: about 5,000 tokens."""
-
-_NOT_TEXT = frozenset(("SVG", "CSV", "Notebook", "other"))
+EDITOR_CHARS = 20_000
+"""How much of a report an editor gets to sum up: about 5,000 tokens."""
 ASK_S = 120.0
 """How long a person has to answer."""
 LEAVE_OUT, MEASURE = "leave them out", "measure them too"
 MAX_ITEMS = 1_200
 """Items a lead makes of one folder at most; larger folders get larger items."""
+BLOCK_FILES = 6
+"""Files on each side of a comparison."""
+_GENERATED = re.compile(
+    rb"\b(?:auto(?:matically)?[- ]generated|generated (?:by|from|automatically)|do not edit)\b", re.IGNORECASE
+)
 
 
-async def survey_of(task: Task, ctx: Context) -> tuple[Target, Listing, Clock]:
+class Survey(NamedTuple):
+    """What a lead examines."""
+
+    ctx: Context
+    target: Target
+    listing: Listing
+    clock: Clock
+
+    async def gather(self, capability: str, names: Sequence[str], batch: int) -> Gathered:
+        """Delegate files, `batch` in an item, or more where all of them would make more than MAX_ITEMS."""
+        names = in_order(self.ctx, names)
+        size = batch if self.clock.has_end else max(batch, -(-len(names) // MAX_ITEMS))
+        batches = [names[at : at + size] for at in range(0, len(names), size)]
+        titles = [files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "") for files in batches]
+        folder = str(self.target.folder)
+        items = [
+            {"title": title, "folder": folder, "files": files} for title, files in zip(titles, batches, strict=True)
+        ]
+        return await gather(self.ctx, capability, items, clock=self.clock, total=len(items))
+
+
+async def survey_of(task: Task, ctx: Context) -> Survey:
     """Resolve the request and list the files, off the loop; raises RequestRefused if it names nothing in the folder."""
-
-    def survey() -> tuple[Target, Listing]:
-        target = target_of(str(task.request), str(task.folder))
-        return target, walk(target.folder, target.under)
-
-    return *await anyio.to_thread.run_sync(survey), Clock(ctx)
+    target = await anyio.to_thread.run_sync(target_of, str(task.request), str(task.folder))
+    listing = await anyio.to_thread.run_sync(list_files, target.folder, target.under)
+    return Survey(ctx, target, listing, Clock(ctx))
 
 
-async def gather_files(
-    ctx: Context, capability: str, target: Target, names: Sequence[str], *, batch: int, clock: Clock
-) -> Gathered:
-    """`gather` for plain files, `batch` in an item, or more where all of them would make more than MAX_ITEMS."""
-    names = in_order(ctx, names)
-    size = batch if clock.has_end else max(batch, -(-len(names) // MAX_ITEMS))
-    items = []
-    for at in range(0, len(names), size):
-        files = names[at : at + size]
-        title = f"{files[0]} and {len(files) - 1} more" if len(files) > 1 else files[0]
-        items.append({"title": title, "folder": target.folder_text, "files": files})
-    return await gather(ctx, capability, items, failed_as=lambda item: item["title"], clock=clock, total=len(items))
-
-
-def section(name: str, gathered: Gathered, found: dict[str, Any]) -> dict[str, Any]:
-    """The output of a lead: its findings under a name, with what failed."""
-    failures = sorted(gathered.failures, key=lambda failure: failure["file"])
-    return {
-        "section": name,
-        **found,
-        "cut_short": gathered.cut_short,
-        "failure_count": len(failures),
-        "failures": failures[:40],
-    }
+async def section(
+    name: str, gathered: Gathered, chapter: Callable[..., dict[str, Any]], *data: object
+) -> dict[str, Any]:
+    """The output of a lead: its chapter, which is written off the loop, with what failed."""
+    text = await anyio.to_thread.run_sync(chapter, gathered.entries, *data)
+    failures = sorted(gathered.failures, key=lambda failure: failure["file"])[:40]
+    return {"section": name, **text, "cut_short": gathered.cut_short, "failures": failures}
 
 
 async def mapper(task: Task, ctx: Context) -> dict[str, Any]:
     """What is here: files, languages, sizes, odd encodings, and what was skipped and why."""
-    target, listing, clock = await survey_of(task, ctx)
-    ctx.emit(f"{len(listing.files)} files to read, {len(listing.skipped)} entries skipped\n")
-    found = await gather_files(ctx, "scan", target, listing.names(), batch=8, clock=clock)
-    summary = await anyio.to_thread.run_sync(lambda: scan.summary(found.entries, folders=len(listing.folders)))
-    reasons = dict(Counter(each.reason for each in listing.skipped))
-    items = [{"name": each.name, "reason": each.reason} for each in listing.skipped[:SHOWN_SKIPPED]]
-    skipped = {"total": len(listing.skipped), "reasons": reasons, "items": items}
-    return section("map", found, {"under": target.under, **summary, "skipped": skipped})
+    survey = await survey_of(task, ctx)
+    ctx.emit(f"{len(survey.listing.files)} files to read, {len(survey.listing.skipped)} entries skipped\n")
+    scanned = await survey.gather("scan", survey.listing.names(), 8)
+    return await section("map", scanned, chapters.what_is_here, survey.listing) | {"under": survey.target.under}
 
 
 def historian(task: Task, ctx: BlockingContext) -> dict[str, Any]:
     """Git history: churn, authors, files that change together. Runs in a thread, because git is waited for."""
     target = target_of(str(task.request), str(task.folder))
-    found: dict[str, Any] = ctx.step("read history", history.read, str(target.folder), target.under)
-    return {"section": "history", **found}
+    summary: dict[str, Any] = ctx.step("read history", history.read, str(target.folder), target.under)
+    return {"section": "history", **summary}
 
 
 async def librarian(task: Task, ctx: Context) -> dict[str, Any]:
-    """Dependencies and licences: what is declared, what is imported, how modules hang together."""
-    target, listing, clock = await survey_of(task, ctx)
-    found = await gather_files(ctx, "imports", target, listing.names(".py"), batch=12, clock=clock)
-    summary = await anyio.to_thread.run_sync(imports.summary, found.entries)
-    manifests = [name for name in listing.names() if dependencies.is_manifest(name)]
-    declared = await anyio.to_thread.run_sync(dependencies.declared_in, target.folder_text, manifests)
-    found.failures += declared["failures"]
-    texts = await anyio.to_thread.run_sync(_licences, target, listing)
-    compared = dependencies.compared(declared["items"], summary["outside"], firm=summary["firm"])
-    return section("dependencies", found, {**summary, **compared, "licences": texts})
-
-
-def _licences(target: Target, listing: Listing) -> list[dict[str, str]]:
-    found = []
-    for name in [name for name in listing.names() if dependencies.is_licence_file(name)][:40]:
-        try:
-            text = read_bytes(target.folder_text, name).decode("utf-8", "replace")
-        except SourceRefused:
-            continue
-        found.append({"file": name, "licence": dependencies.licence_of(text)})
-    return found
+    """What is imported from outside, and how modules hang together."""
+    survey = await survey_of(task, ctx)
+    read = await survey.gather("imports", survey.listing.names(".py"), 12)
+    return await section("dependencies", read, chapters.dependencies)
 
 
 async def metrician(task: Task, ctx: Context) -> dict[str, Any]:
@@ -118,101 +99,87 @@ async def metrician(task: Task, ctx: Context) -> dict[str, Any]:
 
     With the option `asks` a person is asked about generated files; meanwhile the others are measured.
     """
-    target, listing, clock = await survey_of(task, ctx)
-    names = listing.names(".py")
-    made = await ctx.step("look for generated files", generated_among, target.folder_text, [*names])
-    asks = bool(made and task.options.get("asks"))
-    answer = "" if asks else MEASURE
-    found = Gathered()
+    survey = await survey_of(task, ctx)
+    names = survey.listing.names(".py")
+    generated = await ctx.step("look for generated files", generated_among, str(survey.target.folder), names)
+    asks = bool(generated and task.options.get("asks"))
+    answer = MEASURE
+    parsed = Gathered()
 
     async def ask() -> None:
         nonlocal answer
-        answer = await ctx.ask(_about_generated(made), [LEAVE_OUT, MEASURE], LEAVE_OUT, ASK_S) if asks else MEASURE
+        shown = generated[0] + (", …" if len(generated) > 1 else "")
+        verb = "looks" if len(generated) == 1 else "look"
+        question = f"{counted(len(generated), 'file')} {verb} generated ({shown}). Measure them too?"
+        answer = await ctx.ask(question, [LEAVE_OUT, MEASURE], LEAVE_OUT, ASK_S)
 
     async def measure() -> None:
-        found.add(
-            await gather_files(
-                ctx, "parse", target, [n for n in names if not asks or n not in made], batch=1, clock=clock
-            )
-        )
+        parsed.add(await survey.gather("parse", [name for name in names if not asks or name not in generated], 1))
 
-    await together(ask, measure)
+    await together(*([ask] if asks else ()), measure)
     if asks and answer == MEASURE:
-        found.add(await gather_files(ctx, "parse", target, made, batch=1, clock=clock))
-    left_out = [] if answer == MEASURE else made
-    measured = await anyio.to_thread.run_sync(parse.summary, found.entries)
-    return section("metrics", found, {**measured, "generated": left_out})
+        parsed.add(await survey.gather("parse", generated, 1))
+    return await section("metrics", parsed, chapters.hot_spots, generated if answer == LEAVE_OUT else [])
 
 
-def _about_generated(names: Sequence[str]) -> str:
-    shown = f"{names[0]}, …" if len(names) > 1 else names[0]
-    verb = "looks" if len(names) == 1 else "look"
-    return f"{counted(len(names), 'file')} {verb} generated ({shown}). Measure them too?"
+def generated_among(folder: str, names: Sequence[str]) -> list[str]:
+    """Return the files that say at their beginning that a program wrote them; blocking."""
+
+    def is_generated(name: str) -> bool:
+        try:
+            return bool(_GENERATED.search(read_bytes(folder, name)[:800]))
+        except SourceRefused:
+            return False
+
+    return list(filter(is_generated, names))
 
 
 async def hazard_lead(task: Task, ctx: Context) -> dict[str, Any]:
-    """Hazards in code and credentials in any text."""
-    target, listing, clock = await survey_of(task, ctx)
-    names = [
-        name
-        for name in listing.names()
-        if language_of(name) not in _NOT_TEXT or name.rpartition("/")[2].startswith(".env")
-    ]
-    found = await gather_files(ctx, "hazards", target, names, batch=5, clock=clock)
-    return section("hazards", found, await anyio.to_thread.run_sync(hazards.summary, found.entries))
+    """Hazards in code and notes in texts."""
+    survey = await survey_of(task, ctx)
+    scanned = await survey.gather("hazards", survey.listing.names(".py", *documentation.PROSE), 5)
+    return await section("hazards", scanned, chapters.hazards)
 
 
 async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
-    """Copied passages: fingerprints of every file first, then the suspicious pairs token by token."""
-    target, listing, clock = await survey_of(task, ctx)
-    names = [name for name in listing.names() if language_of(name) in CODE]
-    found = await gather_files(ctx, "fingerprints", target, names, batch=5, clock=clock)
-    pairs = await anyio.to_thread.run_sync(fingerprints.suspects, found.entries)
-    ctx.emit(f"{len(pairs)} pairs of files look alike\n")
-    items = [{"title": f"{pair['left']} ~ {pair['right']}", "folder": target.folder_text, **pair} for pair in pairs]
-    judged = await gather(ctx, "compare", items, failed_as=lambda item: item["left"], clock=clock, total=len(items))
-    summary = await anyio.to_thread.run_sync(fingerprints.summary, found.entries, judged.entries)
-    found.failures += judged.failures
-    found.cut_short |= judged.cut_short
-    if "within_s" in task.options:
-        summary["alike"] = await _alike(ctx, target, listing.names(".py"), clock)
-    return section("duplicates", found, summary)
+    """Copied functions: equal ones by their digests, then nearly alike ones in the files that share some.
 
-
-async def _alike(ctx: Context, target: Target, names: Sequence[str], clock: Clock) -> dict[str, Any]:
-    """Compare functions of all files with each other for as long as there is time: nobody has time for all pairs."""
-    blocks = likeness.blocks_of(in_order(ctx, names))
-    items = (
-        {"title": f"{left[0]} × {right[0]}", "folder": target.folder_text, "lefts": left, "rights": right}
-        for left, right in likeness.pairs_of(blocks)
-    )
-    compared = await gather(ctx, "compare", items, failed_as=lambda item: str(item["title"]), clock=clock)
-    return await anyio.to_thread.run_sync(likeness.summary, compared.entries)
+    With a time limit all files are compared with each other for as long as there is time, which is never enough.
+    """
+    survey = await survey_of(task, ctx)
+    names = survey.listing.names(".py")
+    digested = await survey.gather("fingerprints", names, 5)
+    groups = chapters.same_functions(digested.entries)
+    pairs = {pair for group in groups for pair in combinations(sorted({file for file, *_ in group})[:4], 2)}
+    ctx.emit(f"{len(pairs)} pairs of files share a function\n")
+    blocks = [([left], [right]) for left, right in sorted(pairs)]
+    if survey.clock.has_end:
+        ordered = in_order(ctx, names)
+        parts = [ordered[at : at + BLOCK_FILES] for at in range(0, len(ordered), BLOCK_FILES)]
+        blocks += [(left, right) for last, right in enumerate(parts) for left in parts[: last + 1]]
+    folder = str(survey.target.folder)
+    items = [{"title": f"{lefts[0]} × {rights[0]}", "folder": folder, "lefts": lefts, "rights": rights}
+             for lefts, rights in blocks]  # fmt: skip
+    compared = await gather(ctx, "compare", items, clock=survey.clock, total=len(items))
+    return await section("duplicates", digested, chapters.copies, compared.entries)
 
 
 async def doc_checker(task: Task, ctx: Context) -> dict[str, Any]:
-    """Documentation: readme, dead links, docstrings that are missing or lie."""
-    target, listing, clock = await survey_of(task, ctx)
-    names = listing.names(".py", *documentation.PROSE)
-    found = await gather_files(ctx, "documentation", target, names, batch=8, clock=clock)
-    everything = listing.names()
-    summary = await anyio.to_thread.run_sync(lambda: documentation.summary(found.entries, names=everything))
-    return section("documentation", found, summary)
+    """Documentation: readme, dead links, docstrings that are missing or wrong."""
+    survey = await survey_of(task, ctx)
+    read = await survey.gather("documentation", survey.listing.names(".py", *documentation.PROSE), 8)
+    return await section("documentation", read, chapters.documentation, survey.listing.names())
 
 
 async def writer(task: Task, ctx: Context) -> str:
     """The report, from whatever sections the rest of the crew has put out; an editor sums it up, where there is one."""
-    text = await anyio.to_thread.run_sync(report, sections_in([each.output for each in task.inputs]))
+    text = await anyio.to_thread.run_sync(report, sections_in([earlier.output for earlier in task.inputs]))
     editor = task.options.get("editor")
     if isinstance(editor, str):
-        text = with_summary(text, await _summary(ctx, editor, text))
+        try:
+            summary = str(await ctx.delegate(editor, text[:EDITOR_CHARS]))
+        except DelegationFailed as failed:
+            summary = f"No summary by {editor}: {failed}"
+        text = with_summary(text, summary)
     ctx.emit(text)
     return text
-
-
-async def _summary(ctx: Context, editor: str, text: str) -> str:
-    """Return what an agent that a model plays says of a report; why it says nothing, where it does not."""
-    try:
-        return str(await ctx.delegate(editor, text[:FOR_THE_EDITOR]))
-    except DelegationFailed as failed:
-        return f"No summary by {editor}: {failed}"

@@ -1,40 +1,23 @@
 """Reading one file, and a batch of files, in a worker process.
 
-Rule: a file is opened without blocking and without following links, because since the walk it may have become a pipe
-or a link out of the folder.
+Rule: a file is opened without blocking and without following links, because since it was listed it may have become a
+pipe or a link out of the folder.
 """
 
 import ast
 import io
 import os
-import re
 import stat
 import tokenize
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 MAX_FILE_BYTES = 5_000_000
-"""Larger files are skipped by the walk and refused here."""
-
-_ESCAPE = re.compile(rb"\\(?:\\|x([0-9a-f]{2}))")
+"""Larger files are not listed, and refused here."""
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
-
-
-def name_text(name: str) -> str:
-    r"""A file name of the operating system as text that JSON can hold, and that `os_name` turns back.
-
-    A name on disk is bytes: one that is not UTF-8 (a surrogate in `name`) reads `\xff`, and a backslash is doubled.
-    """
-    return os.fsencode(name).replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
-
-
-def os_name(text: str) -> str:
-    """The name to open for what `name_text` gave."""
-    plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]) if found[1] else b"\\", text.encode("utf-8"))
-    return os.fsdecode(plain)
 
 
 class SourceRefused(Exception):
@@ -59,14 +42,12 @@ class PythonSource:
     tree: ast.Module
     guessed: bool
     """The declared encoding did not fit and Latin-1 was taken instead."""
-    warnings: list[tuple[int, str]] = field(default_factory=list)
-    """Line and message of what the compiler complained about while parsing."""
 
 
 def read_bytes(folder: str, name: str) -> bytes:
-    """The content of a regular file below a folder, both in the form of `name_text`; raises SourceRefused."""
+    """The content of a regular file below a folder; raises SourceRefused."""
     try:
-        descriptor = os.open(Path(os_name(folder), os_name(name)), _FLAGS)
+        descriptor = os.open(Path(folder, name), _FLAGS)
     except OSError as error:
         raise SourceRefused(name, error.strerror or str(error)) from error
     with os.fdopen(descriptor, "rb") as file:
@@ -95,33 +76,32 @@ def decode_python(name: str, data: bytes, *, guess: bool) -> tuple[str, str, boo
 def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
     """Read and parse one Python file; the reason of SourceRefused names the line."""
     text, _, guessed = decode_python(name, read_bytes(folder, name), guess=guess)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
             tree = ast.parse(text.replace("\r\n", "\n").replace("\r", "\n"))
         except SyntaxError as error:
             older = any(word in error.msg for word in ("print", "exec", "multiple exception"))
-            said = f"syntax error in line {error.lineno or 0}: {error.msg}{' (Python 2?)' if older else ''}"
-            raise SourceRefused(name, said) from error
+            reason = f"syntax error in line {error.lineno or 0}: {error.msg}{' (Python 2?)' if older else ''}"
+            raise SourceRefused(name, reason) from error
         except ValueError as error:
             raise SourceRefused(name, f"not Python: {error}") from error
         except (RecursionError, MemoryError) as error:
             raise SourceRefused(name, f"nested too deeply for the parser ({type(error).__name__})") from error
-    complaints = [(each.lineno, str(each.message)) for each in caught]
-    return PythonSource(name, text, tree, guessed, complaints)
+    return PythonSource(name, text, tree, guessed)
 
 
-def over_files(value: dict[str, Any], look: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
-    """Look at each file of a work item, `{"folder", "files": [...]}`.
+def over_files(value: dict[str, Any], examine: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
+    """Examine each file of a work item, `{"folder", "files": [...]}`.
 
-    Returns `{"entries", "failures": [{"file", "error"}]}`; an item of which no file could be looked at fails as its
-    first file does.
+    Returns `{"entries", "failures": [{"file", "error"}]}`; an item of which every file is refused fails as its first
+    file does.
     """
     entries: list[dict[str, Any]] = []
     refused: list[SourceRefused] = []
     for name in value["files"]:
         try:
-            entries.append(look(value["folder"], name))
+            entries.append(examine(value["folder"], name))
         except SourceRefused as error:
             refused.append(error)
         except RecursionError:
@@ -130,4 +110,4 @@ def over_files(value: dict[str, Any], look: Callable[[str, str], dict[str, Any]]
             refused.append(SourceRefused(name, f"not understood: {error}"))
     if refused and not entries:
         raise refused[0]
-    return {"entries": entries, "failures": [{"file": each.name, "error": each.reason} for each in refused]}
+    return {"entries": entries, "failures": [{"file": error.name, "error": error.reason} for error in refused]}

@@ -92,9 +92,9 @@ def _imported(name: str, reference: str, folder: Path | None, sources: Sources) 
         return load(name, str(folder), sources) if name in sources else importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            raise NotImported(
-                f"{reference!r}: no module {error.name!r}; install it or put it beside the team"
-            ) from error
+            package = sys.modules.get(error.name.rpartition(".")[0])
+            hint = getattr(package, "MISSING_MODULE_HINT", "install it or put it beside the team")
+            raise NotImported(f"{reference!r}: no module {error.name!r}; {hint}") from error
         raise NotImported(f"{reference!r}: its import needs {error.name!r}, which is not installed") from error
     except KeyboardInterrupt:
         raise

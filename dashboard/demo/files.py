@@ -1,0 +1,168 @@
+"""Which files of a folder are audited, what is left out and why, and which part of the folder a request means.
+
+In a git repository git lists the files; elsewhere every folder is read but hidden ones and those of tools. Links are
+never followed, pipes and devices never opened, and the rest of the machine is out of reach.
+"""
+
+import difflib
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from dashboard.demo.history import GitFailed, run_git
+from dashboard.demo.source import MAX_FILE_BYTES
+
+MAX_FILES = 20_000
+_OF_TOOLS = frozenset({"__pycache__", "node_modules", "site-packages"})
+_FILLERS = frozenset({
+    "the", "package", "folder", "module", "directory", "file", "please", "of", "all", "everything", "again", "only",
+    "just",
+})  # fmt: skip
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files to audit, relative to the audited folder and in a stable order, and what is skipped."""
+
+    files: list[str] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    """Name and reason."""
+
+    def names(self, *suffixes: str) -> list[str]:
+        """Files that end with one of the suffixes; all of them without any."""
+        return [name for name in self.files if not suffixes or name.lower().endswith(suffixes)]
+
+
+def list_files(folder: Path, under: str = "", *, max_files: int = MAX_FILES) -> Listing:
+    """List what is to be audited in `folder`, or in a folder or file inside it; blocking.
+
+    What `under` names is audited even if git ignores it. Raises OSError if it cannot be read.
+    """
+    (folder / under).lstat()
+    listing = Listing()
+    names = _names_of_git(folder, under, listing) or _names_of_walk(folder, under, listing)
+    for name in sorted(names):
+        reason = _refusal(folder / name)
+        if not reason and len(listing.files) >= max_files:
+            reason = f"beyond the first {max_files} files"
+        if reason:
+            listing.skipped.append((name.encode("utf-8", "backslashreplace").decode(), reason))
+        else:
+            listing.files.append(name)
+    listing.skipped.sort(key=lambda entry: (entry[1], entry[0]))
+    return listing
+
+
+def _names_of_git(folder: Path, under: str, listing: Listing) -> set[str]:
+    """Return what git lists; nothing where there is no repository, or where it ignores the whole place."""
+    command = ("ls-files", "-z", "--exclude-standard", "--others")
+    try:
+        listed = run_git(folder, *command, "--cached", "--", under or ".")
+        ignored = run_git(folder, *command, "--ignored", "--directory", "--", under or ".") if listed else b""
+    except GitFailed:
+        return set()
+    reason = "ignored by .gitignore"
+    listing.skipped += [(name.decode("utf-8", "backslashreplace"), reason) for name in ignored.split(b"\0") if name]
+    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
+
+
+def _names_of_walk(folder: Path, under: str, listing: Listing) -> set[str]:
+    if not (folder / under).is_dir():
+        return {under}
+    names = set[str]()
+    for place, folders, files in os.walk(folder / under):
+        entries = {name: (Path(place, name).relative_to(folder).as_posix(), name) for name in (*folders, *files)}
+        left_out = {name for name in folders if name.startswith(".") or name in _OF_TOOLS}
+        listing.skipped += [(f"{entries[name][0]}/", "hidden, or a tool's folder") for name in left_out]
+        links = {name for name in folders if Path(place, name).is_symlink()}
+        names |= {entries[name][0] for name in (*files, *links - left_out)}
+        folders[:] = [name for name in folders if name not in left_out | links]
+    return names
+
+
+def _refusal(path: Path) -> str:
+    """Return why a file is not audited; empty if it is."""
+    try:
+        str(path).encode()
+        status = path.lstat()
+    except UnicodeEncodeError:
+        return "a name that is not UTF-8"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    if stat.S_ISLNK(status.st_mode):
+        return "a link"
+    if stat.S_ISDIR(status.st_mode):
+        return "another repository"
+    if not stat.S_ISREG(status.st_mode):
+        return "not a regular file"
+    if status.st_size > MAX_FILE_BYTES:
+        return f"larger than {MAX_FILE_BYTES // 1_000_000} MB"
+    # Mode bits too: root may read a file that nobody is meant to read.
+    return "" if status.st_mode & 0o444 and os.access(path, os.R_OK) else "no permission to read"
+
+
+class RequestRefused(Exception):
+    """A request that the crew does not understand or must not follow; the message says what it takes instead."""
+
+
+class NoSuchTarget(RequestRefused):
+    """Nothing in the folder has the name that was asked for; some have a name that is near."""
+
+    def __init__(self, name: str, near: list[str]) -> None:
+        hint = f"; near: {', '.join(near)}" if near else ""
+        super().__init__(f"nothing named {name!r} in this folder{hint}")
+
+
+class OutsideFolder(RequestRefused):
+    """A path that leaves the audited folder."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is outside the folder of this crew; start `quarterdeck demo` there")
+
+
+@dataclass(slots=True, frozen=True)
+class Target:
+    """What to audit."""
+
+    folder: Path
+    """The crew's folder, absolute, links resolved."""
+    under: str
+    """Folder or file inside it, relative; empty for all."""
+
+
+def target_of(request: str, folder: str) -> Target:
+    """Resolve what a request asks to audit in the crew's folder; blocking.
+
+    It is `audit`, or `audit NAME` with a path inside the folder, a dotted module or just a name; else it is refused.
+    """
+    root = Path(os.path.realpath(folder))
+    verb, _, rest = request.strip().partition(" ")
+    if verb and verb.lower() != "audit":
+        raise RequestRefused(f"the crew audits: say `audit` or `audit PATH`, not {verb[:40]!r}")
+    words = rest.strip().strip("\"'")
+    plain = " ".join(word for word in words.split() if word.lower() not in _FILLERS)
+    for name in (words, plain):
+        path = root if "\0" in name else Path(os.path.realpath(root / name))
+        if "\0" in name or not path.is_relative_to(root):
+            raise OutsideFolder(name[:200])
+        if os.access(path, os.F_OK):  # false also for a name that no file can have
+            return Target(root, str(path.relative_to(root)) if path != root else "")
+    return Target(root, _best_match(root, plain))
+
+
+def _best_match(root: Path, name: str) -> str:
+    """Return the folder or file of that name that is nearest to the top; folders before files."""
+    files = list_files(root).files
+    folders = {str(parent) for file in files for parent in PurePosixPath(file).parents} - {"."}
+    path = name.replace(".", "/") if "/" not in name and not name.endswith(".py") else name
+    ends = (f"/{path.strip('/').lower()}", f"/{name.lower()}")
+    stems = {place: place.lower().removesuffix(".py") for place in (*sorted(folders), *files)}
+    matches = [
+        place for place, stem in stems.items() if f"/{stem}".endswith(ends[0]) or f"/{place.lower()}".endswith(ends[1])
+    ]
+    if not matches or ends[0] == "/":
+        last = {stem.rpartition("/")[2]: place for place, stem in reversed(stems.items())}
+        near = difflib.get_close_matches(ends[0].rpartition("/")[2], last, n=3, cutoff=0.5)
+        raise NoSuchTarget(name[:200], [last[stem] for stem in near])
+    return min(matches, key=lambda place: (place.count("/"), place not in folders, place))
