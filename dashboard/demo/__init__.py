@@ -7,4 +7,4 @@ loaded in fresh processes. The team file is `crew.yaml`; the dashboard's suggest
 """
 
 MISSING_MODULE_HINT = "this team is from an older demo; quarterdeck demo makes a new one"
-"""Follows the error of an agent whose module is no longer in this package (`engine/references.py`)."""
+"""Follows the error of an agent whose module is no longer in this package (`engine/runtimes/functions/child.py`)."""

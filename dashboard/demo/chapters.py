@@ -41,22 +41,18 @@ def what_is_here(entries: Entries, listing: Listing) -> dict[str, Any]:
         counts = {"files": 1} | {key: entry[key] for key in ("lines", "comments", "bytes")}
         languages.setdefault(entry["language"], Counter()).update(counts)
     by_size = sorted(entries, key=lambda entry: (-entry["bytes"], entry["file"]))
-    tops = Counter[str]()
-    copies: dict[str, list[str]] = {}
+    same: dict[str, list[str]] = {}
     for entry in entries:
-        top, _, rest = entry["file"].partition("/")
-        tops[top if rest else "."] += entry["lines"]
         if "sha" in entry and entry["bytes"] > 100:
-            copies.setdefault(entry["sha"], []).append(entry["file"])
-    files, total = counted(len(entries), "file"), sum(languages.values(), Counter[str]())
+            same.setdefault(entry["sha"], []).append(entry["file"])
+    number, total = counted(len(entries), "file"), sum(languages.values(), Counter[str]())
     numbers = f"{total['lines']:,} lines, {size(total['bytes'])}"
     lines = [
-        f"{files}, {numbers}",
-        *_listed("Lines by folder", (f"{code(name)} {n:,}" for name, n in tops.most_common(8))),
+        f"{number}, {numbers}",
         *_listed("Largest", (f"{_at(entry)} {size(entry['bytes'])}" for entry in by_size[:5])),
         *_listed("Encodings", (f"{prose(name)} {n:,}" for name, n in Counter(e["encoding"] for e in entries).items())),
-        *(f"Same content: {', '.join(map(place, sorted(g)[:4]))}" for g in list(copies.values()) if len(g) > 1),
-        f"{sum('sha' in entry for entry in entries):,} of {files} were read thoroughly",
+        *(f"Same content: {', '.join(map(place, sorted(files)[:4]))}" for files in same.values() if len(files) > 1),
+        f"{sum('sha' in entry for entry in entries):,} of {number} were read thoroughly",
     ]
     ranked = sorted(languages.items(), key=lambda item: (-item[1]["bytes"], item[0]))[:12]
     rows = [(prose(name), *(f"{n[key]:,}" for key in ("files", "lines", "comments")), size(n["bytes"]))
@@ -64,7 +60,7 @@ def what_is_here(entries: Entries, listing: Listing) -> dict[str, Any]:
     notes = [(_at(entry), prose(note)) for entry in entries for note in entry["notes"]]
     odd = f"\n### Odd files\n\n{table(('File', 'What'), sorted(notes)[:20])}" if notes else ""
     return {
-        "headline": f"**Read:** {files}, {numbers}, mostly {prose(ranked[0][0]) if ranked else 'nothing'}; "
+        "headline": f"**Read:** {number}, {numbers}, mostly {prose(ranked[0][0]) if ranked else 'nothing'}; "
         f"{counted(len(listing.skipped), 'entry', 'entries')} skipped",
         "text": table(("Language", "Files", "Lines", "Comments", "Size"), rows) + "\n" + bullets(lines) + odd,
         "skipped": skipped(listing.skipped),

@@ -9,6 +9,7 @@ import os
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from dashboard.demo.history import GitFailed, run_git
 from dashboard.demo.source import MAX_FILE_BYTES
@@ -68,16 +69,14 @@ def _names_of_git(folder: Path, under: str, listing: Listing) -> set[str]:
 
 
 def _names_of_walk(folder: Path, under: str, listing: Listing) -> set[str]:
-    if not (folder / under).is_dir():
-        return {under}
-    names = set[str]()
+    names = set[str]() if (folder / under).is_dir() else {under}
     for place, folders, files in os.walk(folder / under):
-        entries = {name: (Path(place, name).relative_to(folder).as_posix(), name) for name in (*folders, *files)}
+        base = Path(place).relative_to(folder)
         left_out = {name for name in folders if name.startswith(".") or name in _OF_TOOLS}
-        listing.skipped += [(f"{entries[name][0]}/", "hidden, or a tool's folder") for name in left_out]
-        links = {name for name in folders if Path(place, name).is_symlink()}
-        names |= {entries[name][0] for name in (*files, *links - left_out)}
-        folders[:] = [name for name in folders if name not in left_out | links]
+        listing.skipped += [(f"{(base / name).as_posix()}/", "hidden, or a tool's folder") for name in left_out]
+        links = {name for name in folders if name not in left_out and Path(place, name).is_symlink()}
+        names |= {(base / name).as_posix() for name in (*files, *links)}
+        folders[:] = [name for name in folders if name not in left_out]
     return names
 
 
@@ -106,23 +105,7 @@ class RequestRefused(Exception):
     """A request that the crew does not understand or must not follow; the message says what it takes instead."""
 
 
-class NoSuchTarget(RequestRefused):
-    """Nothing in the folder has the name that was asked for; some have a name that is near."""
-
-    def __init__(self, name: str, near: list[str]) -> None:
-        hint = f"; near: {', '.join(near)}" if near else ""
-        super().__init__(f"nothing named {name!r} in this folder{hint}")
-
-
-class OutsideFolder(RequestRefused):
-    """A path that leaves the audited folder."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} is outside the folder of this crew; start `quarterdeck demo` there")
-
-
-@dataclass(slots=True, frozen=True)
-class Target:
+class Target(NamedTuple):
     """What to audit."""
 
     folder: Path
@@ -145,7 +128,7 @@ def target_of(request: str, folder: str) -> Target:
     for name in (words, plain):
         path = root if "\0" in name else Path(os.path.realpath(root / name))
         if "\0" in name or not path.is_relative_to(root):
-            raise OutsideFolder(name[:200])
+            raise RequestRefused(f"{name[:200]!r} is outside the folder of this crew; start `quarterdeck demo` there")
         if os.access(path, os.F_OK):  # false also for a name that no file can have
             return Target(root, str(path.relative_to(root)) if path != root else "")
     return Target(root, _best_match(root, plain))
@@ -164,5 +147,6 @@ def _best_match(root: Path, name: str) -> str:
     if not matches or ends[0] == "/":
         last = {stem.rpartition("/")[2]: place for place, stem in reversed(stems.items())}
         near = difflib.get_close_matches(ends[0].rpartition("/")[2], last, n=3, cutoff=0.5)
-        raise NoSuchTarget(name[:200], [last[stem] for stem in near])
+        hint = f"; near: {', '.join(last[stem] for stem in near)}" if near else ""
+        raise RequestRefused(f"nothing named {name[:200]!r} in this folder{hint}")
     return min(matches, key=lambda place: (place.count("/"), place not in folders, place))

@@ -24,8 +24,10 @@ MARK = "made-by-quarterdeck-demo.txt"
 """Marks a folder that may be deleted and created again."""
 FILES, MOST_FILES = 400, 1_500
 """Files that are copied: a few minutes of work for a crew that reads them all, and more than one reads in its time."""
-_LEFT_OUT = frozenset(("site-packages", "dist-packages", "__pycache__", "pydoc_data", "lib-dynload", "ensurepip"))
-_LAST = ("distutils", "lib2to3", "idlelib", "test", "turtledemo", "encodings")
+_LEFT_OUT = frozenset(
+    ("site-packages", "dist-packages", "__pycache__", "pydoc_data", "lib-dynload", "ensurepip", "lib2to3")
+)
+_LAST = ("distutils", "idlelib", "test", "turtledemo", "encodings")
 
 
 class FolderTaken(Exception):

@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.core.specs.spec import BOUND
 from engine.errors import BoundElsewhere, NotImported, Unusable
+from engine.runtimes.functions.child import missing_module_hint
 from engine.runtimes.functions.isolated import Sources, load
 
 _numbers = itertools.count(1)
@@ -92,8 +93,7 @@ def _imported(name: str, reference: str, folder: Path | None, sources: Sources) 
         return load(name, str(folder), sources) if name in sources else importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            package = sys.modules.get(error.name.rpartition(".")[0])
-            hint = getattr(package, "MISSING_MODULE_HINT", "install it or put it beside the team")
+            hint = missing_module_hint(error.name)
             raise NotImported(f"{reference!r}: no module {error.name!r}; {hint}") from error
         raise NotImported(f"{reference!r}: its import needs {error.name!r}, which is not installed") from error
     except KeyboardInterrupt:

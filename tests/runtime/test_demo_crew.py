@@ -1,6 +1,8 @@
 """The crew of the demo on a folder of trouble: it reports what is there, says what failed, and takes more requests."""
 
+import gzip
 import json
+import os
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,10 +13,11 @@ import anyio
 import pytest
 
 from dashboard.cli.demo import crew_file, crew_text
-from dashboard.demo.stdlib import write_odd_files
+from dashboard.demo.library import ODD_FILES
 from engine.core.state import AgentStatus, RunStatus, RunSummary, State
 from engine.teamfile import parse_team, read_team
 from store import Record
+from tests.contract.corpus.reading import FOLDER
 from tests.runtime.engines import running
 
 BROKEN = "def f(:\n"
@@ -30,6 +33,11 @@ HOSTILE = (
     "-rf.py",
     "n" * 240 + ".py",
 )
+UNPARSED = {
+    "deep_brackets.py": f"X = {'(' * 500}1{')' * 500}\n".encode(),
+    "huge_number.py": f"N = {'9' * 20_000}\n".encode(),
+    "not_a_picture.py": bytes((at * 37 + at // 7) % 256 for at in range(4_000)),
+}
 REQUESTS = ("audit", "audit pkg", "audit ../..", "audit shpes", "dance", "audit pkg.shapes")
 
 
@@ -53,7 +61,16 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     (folder / "pkg" / "shapes.py").write_text(
         '"""Shapes."""\n\n\ndef area(width, height):\n    return width * height\n'
     )
-    write_odd_files(folder / "odd")
+    odd = folder / "odd"
+    odd.mkdir()
+    for name, data in (ODD_FILES | UNPARSED).items():
+        (odd / name).write_bytes(data)
+    os.mkfifo(odd / "pipe.py")
+    (odd / "loop.py").symlink_to("loop.py")
+    (odd / "again").symlink_to(".", target_is_directory=True)
+    (odd / "outside.py").symlink_to("/etc/hostname")
+    (odd / "no_permission.py").write_text("X = 1\n")
+    (odd / "no_permission.py").chmod(0)
     for name in HOSTILE:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(BROKEN)
@@ -84,21 +101,21 @@ def test_the_report_is_complete_although_much_of_the_folder_cannot_be_read(audit
     assert audit.ends["audit"].status is RunStatus.DONE
     titles = [line[3:] for line in report.splitlines() if line.startswith("## ")]
     assert titles == [
-        "What is here", "Hot spots", "Hazards", "Copied code", "Dependencies and licences", "Documentation", "History",
+        "What is here", "Hot spots", "Hazards", "Copied code", "Dependencies", "Documentation", "History",
         "What was skipped", "What failed",
     ]  # fmt: skip
-    assert "`odd/hazards.py:21`" in chapter(report, "Hazards")
-    assert "`odd/cycle_left.py`" in chapter(report, "Dependencies and licences")
+    assert "`odd/hazards.py:3`" in chapter(report, "Hazards")
+    assert "`odd/cycle_left.py`" in chapter(report, "Dependencies")
 
 
 def test_what_cannot_be_opened_is_skipped_with_the_reason(audit: Audit) -> None:
     skipped = chapter(audit.reports["audit"], "What was skipped")
 
     for name, reason in (
-        ("odd/again", "a link in a loop"),
-        ("odd/loop.py", "a link in a loop"),
-        ("odd/outside.py", "a link out of the folder"),
-        ("odd/pipe.py", "a named pipe"),
+        ("odd/again", "a link"),
+        ("odd/loop.py", "a link"),
+        ("odd/outside.py", "a link"),
+        ("odd/pipe.py", "not a regular file"),
         ("odd/no_permission.py", "no permission to read"),
     ):
         assert f"| `{name}` | {reason} |" in skipped
@@ -163,6 +180,21 @@ def test_after_all_of_it_the_crew_is_whole_and_idle(audit: Audit) -> None:
     assert {agent.status for agent in audit.state.agents.values()} == {AgentStatus.IDLE}
     assert audit.state.runs == {}
     assert not audit.bodies("signal_dropped")
+
+
+@pytest.mark.anyio
+async def test_the_team_of_an_older_demo_is_whole_but_for_agents_whose_code_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "demo.db"
+    path.write_bytes(gzip.decompress((FOLDER / "demo.db.gz").read_bytes()))
+
+    async with running(path=path) as engine:
+        await engine.until(lambda state: sum(bool(agent.error) for agent in state.agents.values()) == 2)
+        errors = {agent.name: agent.error or "" for agent in engine.state.agents.values() if agent.error}
+
+    assert set(errors) == {"tokenizer", "duplicate-judge"}
+    for error in errors.values():
+        assert error.endswith("; this team is from an older demo; quarterdeck demo makes a new one")
+        assert "\n" not in error
 
 
 MODELS = """

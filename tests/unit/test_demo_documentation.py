@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.demo import documentation
+from dashboard.demo import chapters, documentation
 from dashboard.demo.complexity import functions
 from dashboard.demo.documentation import described, parameters
 
@@ -39,10 +39,6 @@ def test_links_of_this_folder_are_followed(tmp_path: Path, link: str, said: str)
     assert [what for _, what in entry["problems"]] == ([said] if said else [])
 
 
-def test_a_code_block_that_is_never_closed_is_told(tmp_path: Path) -> None:
-    assert read(tmp_path, "a.md", "```\nx\n")["problems"] == [[3, "a code block is never closed"]]
-
-
 def test_both_styles_of_docstring_are_understood() -> None:
     google = "Do.\n\nArgs:\n    a: One,\n        on two lines: yes.\n    *b (int): Two.\n\nReturns:\n    c: No."
     sphinx = "Do.\n\n:param a: One.\n:param int b: Two.\n:returns: c"
@@ -56,7 +52,7 @@ def test_docstrings_that_describe_what_is_not_taken_are_told(tmp_path: Path) -> 
 
     entry = read(tmp_path, "a.py", code)
 
-    assert entry["problems"] == [[2, "f() describes b, which it does not take"]]
+    assert entry["problems"] == [(2, "f() describes b, which it does not take")]
     assert (entry["public"], entry["documented"], entry["module"]) == (2, 1, True)
 
 
@@ -69,7 +65,7 @@ def test_a_function_with_keywords_may_describe_anything() -> None:
 def test_a_summary_says_what_a_folder_lacks(tmp_path: Path) -> None:
     entry = read(tmp_path, "README.md", "# Hello\n\nsome words\n")
 
-    summary = documentation.summary([entry], names=["README.md", "sub/LICENSE"])
+    text = chapters.documentation([entry], ["README.md", "sub/LICENSE"])["text"]
 
-    assert (summary["words"], summary["prose_files"]) == (4, 1)
-    assert [what.partition("|")[0] for what in summary["absent"]] == ["licen[cs]e", "changelog"]
+    assert "- 1 text with 4 words\n" in text
+    assert "- Not at the top: license, changelog\n" in text

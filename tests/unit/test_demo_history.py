@@ -53,7 +53,7 @@ def test_names_with_blanks_newlines_and_binary_files_are_read() -> None:
 def test_a_commit_of_no_time_or_of_one_that_no_calendar_has_is_reported() -> None:
     found = summary(list(commits_in(b"\x0199999999999999999\x02A\0\x01\x02B\0")))
 
-    assert "2 commits by 2 authors from 1970-01-01 to 9999-12-31" in chapters.history(found, None)
+    assert "2 commits by 2 authors from 1970-01-01 to 9999-12-31" in chapters.history(found, {})
 
 
 def test_files_that_change_together_are_paired() -> None:
@@ -65,7 +65,6 @@ def test_files_that_change_together_are_paired() -> None:
 
 def test_hot_spots_are_complex_and_busy() -> None:
     found = {"churn": [{"file": "busy.txt", "commits": 9}, {"file": "hot.py", "commits": 3}]}
-    metrics = {"hot_files": [{"file": "hot.py", "complexity": 40}]}
 
-    assert [row["file"] for row, _ in churn_by_complexity(found, metrics)] == ["hot.py", "busy.txt"]
-    assert [row["file"] for row, _ in churn_by_complexity(found, None)] == ["busy.txt", "hot.py"]
+    assert [row["file"] for row in churn_by_complexity(found, {"hot.py": 40})] == ["hot.py", "busy.txt"]
+    assert [row["file"] for row in churn_by_complexity(found, {})] == ["busy.txt", "hot.py"]

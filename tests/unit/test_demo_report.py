@@ -6,60 +6,49 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, parse, scan
-from dashboard.demo.fingerprints import pack
+from dashboard.demo import chapters, history
+from dashboard.demo.files import Listing
 from dashboard.demo.history import Commit
 from dashboard.demo.markdown import code, size, table
 from dashboard.demo.report import report, sections_in
 
 HOSTILE = st.text(st.sampled_from("ab/.|`*_[]<>#\\\n\r\x1b\x07\u202e\u200b\ud800é"), min_size=1, max_size=12)
-FAILED = {"cut_short": False, "failure_count": 1}
 
 
 def findings(name: str) -> dict[str, dict[str, Any]]:
     """Every section, as the leads make it, with one text wherever a text from the folder can stand."""
     function = {"name": name, "line": 3, "lines": 70, "complexity": 12, "cognitive": 9, "nesting": 2}
+    alike = [{"share": 0.9, "left": [name, name, 1], "right": [name, name, 2]}]
     parsed: dict[str, Any] = {
         "file": name, "depth": "thorough", "lines": 90, "code": 80, "functions": 1, "classes": 0, "complexity": 12,
-        "hard": 1, "bins": [0, 0, 1, 0, 0], "top": [function], "guessed": True,
-        "unused_imports": [[1, name]], "unused_arguments": [[3, name, name]],
-        "maintainability": 40.0,
+        "hard": 1, "bins": [0, 0, 1, 0, 0], "top": [function], "guessed": True, "alike": alike,
     }  # fmt: skip
     scanned = {
         "file": name, "language": "Python", "encoding": "UTF-8", "bytes": 2000, "notes": [name], "lines": 90,
-        "comments": 2, "sha": "0", "entropy": 7.9,
+        "comments": 2, "sha": "0",
     }  # fmt: skip
     commits = [Commit(at, name, ((name, 1), (f"{name}2", 1))) for at in range(5)]
-    passage = {"tokens": 200, "left": [1, 9], "right": [11, 19]}
-    hazard = [[severity, name, 1, name] for severity in ("high", "medium", "low")]
-    imported: dict[str, Any] = {"file": "a.py", "always": ["b", name], "later": [], "firm": [name], "spdx": name}
-    cycle = [imported, {"file": "b.py", "always": ["a"], "later": [], "firm": [], "spdx": ""}]
-    joined = imports.summary(cycle)
-    documented = {"file": name, "kind": "prose", "words": 1, "headings": 0, "problems": [[1, name]]}
+    digested = [{"file": file, "functions": [["0", name, 1, 9]]} for file in (name, f"{name}2")]
+    imported: dict[str, Any] = {"file": "a.py", "always": ["b", name], "later": []}
+    cycle = [imported, {"file": "b.py", "always": ["a"], "later": []}]
+    prose = {"file": name, "kind": "prose", "words": 1, "problems": [[1, name]]}
     python = {
-        "file": name, "kind": "python", "test": False, "module": True, "public": 1, "documented": 0, "examples": 0,
-        "problems": [], "bare": [[1, name, 20]],
+        "file": name, "kind": "python", "module": True, "public": 1, "documented": 0, "problems": [],
+        "bare": [[1, name, 20]],
     }  # fmt: skip
-    declared = [{"name": name, "version": "", "kind": "python", "file": name}]
-    found: dict[str, dict[str, Any]] = {
-        "map": scan.summary([scanned, {**scanned, "file": f"{name}2"}], folders=1)
-        | {"under": name, "skipped": {"total": 2, "reasons": {name: 2}, "items": [{"name": name, "reason": name}]}},
-        "metrics": parse.summary([parsed]),
-        "hazards": hazards.summary(
-            [{"file": name, "counts": {f"{s}: {name}": 1 for s in ("high", "medium", "low")}, "findings": hazard}]
-        ),
-        "duplicates": fingerprints.summary(
-            [{"file": name, "tokens": 300, "prints": pack([])}], [{"left": name, "right": name, "passages": [passage]}]
-        ),
-        "dependencies": joined
-        | dependencies.compared(declared, joined["outside"], firm=joined["firm"])
-        | {"licences": [{"file": name, "licence": "MIT"}]},
-        "documentation": documentation.summary([documented, python], names=[name]),
+    listing = Listing([name], [(name, name), (f"{name}2", name)])
+    sections: dict[str, dict[str, Any]] = {
+        "map": chapters.what_is_here([scanned, {**scanned, "file": f"{name}2"}], listing) | {"under": name},
+        "metrics": chapters.hot_spots([parsed], [name]),
+        "hazards": chapters.hazards([{"file": name, "counts": {name: 1}, "findings": [[name, 1, name]]}]),
+        "duplicates": chapters.copies(digested, [{"pairs": 1, "alike": alike}]),
+        "dependencies": chapters.dependencies(cycle),
+        "documentation": chapters.documentation([prose, python], [name]),
         "history": history.summary(commits),
     }
-    for section, values in found.items():
-        values.update(FAILED, section=section, failures=[{"file": name, "error": f"{name}: {name}"}])
-    return found
+    for section, values in sections.items():
+        values.update(section=section, cut_short=False, failures=[{"file": name, "error": f"{name}: {name}"}])
+    return sections
 
 
 @given(HOSTILE)
@@ -112,12 +101,12 @@ def test_a_chapter_without_a_result_says_so_and_the_rest_is_written() -> None:
 
 def test_a_folder_without_anything_to_find_makes_a_report_too() -> None:
     empty: dict[str, dict[str, Any]] = {
-        "map": scan.summary([], folders=0) | {"under": "", "skipped": {"total": 0, "reasons": {}, "items": []}},
-        "metrics": parse.summary([]),
-        "hazards": hazards.summary([]),
-        "duplicates": fingerprints.summary([], []),
-        "dependencies": imports.summary([]) | dependencies.compared([], {}, firm=()) | {"licences": []},
-        "documentation": documentation.summary([], names=[]),
+        "map": chapters.what_is_here([], Listing()),
+        "metrics": chapters.hot_spots([]),
+        "hazards": chapters.hazards([]),
+        "duplicates": chapters.copies([], []),
+        "dependencies": chapters.dependencies([]),
+        "documentation": chapters.documentation([], []),
         "history": {"why_not": "no commit"},
     }
     text = report({name: {**found, "section": name} for name, found in empty.items()})

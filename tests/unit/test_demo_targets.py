@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.demo.walk import NoSuchTarget, OutsideFolder, RequestRefused, target_of
+from dashboard.demo.files import RequestRefused, target_of
 
 
 @pytest.fixture
@@ -52,18 +52,18 @@ def test_the_absolute_path_of_the_folder_is_the_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize("path", ["..", "/", "/etc/passwd", "json/../../outside", "way-out", "the ../outside", "a\0b"])
 def test_nothing_outside_the_folder_is_audited(folder: Path, path: str) -> None:
-    with pytest.raises(OutsideFolder):
+    with pytest.raises(RequestRefused, match="is outside the folder of this crew"):
         target_of(f"audit {path}", str(folder))
 
 
 def test_a_name_that_is_not_there_is_answered_with_near_ones(folder: Path) -> None:
-    with pytest.raises(NoSuchTarget, match=r"near: json/decoder\.py$"):
+    with pytest.raises(RequestRefused, match=r"near: json/decoder\.py$"):
         target_of("audit decodr", str(folder))
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "b.txt/c"], ids=["too long", "inside a file"])
 def test_a_name_that_no_file_can_have_is_not_there(folder: Path, name: str) -> None:
-    with pytest.raises(NoSuchTarget):
+    with pytest.raises(RequestRefused, match=r"^nothing named"):
         target_of(f"audit {name}", str(folder))
 
 

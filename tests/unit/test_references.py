@@ -86,6 +86,10 @@ def test_a_reference_has_a_short_name(reference: str, name: str) -> None:
         ("nothing", "write it as 'module:name'"),
         ("no_such_module_at_all:run", "no module 'no_such_module_at_all'"),
         ("json:nothing", "has no 'nothing'"),
+        (
+            "dashboard.demo.fingerprints:prints",
+            "; this team is from an older demo; quarterdeck demo makes a new one",
+        ),
         ("json:__name__", "which cannot be called"),
         ("broken_module:run", "its import failed: ZeroDivisionError"),
         ("leaving_module:run", "its import failed: SystemExit"),

@@ -194,8 +194,14 @@ def _answer(request: dict[str, Any]) -> str:
     except BaseException as error:  # user code: SystemExit and KeyboardInterrupt fail the attempt, not the process
         text = words_of(error)
         if isinstance(error, ModuleNotFoundError):
-            text = f"{text}; install it or put it beside the team"
+            text = f"{text}; {missing_module_hint(error.name or '')}"
         return json.dumps({"error": text, "type": type(error).__name__, "traits": traits_of(error)})
+
+
+def missing_module_hint(name: str) -> str:
+    """Return what to do about a missing module; its package may say so of modules that it no longer has."""
+    package = sys.modules.get(name.rpartition(".")[0])
+    return str(getattr(package, "MISSING_MODULE_HINT", "install it or put it beside the team"))
 
 
 def words_of(error: BaseException) -> str:
