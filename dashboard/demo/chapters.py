@@ -121,10 +121,10 @@ def hazards(entries: Entries) -> dict[str, Any]:
     for entry in sorted(entries, key=lambda entry: str(entry["file"])):
         for rule, line, text in entry["findings"]:
             by_rule.setdefault(rule, []).append((place(entry["file"], line), prose(rule), prose(text)))
-    rows = [row for rule in sorted(by_rule, key=lambda rule: (totals[rule], rule))
-            for row in by_rule[rule][:MAX_OF_A_RULE]]  # fmt: skip
+    ranked = sorted(by_rule, key=lambda rule: (totals[rule], rule))
+    rows = [row for rule in ranked for row in by_rule[rule][:MAX_OF_A_RULE]]
     kinds = ", ".join(f"{prose(rule)} {n:,}" for rule, n in totals.most_common())
-    worst = "; ".join(f"{where} {text}" for where, _, text in rows[:3])
+    worst = "; ".join(f"{where} {text}" for where, _, text in (by_rule[rule][0] for rule in ranked[:3]))
     return {
         "headline": f"**Hazards:** {totals.total():,}. {worst}" if rows else "**Hazards:** no rule matched",
         "text": f"By rule: {kinds or 'none'}; at most {MAX_OF_A_RULE} of each are listed.\n\n"
