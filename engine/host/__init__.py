@@ -4,8 +4,3 @@ Files: the loop (`loop`), batches of events (`batch`), writing and reading them 
 the code of agents (`runtime_pool`), timers, and commands (`pending_commands`). Subscribers are served by
 `engine/stream/`.
 """
-
-from engine.host.host import Host
-from engine.host.pending_commands import Applied
-
-__all__ = ["Applied", "Host"]

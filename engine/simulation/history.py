@@ -18,7 +18,7 @@ from engine.core.events import EngineStopped
 from engine.core.queries.targets import at
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, HostStopped
-from engine.host import Host
+from engine.host.host import Host
 from engine.platform.clock import VirtualClock
 from engine.simulation.agents import simulated_runtimes
 from engine.simulation.disk import EngineKilled, Mishaps

@@ -14,8 +14,8 @@ from engine.core.signals import Signal, StateUnusable, StepFinished
 from engine.core.state import State
 from engine.core.transfer.exporting import make_document
 from engine.errors import BoundElsewhere, Unusable
-from engine.host import Host
 from engine.host.batch import Batch, Then
+from engine.host.host import Host
 from engine.platform.clock import Clock, VirtualClock
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.task import Task

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.specs.spec import AgentSpec
-from engine.host import Host
+from engine.host.host import Host
 from engine.platform.garbage import collect_rarely
 from engine.supervisor.callables import Callables
 from engine.trusted_code.trust import TrustList

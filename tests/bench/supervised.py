@@ -13,7 +13,7 @@ from engine.core.commands import Submit
 from engine.core.records.records import JsonValue
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
-from engine.host import Host
+from engine.host.host import Host
 from engine.models.records import Call, Chunk, ModelAnswer, ModelRequest, Sleeps
 from engine.models.service import ModelService
 from engine.runtimes.attempts.work import Work

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunSummary, State
-from engine.host import Host
+from engine.host.host import Host
 from engine.platform.clock import Clock, RealClock, boot_ns
 from engine.supervisor.callables import Callables
 from store import Record

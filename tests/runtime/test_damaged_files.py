@@ -22,8 +22,8 @@ from engine.core.errors import CoreError
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.errors import EngineError, first_of
-from engine.host import Host
 from engine.host.batch import row_of
+from engine.host.host import Host
 from engine.reading.folding import folded
 from store import Reader, StoreError, find_loss, verify
 from store.layout.opening import open_store

@@ -12,7 +12,7 @@ from engine.core.encoding.codec import encode_command
 from engine.core.signals import AttemptSucceeded, StepFinished
 from engine.core.specs.spec import AgentSpec
 from engine.errors import CommandRefusedError, Defect, HostStopped, UnknownRun
-from engine.host import Host
+from engine.host.host import Host
 from store import CommandRow, InboxClient
 from store.layout.opening import open_store
 from tests.runtime.engines import Engine, Engines, running, soon

@@ -18,7 +18,7 @@ from engine.core.events import CommandApplied, CommandRefused
 from engine.core.signals import EngineEnds
 from engine.core.specs.spec import AgentSpec
 from engine.errors import CommandRefusedError, HostStopped
-from engine.host import Host
+from engine.host.host import Host
 from engine.platform.clock import VirtualClock
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from engine.supervisor.callables import Callables

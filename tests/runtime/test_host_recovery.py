@@ -15,7 +15,7 @@ from engine.core.commands import Ping, RegisterSpec, Submit
 from engine.core.signals import AgentUsable
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.errors import DiskStayedBroken, DiskStayedFull, EngineError, HostStopped
-from engine.host import Host
+from engine.host.host import Host
 from engine.host.journal_writer import BANNER
 from engine.platform.clock import RealClock, VirtualClock
 from store import Deposed, StoreBusy, StoreError

@@ -25,7 +25,7 @@ from dashboard.cli.printing.output import REFUSED, WORK_FAILED, WRONG_USAGE, Fai
 from dashboard.views.header import program_line
 from engine.core.commands import LoadTeam
 from engine.core.state import State
-from engine.host import Host
+from engine.host.host import Host
 from engine.platform.garbage import collect_rarely
 from engine.platform.sender import sender_of
 from engine.trusted_code.trust import TrustList

@@ -20,7 +20,7 @@ from engine.core.fold import fold
 from engine.core.queries.team.code import is_imported, references_of
 from engine.core.state import State
 from engine.errors import Unusable
-from engine.host import Host
+from engine.host.host import Host
 from engine.host.trusting import Trusting
 from engine.reading.folding import events_of, folded_from, pages
 from engine.runtimes.catalogue import load_all
