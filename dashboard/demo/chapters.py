@@ -12,6 +12,7 @@ from dashboard.demo.markdown import bullets, code, place, prose, share, size, ta
 from engine.core.records.values import counted
 
 Entries: TypeAlias = list[dict[str, Any]]
+_AT_THE_TOP = {"readme": (), "licence": ("license", "copying"), "changelog": ("changes", "history", "news")}
 MAX_SKIPPED = 120
 MAX_OF_A_RULE = 6
 """Findings of one rule that are listed."""
@@ -193,7 +194,7 @@ def documentation(entries: Entries, names: list[str]) -> dict[str, Any]:
     problems = [(place(entry["file"], line), prose(text)) for entry in entries for line, text in entry["problems"]]
     bare = sorted((-n, entry["file"], line, name) for entry in python for line, name, n in entry["bare"])
     tops = {name.lower().partition(".")[0] for name in names if "/" not in name}
-    absent = [label for label in ("readme", "license", "changelog") if label not in tops]
+    absent = [label for label, others in _AT_THE_TOP.items() if not tops & {label, *others}]
     lines = [
         f"{counted(len(texts), 'text')} with {sum(entry['words'] for entry in texts):,} words",
         f"Docstrings on {documented:,} of {public:,} public functions ({share(documented, public)}) and on "

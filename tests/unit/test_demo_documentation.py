@@ -68,4 +68,4 @@ def test_a_summary_says_what_a_folder_lacks(tmp_path: Path) -> None:
     text = chapters.documentation([entry], ["README.md", "sub/LICENSE"])["text"]
 
     assert "- 1 text with 4 words\n" in text
-    assert "- Not at the top: license, changelog\n" in text
+    assert "- Not at the top: licence, changelog\n" in text
