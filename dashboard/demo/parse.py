@@ -20,7 +20,7 @@ BINS = (0, 5, 10, 20, 50, sys.maxsize)
 
 
 def fast(value: dict[str, Any]) -> dict[str, Any]:
-    """Lines, functions, classes and cyclomatic complexity; strict about the declared encoding."""
+    """Functions, classes and cyclomatic complexity; strict about the declared encoding."""
     return over_files(value, lambda folder, name: _base(read_python(folder, name, guess=False)))
 
 
@@ -43,12 +43,9 @@ def _base(source: PythonSource) -> dict[str, Any]:
         for name, function in complexity.functions(source.tree)
     ]
     measured.sort(key=lambda row: (-row["complexity"], -row["lines"], row["line"]))
-    lines = source.text.splitlines()
     return {
         "file": source.name,
         "depth": "fast",
-        "lines": len(lines),
-        "code": sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines),
         "functions": len(measured),
         "classes": sum(isinstance(node, ast.ClassDef) for node in ast.walk(source.tree)),
         "complexity": sum(row["complexity"] for row in measured),

@@ -11,9 +11,8 @@ import stat
 import tokenize
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_FILE_BYTES = 5_000_000
 """Larger files are not listed, and refused here."""
@@ -33,12 +32,10 @@ class SourceRefused(Exception):
         return SourceRefused, (self.name, self.reason)
 
 
-@dataclass(slots=True)
-class PythonSource:
+class PythonSource(NamedTuple):
     """A parsed Python file."""
 
     name: str
-    text: str
     tree: ast.Module
     guessed: bool
     """The declared encoding did not fit and Latin-1 was taken instead."""
@@ -88,7 +85,7 @@ def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
             raise SourceRefused(name, f"not Python: {error}") from error
         except (RecursionError, MemoryError) as error:
             raise SourceRefused(name, f"nested too deeply for the parser ({type(error).__name__})") from error
-    return PythonSource(name, text, tree, guessed)
+    return PythonSource(name, tree, guessed)
 
 
 def over_files(value: dict[str, Any], examine: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_the_thorough_parser_says_all_that_the_fast_one_says(tmp_path: Path) -> 
     fast, thorough = (work(tmp_path, SOURCE, worker) for worker in (parse.fast, parse.thorough))
 
     assert fast | {"depth": "thorough"} == {key: thorough[key] for key in fast}
-    assert (fast["lines"], fast["code"], fast["functions"], fast["classes"], fast["complexity"]) == (8, 5, 1, 1, 2)
+    assert (fast["functions"], fast["classes"], fast["complexity"]) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("data", ["NAME = 'Müller'\n".encode("latin-1"), b"# coding: undefined\nNAME = 1\n"])

@@ -20,7 +20,7 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
     function = {"name": name, "line": 3, "lines": 70, "complexity": 12, "cognitive": 9, "nesting": 2}
     alike = [{"share": 0.9, "left": [name, name, 1], "right": [name, name, 2]}]
     parsed: dict[str, Any] = {
-        "file": name, "depth": "thorough", "lines": 90, "code": 80, "functions": 1, "classes": 0, "complexity": 12,
+        "file": name, "depth": "thorough", "functions": 1, "classes": 0, "complexity": 12,
         "hard": 1, "bins": [0, 0, 1, 0, 0], "top": [function], "guessed": True, "alike": alike,
     }  # fmt: skip
     scanned = {
