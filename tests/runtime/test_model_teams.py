@@ -244,6 +244,10 @@ async def test_what_comes_after_a_task_that_failed_is_not_begun(engine: Engines)
     ("plan", "says"),
     [
         (planned(("a", "ada", ["b"]), ("b", "ada", ["a"])), "the tasks a, b wait for each other"),
+        (
+            planned(("c", "ada", ["b"]), ("b", "ada", ["a"]), ("a", "ada", ["b"])),
+            "the tasks b, a wait for each other",
+        ),
         (planned(("a", "ada", ["c"])), "a comes after 'c', which is not a task of the plan"),
         (planned(("a", "ada", []), ("a", "ada", [])), "two tasks have the id 'a'"),
         (planned(("a", "nobody", [])), "a: there is no worker 'nobody'"),

@@ -6,9 +6,11 @@ import pytest
 
 from engine.core.commands import RetryWork
 from engine.core.errors import Refused
+from engine.core.records.records import JsonValue
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
 from engine.core.strategies import check_settings
+from engine.core.strategies.graph import in_order
 from tests.story import asked, attempt, done, ended, found, refused, seen_by, start_of, submitted, works
 from tests.world import World, agent, team_world
 
@@ -96,6 +98,17 @@ def test_the_failure_of_one_node_can_be_the_way_of_another() -> None:
     assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "mended")
 
 
+def test_nodes_of_the_same_depth_are_in_the_order_in_which_they_are_drawn() -> None:
+    nodes: list[dict[str, JsonValue]] = [
+        {"name": "z", "after": ["y"]},
+        {"name": "w", "after": ["x"]},
+        {"name": "x"},
+        {"name": "y"},
+    ]
+
+    assert in_order(nodes) == ["x", "y", "z", "w"]
+
+
 def test_an_optional_node_may_fail() -> None:
     world = drawn(
         [{"name": "one", "agent": "ada", "optional": True}, {"name": "two", "agent": "bob", "after": ["one"]}]
@@ -112,6 +125,14 @@ def test_an_optional_node_may_fail() -> None:
         (
             [{"name": "a", "agent": "ada", "after": ["b"]}, {"name": "b", "agent": "bob", "after": ["a"]}],
             "a → b → a wait for each other",
+        ),
+        (
+            [
+                {"name": "a", "agent": "ada", "after": ["b"]},
+                {"name": "b", "agent": "bob", "after": ["c"]},
+                {"name": "c", "agent": "cyd", "after": ["a"]},
+            ],
+            "a → b → c → a wait for each other",
         ),
         ([{"name": "a", "agent": "adda"}], "did you mean ada"),
         ([{"name": "a", "agent": "ada", "after": ["x"]}], "which is not there"),

@@ -7,6 +7,7 @@ Source: K. Sugiyama et al., "Methods for Visual Understanding of Hierarchical Sy
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -84,19 +85,12 @@ def _without_cycles(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> l
 
 def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
     """Return for each node the length of the longest path to it."""
-    after: dict[str, list[str]] = {node: [] for node in nodes}
-    open_edges = dict.fromkeys(nodes, 0)
+    before: dict[str, list[str]] = {node: [] for node in nodes}
     for source, target in edges:
-        after[source].append(target)
-        open_edges[target] += 1
-    rank = dict.fromkeys(nodes, 0)
-    ready = [node for node in nodes if not open_edges[node]]
-    for node in ready:  # grows while it is gone through
-        for target in after[node]:
-            rank[target] = max(rank[target], rank[node] + 1)
-            open_edges[target] -= 1
-            if not open_edges[target]:
-                ready.append(target)
+        before[target].append(source)
+    rank: dict[str, int] = {}
+    for node in TopologicalSorter(before).static_order():
+        rank[node] = max((rank[source] + 1 for source in before[node]), default=0)
     return rank
 
 

@@ -1,6 +1,7 @@
 """Laws of graphs: the tree of a run's tasks, what comes after what in it, and who was asked for by which call."""
 
 from collections.abc import Callable, Iterator
+from graphlib import CycleError, TopologicalSorter
 
 from engine.core.state import Run, State, Task
 
@@ -67,15 +68,9 @@ def graphs_go_in_no_circle(state: State) -> Iterator[str]:
     """No task of a graph waits for itself, by whatever way; one that has ended waits for nothing."""
     for group in (task for task in state.tasks.values() if task.children):
         nodes = (state.tasks[child] for child in group.children)
-        waits = {node.id: len(node.after) for node in nodes if node.after and not node.ended}
-        free = [child for child in group.children if child not in waits] if waits else []
-        while free:
-            for after in state.tasks[free.pop()].before:
-                if after in waits:
-                    waits[after] -= 1
-                    if not waits[after]:
-                        free.append(after)
-        if any(waits.values()):
+        try:
+            TopologicalSorter({node.id: node.after for node in nodes if node.after and not node.ended}).prepare()
+        except CycleError:
             yield f"the graph of {group.id} goes in a circle"
 
 

@@ -12,6 +12,7 @@ fail. A node whose guard does not hold is left out, and so is what comes after n
 """
 
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from engine.core.errors import Refused
 from engine.core.records.records import JsonValue
@@ -98,31 +99,25 @@ def drawn_nodes(settings: Settings) -> list[Mapping[str, JsonValue]]:
 
 
 def in_order(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
-    """Return the names in topological order.
+    """Return the names in topological order; nodes of the same depth in the order in which they are drawn.
 
     Raises:
-        Refused: If nodes wait for each other; the message names the circle.
+        Refused: If nodes wait for each other; the message names one cycle, each node before the one it comes after.
     """
-    waits = {str(node["name"]): set(strings(node.get("after", []))) for node in drawn}
+    waits = {str(node["name"]): strings(node.get("after", [])) for node in drawn}
+    place = {name: at for at, name in enumerate(waits)}
+    sorter = TopologicalSorter(waits)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        raise Refused(f"setting nodes of graph: {' → '.join(reversed(cycle))} wait for each other") from None
     order: list[str] = []
-    while waits:
-        ready = [name for name, after in waits.items() if not after.intersection(waits)]
-        if not ready:
-            raise Refused(f"setting nodes of graph: {' → '.join(_circle(waits))} wait for each other")
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=place.__getitem__)
         order += ready
-        for name in ready:
-            del waits[name]
+        sorter.done(*ready)
     return order
-
-
-def _circle(waits: Mapping[str, set[str]]) -> list[str]:
-    """Return one circle: from any waiting node, follow its predecessors until a node repeats."""
-    path = [next(iter(waits))]
-    while True:
-        following = next(name for name in sorted(waits[path[-1]]) if name in waits)
-        if following in path:
-            return [*path[path.index(following) :], following]
-        path.append(following)
 
 
 def _ends(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:

@@ -1,6 +1,7 @@
 """Validates a wiring before it changes the graph: the strategy may be third-party code."""
 
 from collections.abc import Collection, Iterator
+from graphlib import CycleError, TopologicalSorter
 
 from engine.core.errors import Refused
 from engine.core.strategies.wiring import Nodes, Wiring
@@ -56,10 +57,10 @@ def _faults(wiring: Wiring, nodes: Nodes, there: Collection[str], *, whole: bool
 
 
 def _is_circular(wiring: Wiring) -> bool:
-    """Return True when the added edges contain a cycle, by Kahn's algorithm."""
+    """Return True when the added edges contain a cycle."""
     after = wiring.after
-    # Most wirings have no edge between new nodes, or list them in topological order: both are seen without building the
-    # reverse edges of a graph that may have thousands of nodes.
+    # Most wirings have no edge between new nodes, or list them in topological order: both are seen without sorting
+    # a graph that may have thousands of nodes.
     seen: set[str] = set()
     for node, others in after.items():
         if not seen.issuperset(others) and not seen.issuperset(after.keys() & others):
@@ -67,19 +68,8 @@ def _is_circular(wiring: Wiring) -> bool:
         seen.add(node)
     else:
         return False
-    waits = dict.fromkeys(after, 0)
-    before: dict[str, list[str]] = {}
-    for node, others in after.items():
-        for other in others:
-            if other in waits:
-                waits[node] += 1
-                before.setdefault(other, []).append(node)
-    free = [node for node, count in waits.items() if not count]
-    gone = 0
-    while free:
-        gone += 1
-        for node in before.get(free.pop(), ()):
-            waits[node] -= 1
-            if not waits[node]:
-                free.append(node)
-    return gone != len(waits)
+    try:
+        TopologicalSorter(after).prepare()
+    except CycleError:
+        return True
+    return False

@@ -6,6 +6,7 @@ is seen, and an attempt that goes on is answered by the same tasks.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 from engine.core.records.records import JsonValue
 from engine.core.records.values import preview
@@ -115,14 +116,14 @@ def planned(arguments: Arguments) -> list[Planned]:
         unknown = next((one for one in task.after if one not in names), None)
         if unknown is not None:
             raise Refused(f"{task.name} comes after {unknown!r}, which is not a task of the plan")
-    _go_in_no_circle(tasks)
+    _check_acyclic(tasks)
     return tasks
 
 
-def _go_in_no_circle(tasks: Sequence[Planned]) -> None:
-    left = {task.name: set(task.after) for task in tasks}
-    while free := [name for name, after in left.items() if not after & left.keys()]:
-        for name in free:
-            del left[name]
-    if left:
-        raise Refused(f"the tasks {', '.join(left)} wait for each other")
+def _check_acyclic(tasks: Sequence[Planned]) -> None:
+    try:
+        TopologicalSorter({task.name: task.after for task in tasks}).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        names = [task.name for task in tasks if task.name in cycle]
+        raise Refused(f"the tasks {', '.join(names)} wait for each other") from None
