@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
-from store.errors import shown, worded
+from store.errors import format_message, format_path
 
 
 class EngineError(Exception):
     """Base of what this package raises on purpose."""
 
     says: ClassVar[str] = ""
-    __str__ = worded
+    __str__ = format_message
 
 
 @dataclass(eq=False)
@@ -305,7 +305,7 @@ class ArchiveError(EngineError):
     """
 
     def __init__(self, path: Path | None, detail: str) -> None:
-        super().__init__(detail if path is None else f"{shown(path)} {detail}")
+        super().__init__(detail if path is None else f"{format_path(path)} {detail}")
         self.path = path
 
 

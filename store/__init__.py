@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from store.journals.verification import Loss, find_loss, verify
     from store.layout.connection import Durability
     from store.layout.creation import check_free, create_database
-    from store.layout.file_check import check_place, looks_like_ours
-    from store.layout.files import may_command
+    from store.layout.file_check import check_database, check_place
+    from store.layout.files import can_command
     from store.layout.opening import Store, open_store
     from store.leadership.standby import Standby, stand_by
 
-_LOADED_ON_FIRST_USE = {
+_LAZY_NAMES = {
     "layout.connection": "Durability",
     "layout.creation": "check_free create_database",
-    "layout.file_check": "check_place looks_like_ours",
-    "layout.files": "may_command",
+    "layout.file_check": "check_database check_place",
+    "layout.files": "can_command",
     "inbox_client": "InboxClient",
     "layout.opening": "Store open_store",
     "journals.reader": "Reader",
@@ -64,11 +64,11 @@ _LOADED_ON_FIRST_USE = {
     "journals.tail": "Mark Tail mark_at",
     "journals.verification": "Loss find_loss verify",
 }
-_FILE_OF = {name: file for file, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
+_MODULES_BY_NAME = {name: file for file, names in _LAZY_NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FILE_OF:
+    if name not in _MODULES_BY_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
-    return found
+    attribute = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES_BY_NAME[name]}"), name)
+    return attribute

@@ -25,13 +25,13 @@ from store.journals.statements import (
     ANY_PENDING,
     COMMAND_OUTCOME,
     NAME_COMMANDS,
-    command_of,
+    parse_command,
     pending_commands,
     put_commands,
 )
 from store.journals.tail import PollInterval
-from store.layout.connection import BUSY_S, connect, is_busy, retry_delays_s, translated
-from store.leadership.lock import identity, lost
+from store.layout.connection import BUSY_S, connect, is_busy, retry_delays_s, translate_errors
+from store.leadership.lock import find_file_loss, identity
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -41,16 +41,16 @@ class Arrivals:
     """Notification of new commands, for one waiting task; several at once are merged."""
 
     def __init__(self) -> None:
-        self._news = anyio.Event()
+        self._arrival = anyio.Event()
 
     def wake(self) -> None:
         """End the current wait, or the next one; in the loop only."""
-        self._news.set()
+        self._arrival.set()
 
     async def wait(self) -> None:
         """Return once something has arrived since the last call."""
-        await self._news.wait()
-        self._news = anyio.Event()
+        await self._arrival.wait()
+        self._arrival = anyio.Event()
 
     def __await__(self) -> Generator[object, None, None]:
         return self.wait().__await__()
@@ -73,38 +73,38 @@ async def watch(path: Path | None, arrivals: Arrivals) -> AsyncIterator[None]:
 
 
 def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
-    pace, seen, opened = PollInterval(), None, identity(path)
-    with translated(path, disposable=True):
+    interval, checked_version, file_identity = PollInterval(), None, identity(path)
+    with translate_errors(path, disposable=True):
         connection = connect(path, mode="ro")
         try:
             while not stop.is_set():
-                if (gone := lost(path, opened)) is not None:  # clients make a new file, which is never read here
-                    raise gone
-                version = _asked(connection, "PRAGMA data_version")
-                if version is not None and version != seen:
-                    pending = _asked(connection, ANY_PENDING)
-                    seen = seen if pending is None else version
+                if (file_loss := find_file_loss(path, file_identity)) is not None:
+                    raise file_loss  # clients create a new file, which this connection would never read
+                version = _query_value(connection, "PRAGMA data_version")
+                if version is not None and version != checked_version:
+                    pending = _query_value(connection, ANY_PENDING)
+                    checked_version = checked_version if pending is None else version
                     if pending:
-                        pace.news()
+                        interval.note_records()
                         anyio.from_thread.run_sync(arrivals.wake)
-                stop.wait(pace.wait_s)
+                stop.wait(interval.wait_s)
         finally:
             connection.close()
 
 
-def _asked(connection: sqlite3.Connection, question: str) -> int | None:
+def _query_value(connection: sqlite3.Connection, sql: str) -> int | None:
     """Return the answer, or None while another process holds the lock."""
     try:
-        (answer,) = connection.execute(question).fetchone()
+        (value,) = connection.execute(sql).fetchone()
     except sqlite3.OperationalError as error:
         if is_busy(error):
             return None
         raise
-    return int(answer)
+    return int(value)
 
 
-KEPT_OUTCOMES = 10_000
-TAKEN_BYTES = 2 * LARGEST_COMMAND_BYTES
+MAX_OUTCOMES = 10_000
+MAX_PENDING_BYTES = 2 * LARGEST_COMMAND_BYTES
 _SETTLE_PATIENCE_S = 0.05
 
 _SETTLE = """
@@ -114,9 +114,9 @@ UPDATE commands
   FROM json_each(?) AS given
  WHERE commands.id = json_extract(given.value, '$[0]') AND commands.state = 'pending'
 """
-_FORGET = f"""
+_DELETE_OLD_OUTCOMES = f"""
 DELETE FROM commands
- WHERE state <> 'pending' AND place <= (SELECT max(place) FROM commands) - {KEPT_OUTCOMES}
+ WHERE state <> 'pending' AND place <= (SELECT max(place) FROM commands) - {MAX_OUTCOMES}
 """
 
 
@@ -127,8 +127,8 @@ class Inbox:
         self._connection = connection
         self._path = path
         self._unwritten: dict[str, CommandOutcome] = {}
-        self._waiting: set[Arrivals] = set()
-        self._settled = 0
+        self._listeners: set[Arrivals] = set()
+        self._settled_count = 0
 
     async def put(self, command: CommandRow) -> None:
         """Queue a command; a second one with the same id changes nothing.
@@ -137,32 +137,37 @@ class Inbox:
             StoreBusy: If a client has held the file for 5 s.
             DiskFull: If there is no room.
         """
-        with translated(self._path, disposable=True):
-            await self._do(*put_commands([command]))
+        with translate_errors(self._path, disposable=True):
+            await self._execute(*put_commands([command]))
         self._wake()
 
-    async def pending(self, limit: int = 500, *, first: Collection[str] = ()) -> list[CommandRow]:
+    async def pending(self, limit: int = 500, *, priority_kinds: Collection[str] = ()) -> list[CommandRow]:
         """Commands without an outcome, oldest first; invalid rows have a fault.
 
         At most `limit`, and no further ones after `TAKEN_BYTES` of bodies: those come once these are settled.
 
         Args:
-            limit: The most of them.
-            first: Kinds of commands that come ahead of those of other senders, in addition to `limit`.
+            limit: Largest number of commands.
+            priority_kinds: Kinds of commands that precede those of other senders; they do not count towards `limit`.
         """
-        with translated(self._path, disposable=True):
-            found = await self._do(
-                *pending_commands(limit=limit, most_bytes=TAKEN_BYTES, but=self._unwritten, first=first)
+        with translate_errors(self._path, disposable=True):
+            rows = await self._execute(
+                *pending_commands(
+                    limit=limit,
+                    max_bytes=MAX_PENDING_BYTES,
+                    excluded_ids=self._unwritten,
+                    priority_kinds=priority_kinds,
+                )
             )
-            unnamed = [row[-1] for row in found if command_of(row) is None]
-            if unnamed and await self._named(unnamed):
-                return await self.pending(limit, first=first)
-        return [row for row in map(command_of, found) if row is not None]
+            unnamed = [row[-1] for row in rows if parse_command(row) is None]
+            if unnamed and await self._assign_ids(unnamed):
+                return await self.pending(limit, priority_kinds=priority_kinds)
+        return [row for row in map(parse_command, rows) if row is not None]
 
-    async def _named(self, places: list[int]) -> bool:
+    async def _assign_ids(self, places: list[int]) -> bool:
         """Give ids to rows without a valid one, so that they can be settled; False while a client holds the file."""
         try:
-            await self._do(NAME_COMMANDS, (json.dumps(places),), patience_s=_SETTLE_PATIENCE_S)
+            await self._execute(NAME_COMMANDS, (json.dumps(places),), patience_s=_SETTLE_PATIENCE_S)
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
@@ -172,7 +177,7 @@ class Inbox:
     async def settle(self, outcomes: Sequence[CommandOutcome]) -> None:
         """Record outcomes of commands; the first outcome of a command stays.
 
-        Also returns while a client holds the file: then the outcomes are kept, and written with the next ones.
+        If a client holds the file, the outcomes are kept in memory and written with the next ones.
 
         Raises:
             DiskFull: If there is no room; the outcomes are kept as well.
@@ -181,68 +186,68 @@ class Inbox:
             self._unwritten.setdefault(outcome.id, outcome)
         if not self._unwritten:
             return
-        written = list(self._unwritten.values())
-        with translated(self._path, disposable=True):
+        outcomes_to_write = list(self._unwritten.values())
+        with translate_errors(self._path, disposable=True):
             try:
-                await self._do(_SETTLE, (_packed(written),), patience_s=_SETTLE_PATIENCE_S)
-                await self._forget(len(written))
+                await self._execute(_SETTLE, (_encode_outcomes(outcomes_to_write),), patience_s=_SETTLE_PATIENCE_S)
+                await self._delete_old_outcomes(len(outcomes_to_write))
             except sqlite3.OperationalError as error:
                 if not is_busy(error):
                     raise
                 return
-        for outcome in written:
+        for outcome in outcomes_to_write:
             self._unwritten.pop(outcome.id, None)
         # Commands beyond the limit of `pending` need another wake-up. In a file, the write above causes one itself.
-        if self._path is None and self._waiting and await self.pending(1):
+        if self._path is None and self._listeners and await self.pending(1):
             self._wake()
 
     @property
-    def has_kept(self) -> bool:
+    def has_unwritten(self) -> bool:
         """True while there are outcomes that could not be written yet."""
         return bool(self._unwritten)
 
-    async def write_kept(self) -> None:
+    async def write_pending_outcomes(self) -> None:
         """Try once more to write kept outcomes; if that fails, the next engine finds the commands pending."""
         with anyio.CancelScope(shield=True), contextlib.suppress(StoreError):
             await self.settle(())
 
     async def outcome(self, id: str) -> CommandOutcome | None:
-        """What became of a command, or None if there was none with this id (or long ago)."""
+        """Return the outcome of a command; None if the id is unknown, or its outcome was deleted as an old one."""
         if id in self._unwritten:
             return self._unwritten[id]
-        with translated(self._path, disposable=True):
-            found = await self._do(COMMAND_OUTCOME, (id,))
-        return CommandOutcome(*found[0]) if found else None
+        with translate_errors(self._path, disposable=True):
+            rows = await self._execute(COMMAND_OUTCOME, (id,))
+        return CommandOutcome(*rows[0]) if rows else None
 
     @asynccontextmanager
     async def arrivals(self) -> AsyncIterator[Arrivals]:
         """Wake when a command arrives, from this process or another.
 
         Yields:
-            What to await, again and again: a wait ends when there is news and something is pending; the first
-            one at once if something was pending already.
+            An object to await repeatedly: a wait ends when a command arrives; the first one ends at once if a command
+            is already pending.
         """
         arrivals = Arrivals()
-        self._waiting.add(arrivals)
+        self._listeners.add(arrivals)
         try:
             if await self.pending(1):
                 arrivals.wake()
             async with watch(self._path, arrivals):
                 yield arrivals
         finally:
-            self._waiting.discard(arrivals)
+            self._listeners.discard(arrivals)
 
     def _wake(self) -> None:
-        for arrivals in self._waiting:
+        for arrivals in self._listeners:
             arrivals.wake()
 
-    async def _forget(self, settled: int) -> None:
-        self._settled += settled
-        if self._settled >= KEPT_OUTCOMES // 10:
-            self._settled = 0
-            await self._do(_FORGET, (), patience_s=_SETTLE_PATIENCE_S)
+    async def _delete_old_outcomes(self, settled: int) -> None:
+        self._settled_count += settled
+        if self._settled_count >= MAX_OUTCOMES // 10:
+            self._settled_count = 0
+            await self._execute(_DELETE_OLD_OUTCOMES, (), patience_s=_SETTLE_PATIENCE_S)
 
-    async def _do(
+    async def _execute(
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any], *, patience_s: float = BUSY_S
     ) -> list[Any]:
         deadline = time.monotonic() + patience_s
@@ -258,7 +263,7 @@ class Inbox:
             await anyio.sleep(next(delays_s))
 
 
-def _packed(outcomes: Sequence[CommandOutcome]) -> str:
+def _encode_outcomes(outcomes: Sequence[CommandOutcome]) -> str:
     return json.dumps(
         [
             (outcome.id, outcome.state, outcome.seq, outcome.reason, outcome.result and outcome.result.decode())

@@ -9,8 +9,8 @@ from typing import TypeVar
 from store.errors import InboxBusy, StoreBusy
 from store.journals.reader import Reader
 from store.journals.records import CommandOutcome, CommandRow
-from store.journals.statements import COMMAND_OUTCOME, command_of, pending_commands, put_commands
-from store.layout.connection import SEND_PATIENCE_S, patiently, translated
+from store.journals.statements import COMMAND_OUTCOME, parse_command, pending_commands, put_commands
+from store.layout.connection import SEND_PATIENCE_S, retry_while_busy, translate_errors
 from store.layout.files import Files, check_writable_folder, exists
 from store.layout.migrations import INBOX
 from store.layout.sidecar_files import create_file, open_inbox
@@ -18,15 +18,15 @@ from store.leadership.lock import identity
 
 T = TypeVar("T")
 
-_AT_ONCE = 1_000
-"""Most commands of one statement."""
+_MAX_BATCH_COMMANDS = 1_000
+"""Commands per statement."""
 
 
 class InboxClient:
-    """Write commands beside one database, and ask what became of them; for one thread at a time."""
+    """Queue commands for the engine of a database, and read their outcomes; for one thread at a time."""
 
     def __init__(self, path: str | os.PathLike[str], *, patience_s: float = SEND_PATIENCE_S) -> None:
-        """Look at the database at `path`; its inbox is made by the first `put`.
+        """Check the database at `path`; the first `put` creates its inbox.
 
         Args:
             path: The database, not the inbox.
@@ -43,7 +43,7 @@ class InboxClient:
         self._identity: tuple[int, int] | None = None
 
     def close(self) -> None:
-        """Let go of the file; a second call changes nothing."""
+        """Close the file; a second call does nothing."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -62,42 +62,42 @@ class InboxClient:
         Raises:
             StoreBusy: If another client has held the inbox for `patience_s`.
             NoPermission, ReadOnlyFolder: If this user may not give commands.
-            NotOurFile, CorruptFile, NewerFile: If something else stands where the inbox belongs.
+            NotOurFile, CorruptFile, NewerFile: If the file in place of the inbox cannot be used.
             DiskFull: If there is no room.
         """
         if not exists(self._files.inbox, disposable=True):
             check_writable_folder(self._files.inbox.parent)
             create_file(self._files.inbox, INBOX, {"file_id": self._file_id})
-        for start in range(0, len(commands), _AT_ONCE):
-            statement = put_commands(commands[start : start + _AT_ONCE])
-            self._do(lambda connection, statement=statement: connection.execute(*statement))  # type: ignore[misc]
+        for start in range(0, len(commands), _MAX_BATCH_COMMANDS):
+            statement = put_commands(commands[start : start + _MAX_BATCH_COMMANDS])
+            self._execute(lambda connection, statement=statement: connection.execute(*statement))  # type: ignore[misc]
 
     def outcome(self, id: str) -> CommandOutcome | None:
-        """What became of a command; None if there was none with this id (or long ago)."""
+        """Return the outcome of a command; None if the id is unknown, or its outcome was deleted as an old one."""
         if not exists(self._files.inbox, disposable=True):
             return None
-        found = self._do(lambda connection: connection.execute(COMMAND_OUTCOME, (id,)).fetchone())
-        return CommandOutcome(*found) if found else None
+        row = self._execute(lambda connection: connection.execute(COMMAND_OUTCOME, (id,)).fetchone())
+        return CommandOutcome(*row) if row else None
 
     def pending(self, limit: int = 500) -> list[CommandRow]:
         """Commands that wait for an engine, oldest first, at most `limit`."""
         if not exists(self._files.inbox, disposable=True):
             return []
-        found = self._do(lambda connection: connection.execute(*pending_commands(limit=limit)).fetchall())
-        return [row for row in map(command_of, found) if row is not None]
+        rows = self._execute(lambda connection: connection.execute(*pending_commands(limit=limit)).fetchall())
+        return [row for row in map(parse_command, rows) if row is not None]
 
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _execute(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            with translated(self._files.inbox, disposable=True):
-                return patiently(lambda: work(self._opened()), limit_s=self._patience_s)
+            with translate_errors(self._files.inbox, disposable=True):
+                return retry_while_busy(lambda: work(self._connect()), limit_s=self._patience_s)
         except StoreBusy as busy:
             raise InboxBusy(busy.path, self._patience_s) from busy
 
-    def _opened(self) -> sqlite3.Connection:
-        # The inbox may have been deleted and made again: what is written into a deleted file reaches no engine.
-        now = identity(self._files.inbox)
-        if now != self._identity:
+    def _connect(self) -> sqlite3.Connection:
+        # The inbox may have been deleted and created again: a command in a deleted file reaches no engine.
+        file_identity = identity(self._files.inbox)
+        if file_identity != self._identity:
             self.close()
         if self._connection is None:
-            self._connection, self._identity = open_inbox(self._files, self._file_id), now
+            self._connection, self._identity = open_inbox(self._files, self._file_id), file_identity
         return self._connection

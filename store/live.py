@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from store.layout.connection import Durability, checkpoint_here, connect
+from store.layout.connection import Durability, connect, enable_checkpoints
 from store.layout.migrations import LIVE, migrate
 from store.leadership.lease import Lease, Watch, monotonic_ms
 from store.leadership.process import boot_id
 
 FLUSH_S = 0.1
 BEAT_S = 1.0
-LONGEST_PAUSE_S = 1.0
+MAX_PAUSE_S = 1.0
 
 _BEAT = """
 INSERT INTO heartbeat (one, token, boot_id, beat_ms, loop_ms, at_ms) VALUES (1, ?, ?, ?, ?, ?)
@@ -35,13 +35,13 @@ _PUT = "INSERT OR REPLACE INTO texts (key, text) VALUES (?, ?)"
 _DROP = "DELETE FROM texts WHERE key = ?"
 
 
-def pause_s(written_s: float) -> float:
-    """Seconds to wait after a write that took `written_s` seconds.
+def pause_s(write_s: float) -> float:
+    """Seconds to wait after a write that took `write_s` seconds.
 
     With much text it writes less often, so that a tenth of the time goes into writing. A write that took long because
     the machine is busy must not make readers wait ten times as long.
     """
-    return min(max(FLUSH_S, 9 * written_s), LONGEST_PAUSE_S)
+    return min(max(FLUSH_S, 9 * write_s), MAX_PAUSE_S)
 
 
 class LiveOutput:
@@ -65,10 +65,10 @@ class LiveOutput:
         self._guard = threading.Lock()
         self._texts: dict[str, str] = {}
         self._changed: set[str] = set()
-        self._has_begun = False
-        self._take: Callable[[], dict[str, str]] = dict
+        self._is_cleared = False
+        self._pull: Callable[[], dict[str, str]] = dict
         self._stop = threading.Event()
-        self._news = threading.Event()
+        self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-live", daemon=True)
 
     def put(self, key: str, text: str) -> None:
@@ -79,27 +79,27 @@ class LiveOutput:
             else:
                 self._texts.pop(key, None)
             self._changed.add(key)
-        self._news.set()
+        self._wake.set()
 
-    def follow(self, take: Callable[[], dict[str, str]]) -> None:
-        """Also publish the changed texts that `take` returns, which is called in the publishing thread after `news`.
+    def follow(self, pull: Callable[[], dict[str, str]]) -> None:
+        """Also publish the changed texts that `pull` returns, which is called in the publishing thread after `news`.
 
         Pulled rather than pushed: texts are assembled only as often as they are written.
         """
-        self._take = take
+        self._pull = pull
 
     def news(self) -> None:
         """Note that `take` has something new; never blocks."""
-        self._news.set()
+        self._wake.set()
 
     def acknowledge(self, seq: int) -> None:
         """Note the last acknowledged row; written within 0.1 s, never blocks."""
         self._seq = seq
-        self._news.set()
+        self._wake.set()
 
     def texts(self) -> dict[str, str]:
         """A copy of the present texts, without tapes."""
-        self._put_taken()
+        self._pull_texts()
         with self._guard:
             return {key: text for key, text in self._texts.items() if not key.startswith("tape:")}
 
@@ -111,7 +111,7 @@ class LiveOutput:
     def stop(self) -> None:
         """Publish the rest and end the thread; blocks for milliseconds."""
         self._stop.set()
-        self._news.set()
+        self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
         if self._watch is not None:
@@ -119,19 +119,19 @@ class LiveOutput:
 
     def _run(self) -> None:
         connection: sqlite3.Connection | None = None
-        boot, due = boot_id(), 0.0
+        boot, next_beat_s = boot_id(), 0.0
         while True:
-            began = time.monotonic()
-            last, beats = self._stop.is_set(), began >= due
-            self._news.clear()
-            if beats and self._has_lost():
+            began_s = time.monotonic()
+            is_last, is_beat_due = self._stop.is_set(), began_s >= next_beat_s
+            self._wake.clear()
+            if is_beat_due and self._is_lease_lost():
                 if connection is not None:
                     connection.close()  # SQLite leaves the log of a file alone that has replaced the one it opened
                 return
             try:
-                connection = connection or self._connected()
-                if beats:
-                    due = time.monotonic() + BEAT_S
+                connection = connection or self._connect()
+                if is_beat_due:
+                    next_beat_s = time.monotonic() + BEAT_S
                     lease = self._lease
                     connection.execute(_BEAT, (lease.token, boot, monotonic_ms(), lease.loop_ms, lease.at_ms))
                 self._flush(connection)
@@ -140,36 +140,36 @@ class LiveOutput:
                 if connection is not None:
                     connection.close()
                 connection = None
-            if last:
+            if is_last:
                 if connection is not None:
                     connection.close()
                 return
-            self._stop.wait(pause_s(time.monotonic() - began))
-            self._news.wait(max(0.0, due - time.monotonic()))
+            self._stop.wait(pause_s(time.monotonic() - began_s))
+            self._wake.wait(max(0.0, next_beat_s - time.monotonic()))
 
-    def _has_lost(self) -> bool:
+    def _is_lease_lost(self) -> bool:
         """Return whether the lease is lost, after which nothing may be published."""
         at_ms = monotonic_ms()
         loss = None if self._watch is None else self._watch.loss()
         if loss is None:
-            self._lease.found(at_ms)
+            self._lease.record_check(at_ms)
         else:
             self._lease.lose(loss)
         return loss is not None
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         assert self._path is not None
         connection = connect(self._path, mode="rw")
         try:
             connection.execute("PRAGMA synchronous = OFF")
-            checkpoint_here(connection)
+            enable_checkpoints(connection)
             migrate(connection, LIVE)
             connection.execute("DELETE FROM texts")
-            if not self._has_begun:
+            if not self._is_cleared:
                 # Whatever the token: if the database is a restored copy, an earlier engine may have had a larger one.
                 connection.execute("DELETE FROM heartbeat")
                 connection.execute("DELETE FROM mark")
-                self._has_begun = True
+                self._is_cleared = True
             with self._guard:
                 self._changed |= self._texts.keys()
         except BaseException:
@@ -177,13 +177,13 @@ class LiveOutput:
             raise
         return connection
 
-    def _put_taken(self) -> None:
-        for key, text in self._take().items():
+    def _pull_texts(self) -> None:
+        for key, text in self._pull().items():
             self.put(key, text)
 
     def _flush(self, connection: sqlite3.Connection) -> None:
         seq = self._seq
-        self._put_taken()
+        self._pull_texts()
         with self._guard:
             changed, self._changed = self._changed, set()
             puts = [(key, self._texts[key]) for key in changed if key in self._texts]

@@ -29,8 +29,8 @@ from engine.runtimes.programs.worktree import all_left
 from engine.teamfile import TeamFileError, read_team
 from engine.teamfile.code import TeamCode
 from engine.trusted_code.trust import TrustError
-from store import InboxClient, Reader, StoreError, find_loss, may_command, verify
-from store.layout.filesystem import refuse_network
+from store import InboxClient, Reader, StoreError, can_command, find_loss, verify
+from store.layout.filesystem import check_local
 from store.wall_clock import wall_ms
 
 AHEAD_MS = 60_000
@@ -132,7 +132,7 @@ def _folders() -> Iterator[Finding]:
         yield Finding("ok", "data folder", f"{folder} (made when it is needed)")
     else:
         try:
-            refuse_network(folder.resolve())
+            check_local(folder.resolve())
             yield Finding("ok", "data folder", str(folder))
         except StoreError as error:
             yield Finding("fault", "data folder", str(error))
@@ -245,7 +245,7 @@ def _from_the_future(path: Path) -> Iterator[Finding]:
 
 def inbox_findings(found: Found) -> Iterator[Finding]:
     """Tell what is odd about the inbox of a team."""
-    if not may_command(found.path):
+    if not can_command(found.path):
         yield Finding("note", f"{found.path}-inbox", "you may read this team, and not give it commands")
         return
     try:

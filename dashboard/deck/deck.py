@@ -34,7 +34,7 @@ from dashboard.views.words.keyed import keyed
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.core.state import UNDOABLE
-from store import StoreError, may_command
+from store import StoreError, can_command
 from store.errors import FileLost, ReadRowsLost
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Deck(TimeTravel):
         super().__init__(db, feed, clock)
         self.next_path: Path | None = None
         """The database to be shown once this one is left."""
-        self._may_command = may_command(db)
+        self._may_command = can_command(db)
         self.readonly = readonly or not self._may_command
         self.drafts: dict[str, str] = {}
         """What was written and not applied yet, by what it is for."""

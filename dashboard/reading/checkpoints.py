@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import OrderedDict
 
-from store.journals.compression import packed, unpacked
+from store.journals.compression import compress, decompress
 
 MOST_BYTES = 16_000_000
 """Limit of all compressed states: 1,000 agents with 10,000 tasks take 0.4 MB."""
@@ -32,7 +32,7 @@ class Checkpoints:
         if found in self._fresh:
             return found, self._fresh[found]
         self._packed.move_to_end(found)
-        body = unpacked(self._packed[found])
+        body = decompress(self._packed[found])
         assert body is not None  # packed here
         return found, body
 
@@ -40,7 +40,7 @@ class Checkpoints:
         """Compress what was added; evict the least recently used beyond the limit."""
         while self._fresh:
             seq, body = self._fresh.popitem()
-            self._bytes += len(stored := packed(body)) - len(self._packed.pop(seq, b""))
+            self._bytes += len(stored := compress(body)) - len(self._packed.pop(seq, b""))
             self._packed[seq] = stored
         while self._bytes > self._most_bytes:
             self._bytes -= len(self._packed.popitem(last=False)[1])

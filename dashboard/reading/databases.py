@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.platform.folders import NoHome, home_folder
-from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, looks_like_ours
+from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, check_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _home() -> Path | None:
 def is_ours(path: Path) -> bool:
     """Tell whether a file is a Quarterdeck database, damaged or not."""
     try:
-        looks_like_ours(path)
+        check_database(path)
     except (NotOurFile, MissingFile):
         return False
     except StoreError:

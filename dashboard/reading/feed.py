@@ -29,7 +29,7 @@ from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.journals.records import EngineInfo, StandbyInfo
 from store.journals.statements import Conditions
-from store.leadership.lock import identity, lost
+from store.leadership.lock import find_file_loss, identity
 
 BLOCK, PIECE = 500, 50
 """Records that are read at once, and of those as many as are decoded and folded at once: a millisecond of work each."""
@@ -270,7 +270,7 @@ class Feed:
                 self._stop.wait(RETRY_S)
 
     def _look_once(self, reader: Reader) -> None:
-        if reader.changed() or not self.looked:
+        if reader.has_changed() or not self.looked:
             self.file_seq = reader.last_seq()
         self._rate.append((time.monotonic(), self.file_seq))
         self.engine = reader.engine()
@@ -287,8 +287,8 @@ class Feed:
         """
         if self._rows_lost is not None:
             raise self._rows_lost
-        if self._identity is not None and (gone := lost(self.path, self._identity)) is not None:
-            self._troubles["file"] = f"the file {gone.found}: this is its last state; open it again: {self.path}"
+        if self._identity is not None and (gone := find_file_loss(self.path, self._identity)) is not None:
+            self._troubles["file"] = f"the file {gone.reason}: this is its last state; open it again: {self.path}"
             self._stop.set()
             raise gone
 

@@ -247,7 +247,7 @@ class Past:
                 self._partial = state
                 return None
             until = next(one for one in (keep_at, since, target) if state.seq < one)
-            records = reader.linked(state.seq, min(PAGE, until - state.seq))
+            records = reader.linked_records(state.seq, min(PAGE, until - state.seq))
             if not records:
                 break
             events = decode_events([(one.seq, one.kind, one.body) for one in records])

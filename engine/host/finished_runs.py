@@ -43,10 +43,10 @@ class FinishedRuns:
         if summary is not None:
             return summary
         await written()
-        records = await self._journal.of_kind(kind_of(RunFinished), run_id)
+        records = await self._journal.records_of_kind(kind_of(RunFinished), run_id)
         # A run that came with an archive has no `RunFinished` of its own in this journal.
         for kind in () if records else IMPORTS:
-            records += await self._journal.of_kind(kind)
+            records += await self._journal.records_of_kind(kind)
         return summary_in(records, run_id)
 
     async def recalled(self, command: Command) -> Recalled:
@@ -70,7 +70,7 @@ class FinishedRuns:
         if summary is None:
             return None
         await self._written_in_time()
-        records = await self._journal.of_kind(kind_of(RunSubmitted), run_id)
+        records = await self._journal.records_of_kind(kind_of(RunSubmitted), run_id)
         submitted = next((one for one in events_of(records) if isinstance(one, RunSubmitted)), None)
         if submitted is not None:
             return submit_again(submitted)

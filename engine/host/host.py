@@ -194,7 +194,7 @@ class Host:
                 try:
                     await self._live_through(group, task_status)
                 except Exception as found:  # raised once all tasks have ended; the group would wrap it
-                    failure = error = self.store.lease.explained(first_of(found))
+                    failure = error = self.store.lease.explain(first_of(found))
                     if not isinstance(error, Deposed | FileLost):  # reported once, by the caller of `run`
                         log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
@@ -323,7 +323,7 @@ class Host:
         Asked before code of an agent begins: a process that was suspended may have been deposed without noticing.
         """
         lease = self.store.lease
-        if lease.held():
+        if lease.is_held():
             return True
         if lease.loss is not None:
             self._loop.fail(lease.loss)

@@ -128,13 +128,13 @@ class PendingCommands:
     async def write(self) -> None:
         """Write pending outcomes; after a failure, try again later."""
         outcomes, self._outcomes = self._outcomes, []
-        if not outcomes and not self._inbox.has_kept:
+        if not outcomes and not self._inbox.has_unwritten:
             return
         try:
             await self._inbox.settle(outcomes)
         except StoreError as error:
             log.warning("outcomes of commands cannot be written yet: %s", error)
-        if self._inbox.has_kept:
+        if self._inbox.has_unwritten:
             self._later(self._try_again)
         # Also after a failed write: the inbox keeps those outcomes (`has_kept`) and does not offer their rows again.
         self._from_inbox.difference_update(outcome.id for outcome in outcomes)
@@ -191,7 +191,7 @@ class Intake:
                 while True:
                     # Before reading: an outcome that is written between the read and the wait below must wake the wait.
                     self._orders.settled = anyio.Event()
-                    rows = await self._inbox.pending(TAKEN, first=URGENT_KINDS)
+                    rows = await self._inbox.pending(TAKEN, priority_kinds=URGENT_KINDS)
                     for row in rows:
                         if self._orders.take(row.id):
                             await self._take(row)

@@ -64,7 +64,7 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
     """Yield the records after one seq up to another, or up to the newest, `PAGE` at a time."""
     while True:
         limit = PAGE if until_seq is None else min(PAGE, until_seq - after_seq)
-        records = reader.linked(after_seq, limit) if limit > 0 else []
+        records = reader.linked_records(after_seq, limit) if limit > 0 else []
         if not records:
             return
         yield records

@@ -19,10 +19,10 @@ from engine.platform.clock import Clock
 from store import CommandRow
 from store.errors import StoreError
 from store.inbox import Inbox
-from store.journals.journal import Journal, end_of
+from store.journals.journal import Journal, read_end
 from store.journals.records import anchor_of
-from store.journals.snapshots import LAST_KEPT, Snapshots
-from store.journals.statements import COMMAND_OUTCOME, RECORD_COLUMNS, command_of, pending_commands, put_commands
+from store.journals.snapshots import RECENT_SNAPSHOTS, Snapshots
+from store.journals.statements import COMMAND_OUTCOME, RECORD_COLUMNS, parse_command, pending_commands, put_commands
 from store.layout.migrations import DATABASE, INBOX, Kind
 from store.layout.opening import Store
 from store.layout.sidecar_files import lay_out
@@ -173,10 +173,10 @@ class KeptSnapshots:
         mishaps = self._mishaps
         if mishaps.killed:
             raise EngineKilled("this engine was killed")
-        if seq > end_of(self._journal)[0]:
+        if seq > read_end(self._journal)[0]:
             raise ValueError(f"cannot save a snapshot at {seq}: the journal does not reach it")
         self._kept[seq] = body
-        for old in sorted(self._kept)[:-LAST_KEPT]:
+        for old in sorted(self._kept)[:-RECENT_SNAPSHOTS]:
             del self._kept[old]
 
     async def latest(self, at_seq: int | None = None) -> tuple[int, bytes] | None:
@@ -220,7 +220,7 @@ class Disk:
         return Store(
             path=Path("simulated"),
             file_id=FILE_ID,
-            journal=Journal(wire, wire, path=None, token=token, end=end_of(writer)),
+            journal=Journal(wire, wire, path=None, token=token, end=read_end(writer)),
             inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, None)), path=None),
             snapshots=cast(Snapshots, KeptSnapshots(self.snapshots, mishaps, writer)),
             live=LiveOutput(lease, None),
@@ -234,7 +234,7 @@ class Disk:
     @property
     def end(self) -> tuple[int, bytes]:
         """Seq and hash of the last record; the hash stands for the whole history."""
-        return end_of(self._journal_reader)
+        return read_end(self._journal_reader)
 
     def events(self, after_seq: int) -> list[Event]:
         """Return what the journal holds after a record."""
@@ -255,7 +255,7 @@ class Disk:
     def pending(self) -> list[str]:
         """Return the ids of commands in the inbox that have no outcome yet."""
         found = self._inbox_reader.execute(*pending_commands(limit=10_000))
-        return [row.id for row in map(command_of, found) if row is not None]
+        return [row.id for row in map(parse_command, found) if row is not None]
 
     def close(self) -> None:
         """Close all connections, which drops the databases."""

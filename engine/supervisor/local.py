@@ -178,7 +178,7 @@ class LocalEngine(EngineLink):
         self._guard.check()
         if self._host is not None:
             await self._host.written()
-            return await self._host.store.journal.of_task(task_id)
+            return await self._host.store.journal.records_of_task(task_id)
         if self._store is None:
             return self._offline.records(task_id)
         return await anyio.to_thread.run_sync(records_of, self._store, task_id)

@@ -1,7 +1,7 @@
-"""Reads pages of the journal with their hashes, so that a changed or missing row is found where it is read.
+"""Reads pages of the journal with their hashes, so that an altered or missing row is detected when it is read.
 
-What is folded is read through this. Rows before a snapshot are not read, and only `verify` looks at them. A hash costs
-1 to 2 µs a row, a tenth of folding it.
+All folded records are read this way. Rows before a snapshot are not read; only `verify` checks them. A hash costs 1 to
+2 µs a row, a tenth of folding it.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from store.errors import CorruptFile
-from store.journals.records import Record, linked
+from store.journals.records import Record, record_hash
 from store.journals.statements import RECORD_COLUMNS
 
 LINKED_PAGE = f"""
@@ -19,42 +19,46 @@ UNION ALL
 SELECT * FROM (SELECT {RECORD_COLUMNS}, hash FROM journal WHERE seq >= :after ORDER BY seq
                 LIMIT :limit + EXISTS (SELECT 1 FROM journal WHERE seq = :after))
 """
-"""Records after a seq, each with its hash, behind the one that they follow: a record, or the start of the chain."""
+"""Records after a seq, each with its hash, preceded by the record at that seq or by the start of the chain."""
 
 
-def fault_of(previous: bytes, last_seq: int, record: Record, stored: object) -> tuple[int, str] | None:
-    """Return which record is wrong and how, where one does not follow the last; None where it does.
+def find_fault(previous_hash: bytes, last_seq: int, record: Record, stored_hash: object) -> tuple[int, str] | None:
+    """Return the seq and the fault of a record that does not follow the last one; None if it does.
 
     Args:
-        previous: Hash of the last record.
-        stored: Hash that the file has for `record`.
+        previous_hash: Hash of the last record.
+        stored_hash: Hash that the file has for `record`.
     """
     if record.seq != last_seq + 1:
         return last_seq + 1, f"missing: the next record is {record.seq}"
     try:
-        if linked(previous, record.seq, record) == stored:
+        if record_hash(previous_hash, record.seq, record) == stored_hash:
             return None
     except (TypeError, ValueError):  # a field of another type, or with a NUL
         pass
     return record.seq, "altered: its hash does not fit"
 
 
-def linked_records(rows: Iterable[Any], path: Path | None, *, after_seq: int) -> list[Record]:
+def read_linked_page(rows: Iterable[Any], path: Path | None, *, after_seq: int) -> list[Record]:
     """Return the records in the rows of `LINKED_PAGE`.
 
     Raises:
         CorruptFile: If one was altered, or is missing.
     """
     records: list[Record] = []
-    last_seq, previous = after_seq, None
-    for seq, at_ms, kind, body, run_id, task_id, agent_id, stored in rows:
-        if previous is None and seq == after_seq:
-            previous = stored
+    last_seq, previous_hash = after_seq, None
+    for seq, at_ms, kind, body, run_id, task_id, agent_id, stored_hash in rows:
+        if previous_hash is None and seq == after_seq:
+            previous_hash = stored_hash
             continue
         record = Record(seq, at_ms, kind, body, run_id, task_id, agent_id)
-        fault = (after_seq, "missing") if previous is None else fault_of(previous, last_seq, record, stored)
+        fault = (
+            (after_seq, "missing")
+            if previous_hash is None
+            else find_fault(previous_hash, last_seq, record, stored_hash)
+        )
         if fault is not None:
             raise CorruptFile(path or Path(":memory:"), f"event {fault[0]} is {fault[1]}")
         records.append(record)
-        last_seq, previous = seq, stored
+        last_seq, previous_hash = seq, stored_hash
     return records

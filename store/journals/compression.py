@@ -2,22 +2,22 @@
 
 import zlib
 
-_FASTEST = 1
-_LARGEST_BYTES = 1 << 30
+_COMPRESSION_LEVEL = 1
+_MAX_BYTES = 1 << 30
 
 
-def packed(body: bytes) -> bytes:
+def compress(body: bytes) -> bytes:
     """Compress; about 10 ms a megabyte."""
-    return zlib.compress(body, _FASTEST)
+    return zlib.compress(body, _COMPRESSION_LEVEL)
 
 
-def unpacked(stored: object) -> bytes | None:
-    """The state in a stored snapshot, or None if it is damaged or beyond measure (1 GiB)."""
+def decompress(stored: object) -> bytes | None:
+    """Return the state in a stored snapshot; None if it is damaged or larger than 1 GiB."""
     if not isinstance(stored, bytes):
         return None
-    unpacking = zlib.decompressobj()
+    decompressor = zlib.decompressobj()
     try:
-        body = unpacking.decompress(stored, _LARGEST_BYTES)
+        body = decompressor.decompress(stored, _MAX_BYTES)
     except zlib.error:
         return None
-    return body if unpacking.eof else None
+    return body if decompressor.eof else None

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from store.errors import Deposed, NoSuchSeq, SeqTaken
-from store.journals.chain import LINKED_PAGE, linked_records
-from store.journals.records import Record, Row, linked
+from store.journals.chain import LINKED_PAGE, read_linked_page
+from store.journals.records import Record, Row, record_hash
 from store.journals.statements import RECORD_COLUMNS
-from store.layout.connection import translated
+from store.layout.connection import translate_errors
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -34,7 +34,7 @@ SELECT :first + key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), j
    AND (SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')) FROM journal) = :first - 1
 """
 
-_AT_ONCE = 2_000
+_MAX_BATCH_ROWS = 2_000
 _END = """
 SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')),
        ifnull((SELECT hash FROM journal ORDER BY seq DESC LIMIT 1),
@@ -44,7 +44,7 @@ SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')),
 """
 
 
-def append_here(connection: sqlite3.Connection, rows: Sequence[Row], anchor: bytes, *, token: int) -> None:
+def append_records(connection: sqlite3.Connection, rows: Sequence[Row], anchor: bytes, *, token: int) -> None:
     """Append the first records of a file that is not visible to other processes yet.
 
     Args:
@@ -52,12 +52,12 @@ def append_here(connection: sqlite3.Connection, rows: Sequence[Row], anchor: byt
         anchor: Start of the hash chain.
         token: Token of the file's lease.
     """
-    for start in range(0, len(rows), _AT_ONCE):
-        batch, anchor = _packed(start + 1, rows[start : start + _AT_ONCE], anchor)
+    for start in range(0, len(rows), _MAX_BATCH_ROWS):
+        batch, anchor = _encode_batch(start + 1, rows[start : start + _MAX_BATCH_ROWS], anchor)
         connection.execute(_APPEND, {**batch, "token": token})
 
 
-def end_of(connection: sqlite3.Connection) -> tuple[int, bytes]:
+def read_end(connection: sqlite3.Connection) -> tuple[int, bytes]:
     """Seq and hash of the last record of an open file."""
     seq, last_hash, _ = connection.execute(_END).fetchone()
     return int(seq), bytes(last_hash)
@@ -74,16 +74,16 @@ class Journal:
         path: Path | None,
         token: int,
         end: tuple[int, bytes],
-        acknowledged: Callable[[int], None] = lambda seq: None,
+        on_append: Callable[[int], None] = lambda seq: None,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._path = path
         self._token = token
         self._last_seq, self._last_hash = end
-        self._acknowledged = acknowledged
-        self._certain = True
-        self._turn = anyio.Lock(fast_acquire=True)
+        self._on_append = on_append
+        self._is_end_known = True
+        self._lock = anyio.Lock(fast_acquire=True)
 
     @property
     def last_seq(self) -> int:
@@ -105,37 +105,37 @@ class Journal:
             DiskFull: If there is no room; the same batch can be tried again.
             ValueError: If a kind or id holds a NUL.
         """
-        async with self._turn:
-            if not self._certain:
-                await self._look_again()
+        async with self._lock:
+            if not self._is_end_known:
+                await self._reload_end()
             if first_seq != self._last_seq + 1:
                 raise SeqTaken(first_seq, self._last_seq)
             if rows:
-                with anyio.CancelScope(shield=True), translated(self._path):
+                with anyio.CancelScope(shield=True), translate_errors(self._path):
                     await self._write(first_seq, rows)
 
     async def _write(self, first_seq: int, rows: Sequence[Row]) -> None:
-        batch, last_hash = _packed(first_seq, rows, self._last_hash)
+        batch, last_hash = _encode_batch(first_seq, rows, self._last_hash)
         last_seq = first_seq + len(rows) - 1
         # If the wait is interrupted, the outcome is unknown, and the next append reads the end of the journal first.
-        self._certain = False
+        self._is_end_known = False
         # A single statement: each call into SQLite's thread waits for the loop, which is busy deciding.
-        written = await self._writer.execute(_APPEND, {**batch, "token": self._token})
-        if written.rowcount != len(rows):
-            await self._look_again()
+        cursor = await self._writer.execute(_APPEND, {**batch, "token": self._token})
+        if cursor.rowcount != len(rows):
+            await self._reload_end()
             raise SeqTaken(first_seq, self._last_seq)
         self._last_seq, self._last_hash = last_seq, last_hash
-        self._certain = True
-        self._acknowledged(last_seq)
+        self._is_end_known = True
+        self._on_append(last_seq)
 
-    async def _look_again(self) -> None:
+    async def _reload_end(self) -> None:
         """Read the end of the journal and the token from the file."""
-        with translated(self._path):
+        with translate_errors(self._path):
             ((seq, last_hash, token),) = await self._writer.execute_fetchall(_END)
         if token != self._token:
             raise Deposed(self._token, token)
         self._last_seq, self._last_hash = seq, bytes(last_hash)
-        self._certain = True
+        self._is_end_known = True
 
     async def read(self, after_seq: int, limit: int = 500) -> list[Record]:
         """Records after `after_seq`, oldest first, at most `limit` of them.
@@ -143,26 +143,26 @@ class Journal:
         Raises:
             CorruptFile: If one was altered, or is missing.
         """
-        with translated(self._path):
+        with translate_errors(self._path):
             rows = await self._reader.execute_fetchall(LINKED_PAGE, {"after": after_seq, "limit": limit})
-        return linked_records(rows, self._path, after_seq=after_seq)
+        return read_linked_page(rows, self._path, after_seq=after_seq)
 
-    async def of_kind(self, kind: str, run_id: str | None = None) -> list[Record]:
+    async def records_of_kind(self, kind: str, run_id: str | None = None) -> list[Record]:
         """Records of one kind, of one run or of all, oldest first; without a run the whole journal is scanned."""
         where, values = ("run_id = ? AND kind = ?", (run_id, kind)) if run_id is not None else ("kind = ?", (kind,))
-        with translated(self._path):
-            found = await self._reader.execute_fetchall(
+        with translate_errors(self._path):
+            rows = await self._reader.execute_fetchall(
                 f"SELECT {RECORD_COLUMNS} FROM journal WHERE {where} ORDER BY seq", values
             )
-        return list(starmap(Record, found))
+        return list(starmap(Record, rows))
 
-    async def of_task(self, task_id: str) -> list[Record]:
+    async def records_of_task(self, task_id: str) -> list[Record]:
         """Records about a task, oldest first; the whole journal is scanned."""
-        with translated(self._path):
-            found = await self._reader.execute_fetchall(
+        with translate_errors(self._path):
+            rows = await self._reader.execute_fetchall(
                 f"SELECT {RECORD_COLUMNS} FROM journal WHERE task_id = ? ORDER BY seq", (task_id,)
             )
-        return list(starmap(Record, found))
+        return list(starmap(Record, rows))
 
     async def body(self, seq: int) -> bytes:
         """Body of one record.
@@ -170,16 +170,16 @@ class Journal:
         Raises:
             NoSuchSeq: If the journal does not have it.
         """
-        with translated(self._path):
-            found = list(
+        with translate_errors(self._path):
+            rows = list(
                 await self._reader.execute_fetchall("SELECT CAST(body AS BLOB) FROM journal WHERE seq = ?", (seq,))
             )
-        if not found:
+        if not rows:
             raise NoSuchSeq(seq)
-        return bytes(found[0][0])
+        return bytes(rows[0][0])
 
 
-def _packed(first_seq: int, rows: Sequence[Row], last_hash: bytes) -> tuple[dict[str, Any], bytes]:
+def _encode_batch(first_seq: int, rows: Sequence[Row], last_hash: bytes) -> tuple[dict[str, Any], bytes]:
     """Make the parameters of one append.
 
     Bodies and hashes are passed as two blobs and split by SQLite: no escaping, and bodies stay the same byte for byte.
@@ -187,13 +187,13 @@ def _packed(first_seq: int, rows: Sequence[Row], last_hash: bytes) -> tuple[dict
     Returns:
         The parameters, and the hash of the last row.
     """
-    heads, bodies, hashes, place = [], [], [], 1
+    heads, bodies, hashes, offset = [], [], [], 1
     for seq, row in enumerate(rows, first_seq):
-        last_hash = linked(last_hash, seq, row)
+        last_hash = record_hash(last_hash, seq, row)
         hashes.append(last_hash)
         bodies.append(row.body)
-        heads.append((row.at_ms, row.kind, row.run_id, row.task_id, row.agent_id, place, len(row.body)))
-        place += len(row.body)
+        heads.append((row.at_ms, row.kind, row.run_id, row.task_id, row.agent_id, offset, len(row.body)))
+        offset += len(row.body)
     # `substr` of an empty blob is NULL in SQLite, so the blob must not be empty.
     bodies.append(b"\n")
     parameters = {

@@ -15,16 +15,16 @@ from typing import Any, Unpack
 
 from store.errors import NoSuchSeq, StoreError
 from store.journals import statements
-from store.journals.blocks import blocks_in, ranges_with, spans_in
-from store.journals.chain import LINKED_PAGE, linked_records
-from store.journals.compression import unpacked
+from store.journals.blocks import find_ranges, read_blocks, read_spans
+from store.journals.chain import LINKED_PAGE, read_linked_page
+from store.journals.compression import decompress
 from store.journals.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
-from store.layout.connection import SQLITE_ERRORS, store_error, translated
-from store.layout.file_check import open_recognised
+from store.layout.connection import SQLITE_ERRORS, to_store_error, translate_errors
+from store.layout.file_check import open_checked
 from store.layout.files import Files
 from store.layout.filesystem import has_no_room
 from store.layout.migrations import DATABASE, LIVE
-from store.layout.sidecar_files import about_of
+from store.layout.sidecar_files import read_about
 from store.leadership.lease import monotonic_ms
 from store.leadership.lock import is_held
 from store.leadership.process import Process, boot_id
@@ -40,18 +40,18 @@ class Reader:
 
         Raises:
             MissingFile, MissingFolder, NoPermission, ReadOnlyFolder: If it cannot be reached.
-            NotOurFile, NewerFile, CorruptFile: What it is instead.
+            NotOurFile, NewerFile, CorruptFile: If the file is not a usable database.
         """
         self._files = Files.of(path)
         self._live: sqlite3.Connection | None = None
         self._live_file: tuple[int, int] | None = None
         self._open()
-        with translated(self.path):
-            self.file_id = str(about_of(self._connection)["file_id"])
+        with translate_errors(self.path):
+            self.file_id = str(read_about(self._connection)["file_id"])
 
     def _open(self) -> None:
-        self._alone = self._fingerprint()
-        self._connection, self._immutable = open_recognised(self.path, DATABASE)
+        self._last_fingerprint = self._fingerprint()
+        self._connection, self._immutable = open_checked(self.path, DATABASE)
         self._version = self._data_version()
 
     @property
@@ -78,8 +78,8 @@ class Reader:
 
     def newest_ms(self) -> int:
         """Time of the newest record, in UTC milliseconds of the engine that wrote it; 0 when there is none."""
-        found = self._rows("SELECT at_ms FROM journal ORDER BY seq DESC LIMIT 1")
-        return int(found[0][0]) if found else 0
+        rows = self._rows("SELECT at_ms FROM journal ORDER BY seq DESC LIMIT 1")
+        return int(rows[0][0]) if rows else 0
 
     def first_seq(self) -> int:
         """Seq of the oldest record, 0 if there is none."""
@@ -89,31 +89,33 @@ class Reader:
         """Records after `after_seq` that meet every condition given, oldest first, at most `limit` of them."""
         return self._page(after_seq + 1, statements.NEWEST_SEQ, limit, conditions)
 
-    def linked(self, after_seq: int, limit: int = 500) -> list[Record]:
+    def linked_records(self, after_seq: int, limit: int = 500) -> list[Record]:
         """Records after `after_seq`, oldest first, each checked against the hash of the one before it.
 
         Raises:
             CorruptFile: If one was altered, or is missing.
         """
         rows = self._rows(LINKED_PAGE, {"after": after_seq, "limit": limit})
-        return linked_records(rows, self.path, after_seq=after_seq)
+        return read_linked_page(rows, self.path, after_seq=after_seq)
 
     def outlines(
         self, after_seq: int, limit: int, *, kinds: Collection[str], bodies_of: Collection[str] = ()
     ) -> list[Record]:
         """Records after `after_seq` of some kinds, oldest first, without bodies but for those of a few kinds.
 
-        A third of the time of `records`: what a whole history is drawn from.
+        Takes a third of the time of `records`; for charts of a whole history.
         """
-        asked = {"kinds": json.dumps(list(kinds)), "bodied": json.dumps(list(bodies_of))}
-        found = list[Any]()
-        with translated(self.path):
-            ranges = ranges_with(self._connection, kinds, after_seq + 1, statements.NEWEST_SEQ)
+        parameters = {"kinds": json.dumps(list(kinds)), "bodied": json.dumps(list(bodies_of))}
+        rows = list[Any]()
+        with translate_errors(self.path):
+            ranges = find_ranges(self._connection, kinds, after_seq + 1, statements.NEWEST_SEQ)
         for first, last in ranges:
-            found += self._rows(statements.OUTLINES, {**asked, "low": first, "high": last, "limit": limit - len(found)})
-            if len(found) >= limit:
+            rows += self._rows(
+                statements.OUTLINES, {**parameters, "low": first, "high": last, "limit": limit - len(rows)}
+            )
+            if len(rows) >= limit:
                 break
-        return list(starmap(Record, found))
+        return list(starmap(Record, rows))
 
     def records_before(
         self, seq: int, limit: int = 500, *, after_seq: int = 0, **conditions: Unpack[statements.Conditions]
@@ -122,17 +124,17 @@ class Reader:
         return self._page(after_seq + 1, seq - 1, limit, conditions, newest_first=True)[::-1]
 
     def blocks(self, first: int = 0) -> list[BlockSummary]:
-        """What happened when: the summary of each block from `first` to the newest event.
+        """Return the summary of each block from `first` to the newest event.
 
-        Blocks in which nothing is, before the first event that is still there, are left out. 5 ms for a million events.
+        Empty blocks, before the oldest event, are left out. 5 ms for a million events.
         """
-        with translated(self.path):
-            return blocks_in(self._connection, first)
+        with translate_errors(self.path):
+            return read_blocks(self._connection, first)
 
     def spans(self, first_seq: int, last_seq: int, *, step_ms: int) -> list[Span]:
-        """What happened between two events, both included, summed up anew by every `step_ms` of the clock."""
-        with translated(self.path):
-            return spans_in(self._connection, first_seq, last_seq, step_ms=step_ms)
+        """Return the counts between two events, inclusive, in time steps of `step_ms`."""
+        with translate_errors(self.path):
+            return read_spans(self._connection, first_seq, last_seq, step_ms=step_ms)
 
     def record(self, seq: int) -> Record:
         """One record.
@@ -140,15 +142,15 @@ class Reader:
         Raises:
             NoSuchSeq: If the journal does not have it.
         """
-        found = self._rows(f"SELECT {statements.RECORD_COLUMNS} FROM journal WHERE seq = ?", (seq,))
-        if not found:
+        rows = self._rows(f"SELECT {statements.RECORD_COLUMNS} FROM journal WHERE seq = ?", (seq,))
+        if not rows:
             raise NoSuchSeq(seq)
-        return Record(*found[0])
+        return Record(*rows[0])
 
     def seq_at(self, at_ms: int) -> int:
-        """Seq of the newest record that is no younger than `at_ms`, UTC milliseconds; else of the one before the first.
+        """Seq of the newest record at or before `at_ms`, UTC milliseconds; if there is none, the seq before the oldest.
 
-        Times never go back in a journal, so it halves what is left: some twenty reads of a million records.
+        Times never decrease in a journal, so this is a binary search: some twenty reads for a million records.
         """
         low, high = max(0, self.first_seq() - 1), self.last_seq()
         while low < high:
@@ -161,8 +163,8 @@ class Reader:
 
     def hash_of(self, seq: int) -> bytes | None:
         """The chained hash of a record; None if the journal does not contain it."""
-        found = self._rows("SELECT hash FROM journal WHERE seq = ?", (seq,))
-        return bytes(found[0][0]) if found else None
+        rows = self._rows("SELECT hash FROM journal WHERE seq = ?", (seq,))
+        return bytes(rows[0][0]) if rows else None
 
     def bodies(self, seqs: Iterable[int]) -> dict[int, bytes]:
         """Bodies of records by seq, without those that the journal does not contain."""
@@ -181,9 +183,9 @@ class Reader:
             after_seq: Ignore snapshots up to this record, for a caller that has a state as recent.
         """
         bound = statements.NEWEST_SEQ if at_seq is None else at_seq
-        while found := self._rows(statements.SNAPSHOT_BETWEEN, (after_seq, bound)):
-            seq, stored = found[0]
-            if (body := unpacked(stored)) is not None:
+        while rows := self._rows(statements.SNAPSHOT_BETWEEN, (after_seq, bound)):
+            seq, compressed = rows[0]
+            if (body := decompress(compressed)) is not None:
                 return seq, body
             bound = seq - 1
         return None
@@ -192,10 +194,10 @@ class Reader:
         """All snapshots, newest first."""
         return [SnapshotInfo(*row) for row in self._rows(statements.SNAPSHOTS)]
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Return whether the database was written since the last call, or since it was opened."""
         if self._immutable:
-            return self._reopened()
+            return self._reopen_if_changed()
         before, self._version = self._version, self._data_version()
         return self._version != before
 
@@ -206,12 +208,12 @@ class Reader:
             return None
         token, pid, started, boot, host, since_ms, ended_ms = lease[0]
         heartbeat_ms, loop_ms, heard_ms = self._heartbeat(token)
-        held = is_held(self._files.lock)
-        if held is None:
-            held = ended_ms is None and Process(pid, started, boot, host).is_running_here()
+        is_alive = is_held(self._files.lock)
+        if is_alive is None:
+            is_alive = ended_ms is None and Process(pid, started, boot, host).is_running_here()
         return EngineInfo(
             pid=pid,
-            alive=held,
+            alive=is_alive,
             since_ms=since_ms,
             token=token,
             heartbeat_ms=heartbeat_ms,
@@ -222,7 +224,7 @@ class Reader:
             boot_id=boot,
             heard_ms=heard_ms,
             ahead_ms=0 if heartbeat_ms is None or heard_ms is None else heard_ms + heartbeat_ms - wall_ms(),
-            no_room=held and has_no_room(self._files.database),
+            no_room=is_alive and has_no_room(self._files.database),
         )
 
     def standbys(self) -> list[StandbyInfo]:
@@ -244,27 +246,27 @@ class Reader:
     def _page(
         self, low: int, high: int, limit: int, conditions: statements.Conditions, *, newest_first: bool = False
     ) -> list[Record]:
-        """Records between two seqs, inclusive; blocks without any of the wanted kinds are skipped."""
-        condition, parameters = statements.condition_of(conditions)
+        """Records between two seqs, inclusive; blocks without any of the kinds are skipped."""
+        condition, parameters = statements.build_condition(conditions)
         order = "seq DESC" if newest_first else "seq"
-        ask = f"SELECT {statements.RECORD_COLUMNS} FROM journal WHERE seq BETWEEN :low AND :high{condition}"
-        ranges, found = [(low, high)], list[Any]()
+        query = f"SELECT {statements.RECORD_COLUMNS} FROM journal WHERE seq BETWEEN :low AND :high{condition}"
+        ranges, rows = [(low, high)], list[Any]()
         kinds = conditions.get("kinds")
         if kinds is not None and conditions.get("run_id") is None:
-            with translated(self.path):
-                ranges = ranges_with(self._connection, kinds, low, high)
+            with translate_errors(self.path):
+                ranges = find_ranges(self._connection, kinds, low, high)
         for first, last in reversed(ranges) if newest_first else ranges:
-            bounds = {"low": first, "high": last, "limit": limit - len(found)}
-            found += self._rows(f"{ask} ORDER BY {order} LIMIT :limit", {**bounds, **parameters})
-            if len(found) == limit:
+            bounds = {"low": first, "high": last, "limit": limit - len(rows)}
+            rows += self._rows(f"{query} ORDER BY {order} LIMIT :limit", {**bounds, **parameters})
+            if len(rows) == limit:
                 break
-        return list(starmap(Record, found))
+        return list(starmap(Record, rows))
 
     def _rows(self, sql: str, parameters: Any = ()) -> list[Any]:
-        try:  # not `translated`: of a poll, for which no code is in the caches, that was a quarter
+        try:  # not `translate_errors`, which took a quarter of the time of a poll
             return self._connection.execute(sql, parameters).fetchall()
         except SQLITE_ERRORS as error:
-            raise store_error(error, self.path) from error
+            raise to_store_error(error, self.path) from error
 
     def _value(self, sql: str) -> Any:
         return self._rows(sql)[0][0]
@@ -272,9 +274,9 @@ class Reader:
     def _data_version(self) -> int:
         return int(self._value("PRAGMA data_version"))
 
-    def _reopened(self) -> bool:
+    def _reopen_if_changed(self) -> bool:
         """Reopen an immutable connection, which does not see changes itself, once size or time of the file differ."""
-        if self._fingerprint() == self._alone:
+        if self._fingerprint() == self._last_fingerprint:
             return False
         self._connection.close()
         self._open()
@@ -282,20 +284,20 @@ class Reader:
 
     def _fingerprint(self) -> tuple[int, int, bool] | None:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return None
-        return found.st_size, found.st_mtime_ns, self._files.wal.exists()
+        return status.st_size, status.st_mtime_ns, self._files.wal.exists()
 
     def _heartbeat(self, token: int) -> tuple[int | None, int | None, int | None]:
         """Ages of the heartbeat and of the loop's last tick (None if from another boot), and the engine's time then."""
-        found = self._live_rows("SELECT token, boot_id, beat_ms, loop_ms, at_ms FROM heartbeat")
-        if not found or found[0][0] != token:
+        rows = self._live_rows("SELECT token, boot_id, beat_ms, loop_ms, at_ms FROM heartbeat")
+        if not rows or rows[0][0] != token:
             return None, None, None
-        now, (_, boot, beat_ms, loop_ms, at_ms) = monotonic_ms(), found[0]
+        now_ms, (_, boot, beat_ms, loop_ms, at_ms) = monotonic_ms(), rows[0]
         if boot != boot_id():
             return None, None, at_ms
-        return max(0, now - beat_ms), None if loop_ms is None else max(0, now - loop_ms), at_ms
+        return max(0, now_ms - beat_ms), None if loop_ms is None else max(0, now_ms - loop_ms), at_ms
 
     def _live_rows(self, sql: str) -> list[Any]:
         """Rows of the live file; none if it is missing, foreign or damaged, because then no engine writes it."""
@@ -306,11 +308,11 @@ class Reader:
             return []
 
     def _live_connection(self) -> sqlite3.Connection:
-        found = self._files.live.stat()
-        if self._live is None or self._live_file != (found.st_dev, found.st_ino):
+        status = self._files.live.stat()
+        if self._live is None or self._live_file != (status.st_dev, status.st_ino):
             self._close_live()
-            self._live, _ = open_recognised(self._files.live, LIVE)
-            self._live_file = (found.st_dev, found.st_ino)
+            self._live, _ = open_checked(self._files.live, LIVE)
+            self._live_file = (status.st_dev, status.st_ino)
         return self._live
 
     def _close_live(self) -> None:

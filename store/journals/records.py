@@ -204,11 +204,11 @@ def anchor_of(file_id: str) -> bytes:
     return blake2b(file_id.encode(), digest_size=HASH_BYTES).digest()
 
 
-def linked(previous: bytes, seq: int, row: Row | Record) -> bytes:
+def record_hash(previous_hash: bytes, seq: int, row: Row | Record) -> bytes:
     """Return the hash of a record.
 
     Args:
-        previous: Hash of the previous record, or the anchor.
+        previous_hash: Hash of the previous record, or the anchor.
         seq: Seq of this record.
 
     Returns:
@@ -225,4 +225,4 @@ def linked(previous: bytes, seq: int, row: Row | Record) -> bytes:
     )
     if head.count("\0") != 6:
         raise ValueError(f"the kind and ids of record {seq} must not hold a NUL character")
-    return blake2b(previous + head.encode() + row.body, digest_size=HASH_BYTES).digest()
+    return blake2b(previous_hash + head.encode() + row.body, digest_size=HASH_BYTES).digest()

@@ -14,15 +14,15 @@ from store.journals.reader import Reader
 from store.journals.records import Record
 from store.journals.tail import Continuity, Mark, PollInterval, mark_at
 from store.layout.files import Files
-from store.leadership.lock import identity, lost
+from store.leadership.lock import find_file_loss, identity
 
-LOOK_S = 0.5
+CHECK_INTERVAL_S = 0.5
 """Interval of the check that an engine holds the file, in seconds; following ends after two misses in a row."""
 _PAGE = 500
 _Key: TypeAlias = tuple[Path, tuple[int, int] | None]
-_TAILS: dict[_Key, "_Tail"] = {}
+_OPEN_TAILS: dict[_Key, "_Tail"] = {}
 _GUARD = threading.Lock()
-"""Guards `_TAILS`, and the followers of each tail."""
+"""Guards `_OPEN_TAILS`, and the followers of each tail."""
 
 
 class Follower(Protocol):
@@ -52,8 +52,8 @@ class Following:
         self.mark = mark
         """The last delivered record by its hash; a returning follower passes it, to detect lost rows."""
         self.is_new = True
-        self.asked = 0
-        self._answered = 0
+        self.last_ticket = 0
+        self._answered_ticket = 0
         self.has_left = False
         self.is_over = False
 
@@ -62,8 +62,8 @@ class Following:
         with _GUARD:
             if self.is_over:
                 return None
-            self.asked += 1
-            ticket = self.asked
+            self.last_ticket += 1
+            ticket = self.last_ticket
         self._tail.wake()
         return ticket
 
@@ -79,9 +79,9 @@ class Following:
         return not self.has_left and self._follower.has_room()
 
     @property
-    def waits(self) -> bool:
+    def has_open_ticket(self) -> bool:
         """True while a ticket is not answered."""
-        return self.asked > self._answered
+        return self.last_ticket > self._answered_ticket
 
     def begin(self, reader: Reader) -> None:
         """End at once if the file has lost rows that were read before."""
@@ -91,7 +91,7 @@ class Following:
                 self.has_left = self.is_over = True
             self._follower.end(ReadRowsLost(reader.path, self.mark.seq))
 
-    def give(self, batch: list[Record], mark: Mark | None) -> None:
+    def deliver(self, batch: list[Record], mark: Mark | None) -> None:
         """Deliver the records of a batch that it does not have yet; `mark` is that of the last record."""
         records = [record for record in batch if record.seq > self.after_seq]
         if records:
@@ -104,8 +104,8 @@ class Following:
 
     def answer(self, ticket: int) -> None:
         """Answer an `ask`."""
-        if ticket > self._answered and not self.has_left:
-            self._answered = ticket
+        if ticket > self._answered_ticket and not self.has_left:
+            self._answered_ticket = ticket
             self._follower.level(ticket)
 
     def end(self, error: Exception | None) -> None:
@@ -125,12 +125,12 @@ def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower, *, 
     database = Files.of(path).database
     key = database, identity(database)
     with _GUARD:
-        tail = _TAILS.get(key)
+        tail = _OPEN_TAILS.get(key)
         if tail is None:
-            tail = _TAILS[key] = _Tail(key)
+            tail = _OPEN_TAILS[key] = _Tail(key)
             threading.Thread(target=tail.run, name=f"follow {database.name}", daemon=True).start()
         following = Following(tail, after_seq, follower, mark)
-        tail.all.append(following)
+        tail.followings.append(following)
     tail.wake()
     return following
 
@@ -140,13 +140,13 @@ class _Tail:
 
     def __init__(self, key: _Key) -> None:
         self._path, self._identity = self._key = key
-        self._pace = PollInterval()
-        self._wake = threading.Event()
-        self.all: list[Following] = []
+        self._interval = PollInterval()
+        self._wake_event = threading.Event()
+        self.followings: list[Following] = []
 
     def wake(self) -> None:
         """Check the file now."""
-        self._wake.set()
+        self._wake_event.set()
 
     def run(self) -> None:
         """Deliver records until there are no followers, or nothing more can come."""
@@ -156,72 +156,77 @@ class _Tail:
                 continuity = Continuity(reader)
                 self._follow(reader, continuity)
                 # Once more after closing: a follower may have asked just before, and must get its answer.
-                self._hand_out(reader, continuity, self._closed())
-        except StoreError as found:
-            error = found
-        for one in self._closed():
-            one.end(error)
+                self._deliver(reader, continuity, self._close())
+        except StoreError as failure:
+            error = failure
+        for following in self._close():
+            following.end(error)
 
     def _follow(self, reader: Reader, continuity: Continuity) -> None:
-        missed, look_s, is_behind = 0, time.monotonic() + LOOK_S, True
-        while missed < 2 and (following := self._present()):
-            self._wake.clear()
-            if reader.changed() or is_behind or any(one.is_new or one.waits for one in following):
-                is_behind = self._hand_out(reader, continuity, following)
-            if time.monotonic() >= look_s:
-                missed = 0 if self._is_held(reader) else missed + 1
-                look_s = time.monotonic() + LOOK_S
-            self._wake.wait(self._pace.wait_s)
+        misses, next_check_s, is_behind = 0, time.monotonic() + CHECK_INTERVAL_S, True
+        while misses < 2 and (followings := self._active_followings()):
+            self._wake_event.clear()
+            if (
+                reader.has_changed()
+                or is_behind
+                or any(following.is_new or following.has_open_ticket for following in followings)
+            ):
+                is_behind = self._deliver(reader, continuity, followings)
+            if time.monotonic() >= next_check_s:
+                misses = 0 if self._is_held(reader) else misses + 1
+                next_check_s = time.monotonic() + CHECK_INTERVAL_S
+            self._wake_event.wait(self._interval.wait_s)
 
     def _is_held(self, reader: Reader) -> bool:
-        if (gone := lost(self._path, self._identity)) is not None:
-            raise gone
+        if (file_loss := find_file_loss(self._path, self._identity)) is not None:
+            raise file_loss
         engine = reader.engine()
         return engine is not None and engine.alive
 
-    def _hand_out(self, reader: Reader, continuity: Continuity, following: list[Following]) -> bool:
+    def _deliver(self, reader: Reader, continuity: Continuity, followings: list[Following]) -> bool:
         """Deliver all new records; True if a follower had no room for them.
 
         Raises:
             ReadRowsLost: If the journal no longer contains delivered rows.
         """
-        for one in following:
-            if one.is_new:
-                one.begin(reader)
-        asked = [(one, one.asked) for one in following]  # before reading: tickets given out later are not covered
-        while ready := [one for one in following if one.is_ready]:
-            batch = reader.records(min(one.after_seq for one in ready), _PAGE)
-            continuity.check(max([one.after_seq for one in ready] + [record.seq for record in batch[-1:]]))
+        for following in followings:
+            if following.is_new:
+                following.begin(reader)
+        # Before reading: tickets issued later are not covered.
+        tickets = [(following, following.last_ticket) for following in followings]
+        while ready := [following for following in followings if following.is_ready]:
+            batch = reader.records(min(following.after_seq for following in ready), _PAGE)
+            continuity.check(max([following.after_seq for following in ready] + [record.seq for record in batch[-1:]]))
             mark = continuity.mark
             if batch and (mark is None or mark.seq != batch[-1].seq):
                 mark = mark_at(reader, batch[-1].seq)
-            for one in ready:
-                one.give(batch, mark)
+            for following in ready:
+                following.deliver(batch, mark)
             if batch:
-                self._pace.news()
+                self._interval.note_records()
             if len(batch) < _PAGE:
                 break
-        for one, ticket in asked:
-            if one in ready:
-                one.answer(ticket)
-        return len(ready) < sum(not one.has_left for one in following)
+        for following, ticket in tickets:
+            if following in ready:
+                following.answer(ticket)
+        return len(ready) < sum(not following.has_left for following in followings)
 
-    def _present(self) -> list[Following]:
+    def _active_followings(self) -> list[Following]:
         """Return the followers; without any, close the tail under the same lock, so that none joins a dead tail."""
         with _GUARD:
-            self.all = [one for one in self.all if not one.has_left]
-            if not self.all:
-                self._take_off()
-            return list(self.all)
+            self.followings = [following for following in self.followings if not following.has_left]
+            if not self.followings:
+                self._unregister()
+            return list(self.followings)
 
-    def _closed(self) -> list[Following]:
+    def _close(self) -> list[Following]:
         """Close the tail to new followers and requests, and return the remaining followers."""
         with _GUARD:
-            self._take_off()
-            for one in self.all:
-                one.is_over = True
-            return list(self.all)
+            self._unregister()
+            for following in self.followings:
+                following.is_over = True
+            return list(self.followings)
 
-    def _take_off(self) -> None:
-        if _TAILS.get(self._key) is self:
-            del _TAILS[self._key]
+    def _unregister(self) -> None:
+        if _OPEN_TAILS.get(self._key) is self:
+            del _OPEN_TAILS[self._key]

@@ -11,15 +11,15 @@ import anyio
 import anyio.to_thread
 
 from store.errors import Deposed
-from store.journals.compression import packed, unpacked
+from store.journals.compression import compress, decompress
 from store.journals.statements import NEWEST_SEQ, SNAPSHOT_AT_OR_BEFORE
-from store.layout.connection import translated
+from store.layout.connection import translate_errors
 
 if TYPE_CHECKING:
     import aiosqlite
 
-LAST_KEPT = 3
-FARTHEST_EVENTS = 5_000
+RECENT_SNAPSHOTS = 3
+MAX_GAP_EVENTS = 5_000
 """An older snapshot is dropped if its neighbours are no farther apart than this."""
 
 _SAVE = """
@@ -28,11 +28,11 @@ SELECT :seq, :body WHERE (SELECT token FROM lease) = :token AND :seq <= (SELECT 
 """
 _THIN_OUT = f"""
 WITH newest AS (SELECT seq, row_number() OVER (ORDER BY seq DESC) AS place FROM
-                (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT {LAST_KEPT + 2}))
+                (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT {RECENT_SNAPSHOTS + 2}))
 DELETE FROM snapshots
- WHERE seq = (SELECT seq FROM newest WHERE place = {LAST_KEPT + 1})
-   AND (SELECT seq FROM newest WHERE place = {LAST_KEPT})
-       - ifnull((SELECT seq FROM newest WHERE place = {LAST_KEPT + 2}), 0) <= {FARTHEST_EVENTS}
+ WHERE seq = (SELECT seq FROM newest WHERE place = {RECENT_SNAPSHOTS + 1})
+   AND (SELECT seq FROM newest WHERE place = {RECENT_SNAPSHOTS})
+       - ifnull((SELECT seq FROM newest WHERE place = {RECENT_SNAPSHOTS + 2}), 0) <= {MAX_GAP_EVENTS}
    AND (SELECT token FROM lease) = ?
 """
 """Considers only the snapshot that has just left the last three: each older one was considered when it did."""
@@ -61,33 +61,33 @@ class Snapshots:
             Deposed: If another engine has raised the token.
             DiskFull: If there is no room.
         """
-        stored = await anyio.to_thread.run_sync(packed, body)
-        with anyio.CancelScope(shield=True), translated(self._path):
-            await self._writer.execute_fetchall(_SAVE, {"seq": seq, "body": stored, "token": self._token})
+        compressed = await anyio.to_thread.run_sync(compress, body)
+        with anyio.CancelScope(shield=True), translate_errors(self._path):
+            await self._writer.execute_fetchall(_SAVE, {"seq": seq, "body": compressed, "token": self._token})
             await self._writer.execute_fetchall(_THIN_OUT, (self._token,))
-            ((token, saved),) = await self._writer.execute_fetchall(
+            ((token, is_saved),) = await self._writer.execute_fetchall(
                 "SELECT (SELECT token FROM lease), EXISTS (SELECT 1 FROM snapshots WHERE seq = ?)", (seq,)
             )
         if token != self._token:
             raise Deposed(self._token, token)
-        if not saved:
+        if not is_saved:
             raise ValueError(f"cannot save a snapshot at {seq}: the journal does not reach it")
 
     async def latest(self, at_seq: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot, or the newest at or before a record.
 
-        A snapshot that cannot be unpacked is passed over: an older one only costs time.
+        A snapshot that cannot be decompressed is skipped: with an older one the start only takes longer.
 
         Returns:
             Its seq and the encoded state, or None.
         """
         bound = NEWEST_SEQ if at_seq is None else at_seq
         while True:
-            with translated(self._path):
-                found = list(await self._reader.execute_fetchall(SNAPSHOT_AT_OR_BEFORE, (bound,)))
-            if not found:
+            with translate_errors(self._path):
+                rows = list(await self._reader.execute_fetchall(SNAPSHOT_AT_OR_BEFORE, (bound,)))
+            if not rows:
                 return None
-            body = await anyio.to_thread.run_sync(unpacked, found[0][1])
+            body = await anyio.to_thread.run_sync(decompress, rows[0][1])
             if body is not None:
-                return found[0][0], body
-            bound = found[0][0] - 1
+                return rows[0][0], body
+            bound = rows[0][0] - 1

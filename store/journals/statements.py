@@ -12,7 +12,7 @@ RECORD_COLUMNS = """
 seq, CAST(at_ms AS INTEGER), CAST(kind AS TEXT), CAST(body AS BLOB), CAST(run_id AS TEXT), CAST(task_id AS TEXT),
 CAST(agent_id AS TEXT)
 """
-"""What a `Record` is made of, in its order."""
+"""The fields of a `Record`, in its order."""
 OUTLINES = """
 SELECT seq, CAST(at_ms AS INTEGER), CAST(kind AS TEXT),
        CASE WHEN kind IN (SELECT value FROM json_each(:bodied)) THEN CAST(body AS BLOB) ELSE x'' END,
@@ -28,88 +28,97 @@ SNAPSHOTS = """
 SELECT seq, at_ms, length(snapshots.body) FROM snapshots JOIN journal USING (seq) ORDER BY seq DESC
 """
 NEWEST_SEQ = 2**63 - 1
-"""Bound that no seq passes."""
+"""Upper bound of seqs."""
 
 _COMMAND = "(?, ?, CAST(? AS TEXT), ?, ?, ?)"
-_LONGEST_BYTES = 1_000
-"""Of the other columns of a command."""
+_MAX_FIELD_BYTES = 1_000
+"""Size limit of the columns of a command other than its body."""
 
 
-def _bytes_of(column: str) -> str:
-    return f"substr(CAST({column} AS BLOB), 1, {_LONGEST_BYTES + 1})"
+def _bounded_bytes(column: str) -> str:
+    return f"substr(CAST({column} AS BLOB), 1, {_MAX_FIELD_BYTES + 1})"
 
 
-_UNNAMED = "unnamed-"
+_GENERATED_ID_PREFIX = "unnamed-"
 _SIZE = "length(CAST(body AS BLOB))"
 _NEXT_PENDING = """
 SELECT place FROM commands
  WHERE state = 'pending' AND place > {after} AND id NOT IN (SELECT value FROM json_each(:but)) ORDER BY place LIMIT 1
 """
-_DUE = f"""
+_DUE_PLACES = f"""
 WITH RECURSIVE due (place, bytes) AS (
     SELECT place, {_SIZE} FROM commands WHERE place = ({_NEXT_PENDING.format(after=0)})
      UNION ALL
-    SELECT one.place, due.bytes + {_SIZE} FROM due
-      JOIN commands AS one ON one.place = ({_NEXT_PENDING.format(after="due.place")})
+    SELECT successor.place, due.bytes + {_SIZE} FROM due
+      JOIN commands AS successor ON successor.place = ({_NEXT_PENDING.format(after="due.place")})
      WHERE due.bytes < :bytes
      LIMIT :limit
 )
 SELECT place FROM due
 """
-_LARGEST_FIRST_BYTES = 65_536
-_MOST_FIRST = 100
+_MAX_PRIORITY_BYTES = 65_536
+_MAX_PRIORITY_COMMANDS = 100
 
 
-def _is_first(table: str) -> str:
-    """Return the condition on rows that may come ahead; the longest wait, so that a read stays bounded."""
+def _priority_condition(table: str) -> str:
+    """Return the condition for commands with priority; large ones have none, so that a read stays bounded."""
     kinds = f"{table}.kind IN (SELECT value FROM json_each(:first))"
-    return f"({kinds} AND length(CAST({table}.body AS BLOB)) <= {_LARGEST_FIRST_BYTES})"
+    return f"({kinds} AND length(CAST({table}.body AS BLOB)) <= {_MAX_PRIORITY_BYTES})"
 
 
-_FIRST = f"""
-SELECT place FROM commands AS one
- WHERE state = 'pending' AND {_is_first("one")} AND id NOT IN (SELECT value FROM json_each(:but))
+_PRIORITY_PLACES = f"""
+SELECT place FROM commands AS candidate
+ WHERE state = 'pending' AND {_priority_condition("candidate")} AND id NOT IN (SELECT value FROM json_each(:but))
    AND NOT EXISTS (
        SELECT 1 FROM commands AS earlier
-        WHERE earlier.state = 'pending' AND earlier.sender = one.sender AND earlier.place < one.place
-          AND earlier.id NOT IN (SELECT value FROM json_each(:but)) AND NOT {_is_first("earlier")}
+        WHERE earlier.state = 'pending' AND earlier.sender = candidate.sender
+          AND earlier.place < candidate.place
+          AND earlier.id NOT IN (SELECT value FROM json_each(:but)) AND NOT {_priority_condition("earlier")}
    )
- ORDER BY place LIMIT {_MOST_FIRST}
+ ORDER BY place LIMIT {_MAX_PRIORITY_COMMANDS}
 """
 _PENDING_COMMANDS = f"""
-SELECT CASE typeof(id) WHEN 'text' THEN {_bytes_of("id")} ELSE x'' END, {_bytes_of("kind")},
+SELECT CASE typeof(id) WHEN 'text' THEN {_bounded_bytes("id")} ELSE x'' END, {_bounded_bytes("kind")},
        CASE WHEN {_SIZE} <= {LARGEST_COMMAND_BYTES} THEN CAST(body AS BLOB) END,
-       {_bytes_of("sender")}, {_bytes_of("role")}, CAST(at_ms AS INTEGER), {_SIZE}, place
-  FROM commands WHERE place IN ({_FIRST}) OR place IN ({_DUE}) ORDER BY place NOT IN ({_FIRST}), place
+       {_bounded_bytes("sender")}, {_bounded_bytes("role")}, CAST(at_ms AS INTEGER), {_SIZE}, place
+  FROM commands WHERE place IN ({_PRIORITY_PLACES}) OR place IN ({_DUE_PLACES})
+ ORDER BY place NOT IN ({_PRIORITY_PLACES}), place
 """
-"""Rows for `command_of`, but for those whose ids are `:but`: `:limit` at most, and none after `:bytes` of bodies.
+"""Rows for `parse_command`, without the ids `:but`: at most `:limit`, and no further ones after `:bytes` of bodies.
 
-Before them come those of the kinds `:first`, but each after the earlier ones of its sender.
+They are preceded by commands of the kinds `:first`, each after the earlier commands of its sender.
 
-Others write them, so a column may hold anything: bytes are read, no more than are taken.
+Any program can write the table, so a column may hold anything: columns are read as bytes, up to their size limit.
 """
 NAME_COMMANDS = f"""
-UPDATE commands SET id = '{_UNNAMED}' || place || '-' || lower(hex(randomblob(8)))
+UPDATE commands SET id = '{_GENERATED_ID_PREFIX}' || place || '-' || lower(hex(randomblob(8)))
  WHERE place IN (SELECT value FROM json_each(?))
 """
-"""Gives rows an id that have none that can be told, so that they can be settled."""
+"""Gives an id to rows without a printable one, so that they can be settled."""
 ANY_PENDING = "SELECT EXISTS (SELECT 1 FROM commands WHERE state = 'pending')"
 COMMAND_OUTCOME = "SELECT id, state, seq, reason, CAST(result AS BLOB) FROM commands WHERE id = ?"
 
 
 def pending_commands(
-    *, limit: int, most_bytes: int = sys.maxsize, but: Iterable[str] = (), first: Iterable[str] = ()
+    *, limit: int, max_bytes: int = sys.maxsize, excluded_ids: Iterable[str] = (), priority_kinds: Iterable[str] = ()
 ) -> tuple[str, dict[str, Any]]:
-    """Return the statement that reads pending commands, with its parameters."""
-    given = {"limit": limit, "bytes": most_bytes, "but": json.dumps([*but]), "first": json.dumps(sorted(first))}
-    return _PENDING_COMMANDS, given
+    """Return the statement that reads pending commands, and its parameters."""
+    parameters = {
+        "limit": limit,
+        "bytes": max_bytes,
+        "but": json.dumps([*excluded_ids]),
+        "first": json.dumps(sorted(priority_kinds)),
+    }
+    return _PENDING_COMMANDS, parameters
 
 
 def put_commands(commands: Sequence[CommandRow]) -> tuple[str, tuple[Any, ...]]:
-    """One statement that queues commands, all of them or none, and its parameters; for 5,000 at most."""
+    """Return the statement that queues commands, all or none, and its parameters; for at most 5,000 commands."""
     values = ", ".join([_COMMAND] * len(commands))
     parameters = tuple(
-        value for one in commands for value in (one.id, one.kind, one.body, one.sender, one.role, one.at_ms)
+        value
+        for command in commands
+        for value in (command.id, command.kind, command.body, command.sender, command.role, command.at_ms)
     )
     return (
         f"INSERT INTO commands (id, kind, body, sender, role, at_ms) VALUES {values} ON CONFLICT (id) DO NOTHING",
@@ -117,38 +126,38 @@ def put_commands(commands: Sequence[CommandRow]) -> tuple[str, tuple[Any, ...]]:
     )
 
 
-def command_of(found: Sequence[Any]) -> CommandRow | None:
-    """Return what a row of `_PENDING_COMMANDS` says; None where it has no id that can be told."""
-    named, kind, body, sender, role, at_ms, size, _ = found
-    id = _text(named)
+def parse_command(row: Sequence[Any]) -> CommandRow | None:
+    """Return the command in a row of `_PENDING_COMMANDS`; None if its id is not printable text."""
+    id_bytes, kind, body, sender, role, at_ms, size, _ = row
+    id = _decode_text(id_bytes)
     if not id or not id.isprintable():
         return None
-    texts = [_text(one) for one in (kind, sender, role)]
+    texts = [_decode_text(column) for column in (kind, sender, role)]
     fault = ""
-    if id.startswith(_UNNAMED):
-        fault = f"its id must be a printable text of at most {_LONGEST_BYTES:,} bytes in UTF-8"
+    if id.startswith(_GENERATED_ID_PREFIX):
+        fault = f"its id must be a printable text of at most {_MAX_FIELD_BYTES:,} bytes in UTF-8"
     elif None in texts:
-        fault = f"its kind, sender and role must be texts of at most {_LONGEST_BYTES:,} bytes in UTF-8"
+        fault = f"its kind, sender and role must be texts of at most {_MAX_FIELD_BYTES:,} bytes in UTF-8"
     elif size > LARGEST_COMMAND_BYTES:
         fault = str(CommandTooLarge(size, LARGEST_COMMAND_BYTES))
-    told = [text if text is not None else "unreadable" for text in texts]
-    return CommandRow(id, told[0], body or b"", told[1], told[2], at_ms, fault)
+    readable_texts = [text if text is not None else "unreadable" for text in texts]
+    return CommandRow(id, readable_texts[0], body or b"", readable_texts[1], readable_texts[2], at_ms, fault)
 
 
-def _text(value: bytes | None) -> str | None:
-    if value is None:  # which is what a part of an empty text is
+def _decode_text(value: bytes | None) -> str | None:
+    if value is None:  # `substr` of an empty blob is NULL
         return ""
     try:
-        return value.decode() if len(value) <= _LONGEST_BYTES else None
+        return value.decode() if len(value) <= _MAX_FIELD_BYTES else None
     except UnicodeDecodeError:
         return None
 
 
 class Conditions(TypedDict, total=False):
-    """What records must all meet; None, or nothing said, means no condition.
+    """Conditions that a record must all meet; None or a missing key means no condition.
 
     Only `run_id` has an index. A task belongs to one run, so name its run as well; the other conditions walk the
-    journal from where the page begins.
+    journal from the start of the page.
     """
 
     kinds: Collection[str] | None
@@ -157,54 +166,54 @@ class Conditions(TypedDict, total=False):
     task_id: str | None
     agent_id: str | None
     contains: str | None
-    """Text in the body, in any case of the letters a to z."""
+    """Text in the body; the letters a to z match in any case."""
     value: str | None
-    """A text that is a value of its own in the body, such as an id; likewise in any case."""
+    """A text that is a whole JSON value in the body, such as an id; letters match in any case."""
     agent_ids: Collection[str] | None
-    """Any of these."""
+    """Any of these agents."""
     run_ids: Collection[str] | None
     task_ids: Collection[str] | None
     mentions: Sequence[tuple[str, Collection[str]]] | None
-    """Each of these: the text in the body or the kind, or one of the ids as its run, task or agent."""
+    """All of these: the text in the body or the kind, or one of the ids as its run, task or agent."""
 
 
-_MENTIONED = (
+_MENTION_TERM = (
     " AND (body LIKE {text} ESCAPE '\x1b' OR kind LIKE {text} ESCAPE '\x1b'"
     " OR agent_id IN {ids} OR task_id IN {ids} OR run_id IN {ids})"
 )
 
 
-def condition_of(conditions: Conditions) -> tuple[str, dict[str, Any]]:
-    """Return what to add to a WHERE that has a first term already, and its parameters."""
+def build_condition(conditions: Conditions) -> tuple[str, dict[str, Any]]:
+    """Return the terms to append to a non-empty WHERE clause, and their parameters."""
     terms: list[str] = []
     parameters: dict[str, Any] = {}
     for column in ("run_id", "task_id", "agent_id"):
-        if (wanted := conditions.get(column)) is not None:
+        if (column_value := conditions.get(column)) is not None:
             terms.append(f" AND {column} = :{column}")
-            parameters[column] = wanted
+            parameters[column] = column_value
     if (kinds := conditions.get("kinds")) is not None:
         terms.append(" AND kind IN (SELECT value FROM json_each(:kinds))")
         parameters["kinds"] = json.dumps(list(kinds))
-    of = ("agent_id", conditions.get("agent_ids")), ("run_id", conditions.get("run_ids"))
-    for column, wanted_ids in (*of, ("task_id", conditions.get("task_ids"))):
-        if wanted_ids is not None:
+    id_columns = ("agent_id", conditions.get("agent_ids")), ("run_id", conditions.get("run_ids"))
+    for column, column_ids in (*id_columns, ("task_id", conditions.get("task_ids"))):
+        if column_ids is not None:
             terms.append(f" AND {column} IN (SELECT value FROM json_each(:{column}s))")
-            parameters[f"{column}s"] = json.dumps(list(wanted_ids))
+            parameters[f"{column}s"] = json.dumps(list(column_ids))
     for place, (text, ids) in enumerate(conditions.get("mentions") or ()):
-        terms.append(_MENTIONED.format(text=f":text{place}", ids=f"(SELECT value FROM json_each(:ids{place}))"))
-        parameters |= {f"text{place}": f"%{_spelled(text)}%", f"ids{place}": json.dumps(list(ids))}
+        terms.append(_MENTION_TERM.format(text=f":text{place}", ids=f"(SELECT value FROM json_each(:ids{place}))"))
+        parameters |= {f"text{place}": f"%{_escape_like(text)}%", f"ids{place}": json.dumps(list(ids))}
     if contains := conditions.get("contains"):
         terms.append(" AND body LIKE :contains ESCAPE '\x1b'")
-        parameters["contains"] = f"%{_spelled(contains)}%"
+        parameters["contains"] = f"%{_escape_like(contains)}%"
     if value := conditions.get("value"):
         terms.append(" AND body LIKE :value ESCAPE '\x1b'")
-        parameters["value"] = f'%"{_spelled(value)}"%'
+        parameters["value"] = f'%"{_escape_like(value)}"%'
     return "".join(terms), parameters
 
 
-def _spelled(text: str) -> str:
-    """`text` in a LIKE pattern, as JSON spells it; the escape character of the pattern cannot stand in JSON."""
-    spelled = json.dumps(text, ensure_ascii=False)[1:-1]
+def _escape_like(text: str) -> str:
+    """Return `text` as JSON for a LIKE pattern; JSON cannot contain the escape character, a raw control character."""
+    pattern = json.dumps(text, ensure_ascii=False)[1:-1]
     for wildcard in "%_":
-        spelled = spelled.replace(wildcard, "\x1b" + wildcard)
-    return spelled
+        pattern = pattern.replace(wildcard, "\x1b" + wildcard)
+    return pattern

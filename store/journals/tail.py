@@ -12,7 +12,7 @@ from store.journals.records import Record
 
 BUSY_S = 0.020
 IDLE_S = 0.050
-_STAYS_BUSY_S = 1.0
+_BUSY_PERIOD_S = 1.0
 
 
 class PollInterval:
@@ -21,9 +21,9 @@ class PollInterval:
     def __init__(self) -> None:
         self._busy_until = 0.0
 
-    def news(self) -> None:
+    def note_records(self) -> None:
         """Note that there were new records."""
-        self._busy_until = time.monotonic() + _STAYS_BUSY_S
+        self._busy_until = time.monotonic() + _BUSY_PERIOD_S
 
     @property
     def wait_s(self) -> float:
@@ -40,8 +40,8 @@ class Mark(NamedTuple):
 
 def mark_at(reader: Reader, seq: int) -> Mark | None:
     """Return the mark of a row; None if the journal does not contain it."""
-    found = reader.hash_of(seq)
-    return None if found is None else Mark(seq, found)
+    row_hash = reader.hash_of(seq)
+    return None if row_hash is None else Mark(seq, row_hash)
 
 
 class Continuity:
@@ -62,10 +62,10 @@ class Continuity:
         Raises:
             ReadRowsLost: If either is missing.
         """
-        known = self.mark
-        if known is not None and self._reader.hash_of(known.seq) != known.hash:
-            raise ReadRowsLost(self._reader.path, known.seq)
-        if seq > (0 if known is None else known.seq):
+        mark = self.mark
+        if mark is not None and self._reader.hash_of(mark.seq) != mark.hash:
+            raise ReadRowsLost(self._reader.path, mark.seq)
+        if seq > (0 if mark is None else mark.seq):
             self.mark = mark_at(self._reader, seq)
             if self.mark is None:
                 raise ReadRowsLost(self._reader.path, seq)
@@ -93,17 +93,17 @@ class Tail:
             StoreError: As `Reader`.
         """
         with Reader(self._path) as reader:
-            pace, news, continuity = PollInterval(), True, Continuity(reader, self.mark)
+            interval, has_news, continuity = PollInterval(), True, Continuity(reader, self.mark)
             while not stop.is_set():
-                batch = reader.records(self.after_seq, limit) if news else []
-                if news:
+                batch = reader.records(self.after_seq, limit) if has_news else []
+                if has_news:
                     continuity.check(batch[-1].seq if batch else self.after_seq)
                     self.mark = continuity.mark
                 if batch:
-                    pace.news()
+                    interval.note_records()
                     self.after_seq = batch[-1].seq
                     yield batch
-                news = len(batch) == limit
-                if not news:
-                    stop.wait(pace.wait_s)
-                    news = reader.changed()
+                has_news = len(batch) == limit
+                if not has_news:
+                    stop.wait(interval.wait_s)
+                    has_news = reader.has_changed()

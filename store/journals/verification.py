@@ -1,8 +1,8 @@
 """Verifies a file: each record is unchanged, and every acknowledged row is there.
 
-Two notes tell of acknowledged rows: the mark in the live file, at most a tenth of a second behind, and the answers in
-the inbox. Neither is written before the row that it tells of is in the journal, so a journal that ends before them has
-lost rows. See docs/reference/files.md.
+Two other files record acknowledged rows: the mark in the live file, at most a tenth of a second behind, and the
+outcomes in the inbox. Both are written after the row is in the journal, so a journal that ends before them has lost
+rows. See docs/reference/files.md.
 """
 
 import os
@@ -14,17 +14,17 @@ from typing import Any
 
 from store.errors import RowsLost, StoreError
 from store.journals.blocks import Recount
-from store.journals.chain import fault_of
+from store.journals.chain import find_fault
 from store.journals.records import Record, VerifyResult
 from store.journals.statements import RECORD_COLUMNS
-from store.layout.connection import SQLITE_ERRORS, Durability, connect, translated
-from store.layout.file_check import open_recognised
+from store.layout.connection import SQLITE_ERRORS, Durability, connect, translate_errors
+from store.layout.file_check import open_checked
 from store.layout.files import Files
 from store.layout.migrations import DATABASE, INBOX, LIVE, Kind
-from store.layout.sidecar_files import about_of
+from store.layout.sidecar_files import read_about
 
 _END = "SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')) FROM journal"
-_ANSWERED_AFTER = "SELECT kind, seq FROM commands WHERE seq > ? ORDER BY seq"
+_OUTCOMES_AFTER = "SELECT kind, seq FROM commands WHERE seq > ? ORDER BY seq"
 _FORGET_AFTER = "UPDATE commands SET seq = NULL WHERE seq > ?"
 
 
@@ -33,38 +33,38 @@ class Loss:
     """Rows that were acknowledged and are not in the journal."""
 
     end_seq: int
-    """The last row that is there."""
+    """Seq of the last row in the journal."""
     acknowledged_seq: int
-    """The last that is known to have been there."""
+    """Seq of the last acknowledged row."""
     durability: Durability | None
-    """What was promised of them; None where that is not known."""
+    """Durability with which they were acknowledged; None if unknown."""
     answers: dict[str, int] = field(default_factory=dict)
     """Commands whose outcomes are among them, counted by kind."""
 
     @property
     def rows(self) -> int:
-        """How many are missing, at least."""
+        """Smallest possible number of missing rows."""
         return self.acknowledged_seq - self.end_seq
 
 
 def find_loss(path: Path) -> Loss | None:
-    """Return what the journal at `path` has lost; None where nothing is known to be missing. Nothing is written.
+    """Return the acknowledged rows that the journal at `path` has lost, or None. Nothing is written.
 
     Raises:
         StoreError: If the database cannot be read.
     """
     files = Files.of(path)
-    connection, _ = open_recognised(files.database, DATABASE)
+    connection, _ = open_checked(files.database, DATABASE)
     try:
-        with translated(files.database):
-            file_id = about_of(connection)["file_id"]
-            # Before the journal's end is read: an engine at work writes both, the journal first.
+        with translate_errors(files.database):
+            file_id = read_about(connection)["file_id"]
+            # Read before the journal's end, because a running engine writes the journal first.
             marks = _rows(files.live, LIVE, file_id, "SELECT seq, durability FROM mark")
-            answered = _rows(files.inbox, INBOX, file_id, _ANSWERED_AFTER, _end_seq(connection))
+            outcomes = _rows(files.inbox, INBOX, file_id, _OUTCOMES_AFTER, _end_seq(connection))
             end_seq = _end_seq(connection)
     finally:
         connection.close()
-    answers = [(kind, seq) for kind, seq in answered if seq > end_seq]
+    answers = [(kind, seq) for kind, seq in outcomes if seq > end_seq]
     acknowledged_seq = max([seq for seq, _ in marks] + [seq for _, seq in answers], default=0)
     if acknowledged_seq <= end_seq:
         return None
@@ -72,25 +72,25 @@ def find_loss(path: Path) -> Loss | None:
     return Loss(end_seq, acknowledged_seq, durability, dict(Counter(kind for kind, _ in answers)))
 
 
-def accepted_loss(path: Path, durability: Durability, most: int) -> Loss | None:
-    """Return what the journal at `path` has lost, where an engine may begin all the same.
+def check_loss(path: Path, durability: Durability, max_rows: int) -> Loss | None:
+    """Return the acknowledged rows that the journal has lost, if an engine may start without them.
 
     Args:
-        durability: What is promised now, for where it is not known what was.
-        most: How many rows may be missing that were acknowledged as `full`; of `normal` any may.
+        durability: Assumed durability of the missing rows if it is unknown.
+        max_rows: How many rows acknowledged as `full` may be missing; any number of `normal` ones may.
 
     Raises:
         RowsLost: If more are missing.
     """
     loss = find_loss(path)
-    if loss is not None and (loss.durability or durability) == "full" and loss.rows > most:
+    if loss is not None and (loss.durability or durability) == "full" and loss.rows > max_rows:
         raise RowsLost(path, loss.end_seq, loss.acknowledged_seq)
     return loss
 
 
 def forget_answers(files: Files, end_seq: int) -> None:
-    """Let outcomes in the inbox refer to no row after `end_seq`: from now on other rows will stand there."""
-    with translated(files.inbox, disposable=True):
+    """Clear the seqs after `end_seq` from outcomes in the inbox, because new rows will get these seqs."""
+    with translate_errors(files.inbox, disposable=True):
         connection = connect(files.inbox, mode="rw")
         try:
             connection.execute(_FORGET_AFTER, (end_seq,))
@@ -103,13 +103,15 @@ def _end_seq(connection: sqlite3.Connection) -> int:
 
 
 def _rows(path: Path, kind: Kind, file_id: object, sql: str, *parameters: object) -> list[Any]:
-    """Return rows of a file beside the database; none where it is missing, damaged, older or another database's."""
+    """Return rows of a sidecar file; none if it is missing, damaged, too old or belongs to another database."""
     try:
-        connection, _ = open_recognised(path, kind)
+        connection, _ = open_checked(path, kind)
     except (StoreError, OSError):
         return []
     try:
-        return connection.execute(sql, parameters).fetchall() if about_of(connection).get("file_id") == file_id else []
+        return (
+            connection.execute(sql, parameters).fetchall() if read_about(connection).get("file_id") == file_id else []
+        )
     except SQLITE_ERRORS:
         return []
     finally:
@@ -126,42 +128,42 @@ _NEXT = f"SELECT {RECORD_COLUMNS}, hash FROM journal WHERE seq > ? ORDER BY seq 
 def verify(path: str | os.PathLike[str]) -> VerifyResult:
     """Walk the hash chain from the first record to the last; 5 µs a record.
 
-    Rows that are missing at the end are only noticed where a later snapshot remembers them.
+    Rows missing at the end are only detected if there is a snapshot of a later record.
 
     Raises:
-        StoreError: As `looks_like_ours`; damage inside the journal is part of the result instead.
+        StoreError: As `check_database`; damage inside the journal is part of the result instead.
     """
     database = Files.of(path).database
-    connection, _ = open_recognised(database, DATABASE)
+    connection, _ = open_checked(database, DATABASE)
     try:
-        with translated(database):
-            seq, tied_to = connection.execute(_ANCHOR).fetchone()
-            return _walk(connection, int(seq), bytes(tied_to))
+        with translate_errors(database):
+            seq, anchor_hash = connection.execute(_ANCHOR).fetchone()
+            return _check_chain(connection, int(seq), bytes(anchor_hash))
     finally:
         connection.close()
 
 
-def _walk(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> VerifyResult:
+def _check_chain(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> VerifyResult:
     checked, recount = 0, Recount(connection)
     while True:
         try:
             page = connection.execute(_NEXT, (last_seq,)).fetchall()
         except sqlite3.DatabaseError as error:
             return VerifyResult(checked, last_seq + 1, f"SQLite cannot read further: {error}")
-        for *fields, stored in page:
+        for *fields, stored_hash in page:
             record = Record(*fields)
-            if (fault := fault_of(last_hash, last_seq, record, stored)) is not None:
+            if (fault := find_fault(last_hash, last_seq, record, stored_hash)) is not None:
                 return VerifyResult(checked, *fault)
-            last_seq, last_hash = record.seq, stored
+            last_seq, last_hash = record.seq, stored_hash
             checked += 1
             if recount.differs(record):
                 return VerifyResult(checked, record.seq, "the summary of the block that it ends is another one")
         if len(page) < _PAGE:
-            return _end(connection, checked, last_seq)
+            return _check_end(connection, checked, last_seq)
 
 
-def _end(connection: sqlite3.Connection, checked: int, last_seq: int) -> VerifyResult:
-    (remembered,) = connection.execute("SELECT ifnull(max(seq), 0) FROM snapshots").fetchone()
-    if remembered > last_seq:
-        return VerifyResult(checked, last_seq + 1, f"missing: a snapshot remembers record {remembered}")
+def _check_end(connection: sqlite3.Connection, checked: int, last_seq: int) -> VerifyResult:
+    (snapshot_seq,) = connection.execute("SELECT ifnull(max(seq), 0) FROM snapshots").fetchone()
+    if snapshot_seq > last_seq:
+        return VerifyResult(checked, last_seq + 1, f"missing: a snapshot remembers record {snapshot_seq}")
     return VerifyResult(checked)

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from store.errors import LeftoverWal, NameTaken
-from store.journals.journal import append_here
+from store.journals.journal import append_records
 from store.journals.records import Row, anchor_of
-from store.layout.connection import connect, translated
+from store.layout.connection import connect, translate_errors
 from store.layout.file_check import check_place
 from store.layout.files import Files, exists, file_size
 from store.layout.migrations import DATABASE
-from store.layout.sidecar_files import about_of, create_file
-from store.leadership.lease import LET_GO, raise_token
+from store.layout.sidecar_files import create_file, read_about
+from store.leadership.lease import RELEASE_LEASE, raise_token
 from store.leadership.process import this_process
 from store.wall_clock import wall_ms
 
@@ -47,10 +47,10 @@ def create_database(path: str | Path, rows: Sequence[Row]) -> None:
     database, file_id = Files.of(path).database, secrets.token_hex(16)
     about: dict[str, object] = {"file_id": file_id, "anchor_seq": 0, "anchor_hash": anchor_of(file_id)}
     create_file(database, DATABASE, about, fill=partial(_fill, rows=rows, anchor=anchor_of(file_id)))
-    with translated(database):
+    with translate_errors(database):
         connection = connect(database, mode="ro")
         try:
-            if about_of(connection).get("file_id") != file_id:  # another process was first
+            if read_about(connection).get("file_id") != file_id:  # another process was first
                 raise NameTaken(database)
         finally:
             connection.close()
@@ -59,5 +59,5 @@ def create_database(path: str | Path, rows: Sequence[Row]) -> None:
 def _fill(connection: sqlite3.Connection, *, rows: Sequence[Row], anchor: bytes) -> None:
     now_ms = wall_ms()
     token = raise_token(connection, this_process(), now_ms)
-    append_here(connection, rows, anchor, token=token)
-    connection.execute(LET_GO, (now_ms, token))
+    append_records(connection, rows, anchor, token=token)
+    connection.execute(RELEASE_LEASE, (now_ms, token))

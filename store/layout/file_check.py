@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, OlderFile, ReadOnlyFolder
-from store.layout.connection import SQLITE_ERRORS, connect, store_error, translated
+from store.layout.connection import SQLITE_ERRORS, connect, to_store_error, translate_errors
 from store.layout.files import (
     Files,
     check_readable,
@@ -19,8 +19,8 @@ from store.layout.files import (
     file_size,
     is_writable,
 )
-from store.layout.filesystem import refuse_network
-from store.layout.migrations import DATABASE, Kind, schema_in, schema_of, version_of
+from store.layout.filesystem import check_local
+from store.layout.migrations import DATABASE, Kind, expected_schema, read_schema, read_version
 
 _CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """Error codes of SQLite when it cannot create the shared-memory file that readers of a WAL need."""
@@ -41,54 +41,54 @@ SELECT CASE
         THEN 'its newest record is altered'
 END
 """
-"""What is wrong with the rows that opening relies on."""
+"""Returns the first fault in the rows that opening relies on, or NULL."""
 
 
-def looks_like_ours(path: str | os.PathLike[str]) -> None:
+def check_database(path: str | os.PathLike[str]) -> None:
     """Check that a Quarterdeck database exists at `path`; nothing is written.
 
     Raises:
         MissingFile, MissingFolder, NoPermission: If it cannot be reached.
-        NotOurFile, NewerFile, CorruptFile: What it is instead.
+        NotOurFile, NewerFile, CorruptFile: If the file is not a usable database.
         SecondName: If it has another name, a hard link.
-        ReadOnlyFolder: If its write-ahead log can only be read in a folder that can be written.
+        ReadOnlyFolder: If it has a write-ahead log, which can only be read in a writable folder.
     """
-    open_recognised(Files.of(path).database, DATABASE)[0].close()
+    open_checked(Files.of(path).database, DATABASE)[0].close()
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Check that an engine can open the database at `path`, or make it there; nothing is written.
+    """Check that an engine can open or create the database at `path`; nothing is written.
 
     Raises:
-        UnusablePath, MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot stand there.
-        NotOurFile, NewerFile, CorruptFile: If something else stands there.
+        UnusablePath, MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot be created there.
+        NotOurFile, NewerFile, CorruptFile: If an existing file is not a usable database.
     """
     files = Files.of(path)
     check_writable_folder(files.database.parent)
-    refuse_network(files.database.parent)
-    for beside in (files.lock, files.inbox, files.live):
-        exists(beside, disposable=True)
+    check_local(files.database.parent)
+    for sidecar in (files.lock, files.inbox, files.live):
+        exists(sidecar, disposable=True)
     if exists(files.database) and file_size(files.database) > 0:
-        open_recognised(files.database, DATABASE)[0].close()
+        open_checked(files.database, DATABASE)[0].close()
         if not is_writable(files.database):
             raise NoPermission(files.database)
 
 
-def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
+def open_checked(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     """Open a Quarterdeck file for reading.
 
     Returns:
         The connection, and True if it reads the main file alone because it cannot be written (`immutable`).
 
     Raises:
-        StoreError: As `looks_like_ours`.
+        StoreError: As `check_database`.
     """
     _check_header(path, kind)
     if kind is DATABASE:
         check_single_name(path)
     connection, immutable = _open(path, kind)
     try:
-        with translated(path, disposable=kind.disposable):
+        with translate_errors(path, disposable=kind.disposable):
             _check_schema(connection, path, kind)
             if kind is DATABASE and (fault := connection.execute(_FAULT).fetchone()[0]) is not None:
                 raise CorruptFile(path, fault)
@@ -99,13 +99,13 @@ def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
 
 
 def _check_header(path: Path, kind: Kind) -> None:
-    """Check what the first page says, without locks and without a look at the write-ahead log.
+    """Check the header, without locks and without the write-ahead log.
 
-    A file whose log was being taken in when its engine was killed looks torn without that log: it passes
-    here, and is judged with its log.
+    A file whose engine was killed during a checkpoint looks corrupt without its log: it passes here, and is checked
+    again with the log.
 
     Raises:
-        StoreError: As `looks_like_ours`.
+        StoreError: As `check_database`.
     """
     if file_size(path, disposable=kind.disposable) == 0:
         raise NotOurFile(path, "is empty", disposable=kind.disposable)
@@ -113,7 +113,7 @@ def _check_header(path: Path, kind: Kind) -> None:
     try:
         connection = connect(path, mode="ro", immutable=True)
         try:
-            (found,) = connection.execute("PRAGMA application_id").fetchone()
+            (application_id,) = connection.execute("PRAGMA application_id").fetchone()
         finally:
             connection.close()
     except SQLITE_ERRORS as error:
@@ -122,8 +122,8 @@ def _check_header(path: Path, kind: Kind) -> None:
             return
         if code == sqlite3.SQLITE_NOTADB:
             raise NotOurFile(path, "is not a database", disposable=kind.disposable) from error
-        raise store_error(error, path, disposable=kind.disposable) from error
-    _check_number(found, path, kind)
+        raise to_store_error(error, path, disposable=kind.disposable) from error
+    _check_application_id(application_id, path, kind)
 
 
 def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
@@ -137,35 +137,35 @@ def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
         return connection, False
     except SQLITE_ERRORS as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CANNOT_SHARE:
-            raise store_error(error, path, disposable=kind.disposable) from error
+            raise to_store_error(error, path, disposable=kind.disposable) from error
         files = Files(path)
-        for shared in (files.wal, files.wal_index):
-            if exists(shared):
-                check_readable(shared)
+        for sidecar in (files.wal, files.wal_index):
+            if exists(sidecar):
+                check_readable(sidecar)
         if exists(files.wal) and file_size(files.wal) > 0:
             raise ReadOnlyFolder(path.parent) from error
-    with translated(path, disposable=kind.disposable):
+    with translate_errors(path, disposable=kind.disposable):
         return connect(path, mode="ro", immutable=True), True
 
 
-def _check_number(found: int, path: Path, kind: Kind) -> None:
-    if found != kind.application_id:
+def _check_application_id(application_id: int, path: Path, kind: Kind) -> None:
+    if application_id != kind.application_id:
         raise NotOurFile(path, "is another program's database", disposable=kind.disposable)
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
-    _check_number(connection.execute("PRAGMA application_id").fetchone()[0], path, kind)
-    version = version_of(connection)
+    _check_application_id(connection.execute("PRAGMA application_id").fetchone()[0], path, kind)
+    version = read_version(connection)
     if version > kind.newest:
         raise NewerFile(path, version, kind.newest)
     if version < 1:
         raise NotOurFile(path, "has no version of its layout", disposable=kind.disposable)
     if version < kind.oldest:
         raise OlderFile(path, version, kind.oldest)
-    found, expected = schema_in(connection), schema_of(kind, version)
-    if added := found - expected:
-        what, name, _ = min(added)
-        raise NotOurFile(path, f"holds a foreign {what} {name!r}", disposable=kind.disposable)
-    if missing := expected - found:
-        what, name, _ = min(missing)
-        raise CorruptFile(path, f"its {what} {name!r} is gone", disposable=kind.disposable)
+    schema, expected = read_schema(connection), expected_schema(kind, version)
+    if added := schema - expected:
+        entry_type, name, _ = min(added)
+        raise NotOurFile(path, f"holds a foreign {entry_type} {name!r}", disposable=kind.disposable)
+    if missing := expected - schema:
+        entry_type, name, _ = min(missing)
+        raise CorruptFile(path, f"its {entry_type} {name!r} is gone", disposable=kind.disposable)

@@ -26,15 +26,15 @@ from store.errors import (
     UnusablePath,
 )
 
-_BESIDE_BYTES = len("-inbox-new-0123456789ab")
-_LONGEST_NAME_BYTES = 255 - _BESIDE_BYTES
-_LONGEST_PATH_BYTES = 512 - len("-journal") - _BESIDE_BYTES
+_MAX_SUFFIX_BYTES = len("-inbox-new-0123456789ab")
+_MAX_NAME_BYTES = 255 - _MAX_SUFFIX_BYTES
+_MAX_PATH_BYTES = 512 - len("-journal") - _MAX_SUFFIX_BYTES
 """SQLite allows paths of 512 bytes, including the suffixes that it appends (MAX_PATHNAME in its os_unix.c)."""
-_NAMED_WITHIN_S = 0.05
-"""A new file has a second name for a moment, when it is put in its place."""
+_LINK_GRACE_S = 0.05
+"""A new file has two names for a moment, while it is moved to its final name."""
 _TRIAL_BYTES = 65_536
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
+_DISK_FULL_CODES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_READ_ONLY_CODES = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class Files:
         """
         try:
             database = Path(path).resolve()
-            if len(os.fsencode(database.name)) > _LONGEST_NAME_BYTES:
+            if len(os.fsencode(database.name)) > _MAX_NAME_BYTES:
                 raise UnusablePath(Path(path), "has a name too long for the files beside it")
-            if len(os.fsencode(database)) > _LONGEST_PATH_BYTES:
-                raise UnusablePath(Path(path), f"is too long for SQLite, which takes {_LONGEST_PATH_BYTES} bytes here")
+            if len(os.fsencode(database)) > _MAX_PATH_BYTES:
+                raise UnusablePath(Path(path), f"is too long for SQLite, which takes {_MAX_PATH_BYTES} bytes here")
             return cls(database)
         except (OSError, RuntimeError, ValueError) as error:
             raise NotOurFile(Path(path), "is not the name of a file") from error
@@ -64,17 +64,17 @@ class Files:
     @property
     def inbox(self) -> Path:
         """Commands; the only file that clients write."""
-        return self._beside("-inbox")
+        return self._sidecar("-inbox")
 
     @property
     def live(self) -> Path:
         """Heartbeat and streamed text."""
-        return self._beside("-live")
+        return self._sidecar("-live")
 
     @property
     def lock(self) -> Path:
-        """Held by the engine for its whole life."""
-        return self._beside("-lock")
+        """Locked by the engine until its process ends."""
+        return self._sidecar("-lock")
 
     @property
     def standbys(self) -> str:
@@ -84,14 +84,14 @@ class Files:
     @property
     def wal(self) -> Path:
         """SQLite's write-ahead log: part of the database."""
-        return self._beside("-wal")
+        return self._sidecar("-wal")
 
     @property
     def wal_index(self) -> Path:
-        """What SQLite's connections share to read that log."""
-        return self._beside("-shm")
+        """SQLite's shared-memory index of that log."""
+        return self._sidecar("-shm")
 
-    def _beside(self, suffix: str) -> Path:
+    def _sidecar(self, suffix: str) -> Path:
         return self.database.with_name(self.database.name + suffix)
 
 
@@ -99,12 +99,12 @@ def file_size(path: Path, *, disposable: bool = False) -> int:
     """Size in bytes of a regular file, without opening it.
 
     Raises:
-        MissingFile, MissingFolder, NoPermission: If it is not there, or cannot be looked at.
+        MissingFile, MissingFolder, NoPermission: If it does not exist, or cannot be examined.
         NotOurFile: If it is a folder, a pipe, a device or a socket.
     """
     try:
-        # A link in place of a file beside a database was planted; the path of the database itself is resolved before.
-        found = path.lstat() if disposable else path.stat()
+        # A symbolic link in place of a sidecar file is an attack; the path of the database itself is already resolved.
+        status = path.lstat() if disposable else path.stat()
     except FileNotFoundError:
         raise (MissingFile(path) if path.parent.exists() else MissingFolder(path.parent)) from None
     except NotADirectoryError:
@@ -113,44 +113,44 @@ def file_size(path: Path, *, disposable: bool = False) -> int:
         raise NoPermission(path) from None
     except OSError as error:
         raise NotOurFile(path, f"cannot be looked at ({error.strerror})", disposable=disposable) from error
-    if not stat.S_ISREG(found.st_mode):
-        raise NotOurFile(path, _kind_of(found.st_mode), disposable=disposable)
-    return found.st_size
+    if not stat.S_ISREG(status.st_mode):
+        raise NotOurFile(path, _describe_type(status.st_mode), disposable=disposable)
+    return status.st_size
 
 
 def check_single_name(path: Path) -> None:
-    """Check that a database has no other name: each would have a log, a lock and an inbox of its own.
+    """Check that a database has no second name, which would have its own log, lock and inbox.
 
     Raises:
         SecondName: If it has.
     """
-    if _names_of(path) > 1:
-        time.sleep(_NAMED_WITHIN_S)
-        if _names_of(path) > 1:
+    if _count_links(path) > 1:
+        time.sleep(_LINK_GRACE_S)
+        if _count_links(path) > 1:
             raise SecondName(path)
 
 
-def _names_of(path: Path) -> int:
+def _count_links(path: Path) -> int:
     try:
         return path.stat().st_nlink
-    except OSError:  # deleted meanwhile: opening it fails next, and says so
+    except OSError:  # deleted in the meantime: opening it fails next
         return 0
 
 
-def _kind_of(mode: int) -> str:
-    names = {
+def _describe_type(mode: int) -> str:
+    descriptions = {
         stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a pipe", stat.S_IFSOCK: "is a socket", stat.S_IFLNK: "is a link",
     }  # fmt: skip
-    return names.get(stat.S_IFMT(mode), "is a device")
+    return descriptions.get(stat.S_IFMT(mode), "is a device")
 
 
 def open_for_writing(path: Path, *, append: bool = False) -> int:
-    """Open a file to write it, created with mode 0600 if it is missing; what is in it stays.
+    """Open a file for writing, created with mode 0600 if it is missing; existing content is kept.
 
-    For every file whose name is known beforehand: whoever may write its folder can plant something else there.
+    For every file with a predictable name, where anyone with write permission for the folder can place a link.
 
     Raises:
-        NotOurFile: If that is a link, a file with a second name or of another user, or no file; nothing was changed.
+        NotOurFile: If it is a link, has a second name, belongs to another user or is not a regular file.
         OSError: If it cannot be opened.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_APPEND if append else 0)
@@ -158,19 +158,19 @@ def open_for_writing(path: Path, *, append: bool = False) -> int:
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EOPNOTSUPP):
-            raise NotOurFile(path, _kind_of(path.lstat().st_mode), disposable=True) from error
+            raise NotOurFile(path, _describe_type(path.lstat().st_mode), disposable=True) from error
         raise
-    found = os.fstat(descriptor)
-    wrong = ""
-    if not stat.S_ISREG(found.st_mode):
-        wrong = _kind_of(found.st_mode)
-    elif found.st_nlink > 1:
-        wrong = "has another name (a hard link)"
-    elif os.geteuid() not in (found.st_uid, 0) and found.st_uid != 0:
-        wrong = "belongs to another user"
-    if wrong:
+    status = os.fstat(descriptor)
+    fault = ""
+    if not stat.S_ISREG(status.st_mode):
+        fault = _describe_type(status.st_mode)
+    elif status.st_nlink > 1:
+        fault = "has another name (a hard link)"
+    elif os.geteuid() not in (status.st_uid, 0) and status.st_uid != 0:
+        fault = "belongs to another user"
+    if fault:
         os.close(descriptor)
-        raise NotOurFile(path, wrong, disposable=True)
+        raise NotOurFile(path, fault, disposable=True)
     return descriptor
 
 
@@ -189,7 +189,7 @@ def exists(path: Path, *, disposable: bool = False) -> bool:
 
 def check_readable(path: Path) -> None:
     """Raise NoPermission unless this user may read the file."""
-    if not _may(path, os.R_OK):
+    if not _has_access(path, os.R_OK):
         raise NoPermission(path)
 
 
@@ -206,52 +206,52 @@ def check_writable_folder(folder: Path) -> None:
         raise MissingFolder(folder) from None
     except PermissionError:
         raise NoPermission(folder) from None
-    if not _may(folder, os.X_OK):
+    if not _has_access(folder, os.X_OK):
         raise NoPermission(folder)
-    if not _may(folder, os.W_OK):
+    if not _has_access(folder, os.W_OK):
         raise ReadOnlyFolder(folder)
 
 
 @contextmanager
-def made_in(path: Path) -> Iterator[None]:
+def translate_os_errors(path: Path) -> Iterator[None]:
     """Translate errors of the operating system while creating `path`."""
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM:
+        if error.errno in _DISK_FULL_CODES:
             raise DiskFull(path) from error
         if error.errno == errno.EIO:
             raise DiskFailed(path) from error
-        if error.errno in _NOT_ALLOWED:
+        if error.errno in _READ_ONLY_CODES:
             raise ReadOnlyFolder(path.parent) from error
         raise StoreError(f"{path} cannot be made ({error.strerror}): choose another path") from error
 
 
-def finds_no_room(path: Path) -> bool:
-    """Return whether a file beside `path` cannot be made as long as it, for want of room; tries that."""
+def is_disk_full(path: Path) -> bool:
+    """Return whether the disk lacks space for a second file of the size of `path`; creates one to find out."""
     trial = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
     try:
-        longest = max(one.stat().st_size for one in (path, Files(path).wal) if one.exists())
+        max_size = max(file.stat().st_size for file in (path, Files(path).wal) if file.exists())
         descriptor = os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
-            os.pwrite(descriptor, b"\0", longest + _TRIAL_BYTES)
+            os.pwrite(descriptor, b"\0", max_size + _TRIAL_BYTES)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
             trial.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        return isinstance(error, OSError) and error.errno in _NO_ROOM
+        return isinstance(error, OSError) and error.errno in _DISK_FULL_CODES
     return False
 
 
-def new_beside(path: Path) -> Path:
-    """Create an empty temporary file of mode 0600 beside `path`, to be filled and then put in its place.
+def create_temporary(path: Path) -> Path:
+    """Create an empty temporary file of mode 0600 beside `path`, for `put_in_place`.
 
     Raises:
         ReadOnlyFolder, DiskFull: If the folder does not allow it.
     """
     temporary = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
-    with made_in(path):
+    with translate_os_errors(path):
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     return temporary
 
@@ -262,7 +262,7 @@ def put_in_place(temporary: Path, path: Path) -> None:
     Raises:
         ReadOnlyFolder, DiskFull: If the folder does not allow it.
     """
-    with made_in(path):
+    with translate_os_errors(path):
         sync(temporary)
         # An empty file (made by `touch`, for example) is replaced; for a missing one, a hard link fails if another
         # process was faster, which a rename would overwrite.
@@ -280,14 +280,14 @@ def _link(temporary: Path, path: Path) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        # A file system without hard links: a rename is all there is, although it could overwrite.
+        # A file system without hard links: only a rename is possible, although it could overwrite a file.
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
         temporary.rename(path)
 
 
 def sync(path: Path) -> None:
-    """Write a folder, or a file that no process has open, to the disk; renames in a folder survive a power cut then."""
+    """Flush a folder, or a file that no process has open, so that its content and renames survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -297,15 +297,15 @@ def sync(path: Path) -> None:
 
 def is_writable(path: Path) -> bool:
     """Return whether this user may write the file."""
-    return _may(path, os.W_OK)
+    return _has_access(path, os.W_OK)
 
 
-def may_command(database: Path) -> bool:
-    """Return whether this user may give the team of a database commands: who may only read it is a viewer."""
+def can_command(database: Path) -> bool:
+    """Return whether this user may give commands to the team of a database, rather than only view it."""
     inbox = Files.of(database).inbox
-    return is_writable(inbox if _may(inbox, os.F_OK) else inbox.parent)
+    return is_writable(inbox if _has_access(inbox, os.F_OK) else inbox.parent)
 
 
-def _may(path: Path, how: int) -> bool:
+def _has_access(path: Path, mode: int) -> bool:
     """Test permissions of the effective user, who also opens the files, not of the real one."""
-    return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)

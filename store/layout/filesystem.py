@@ -1,4 +1,4 @@
-"""Examines the file system of a database: SQLite's locks and shared memory fail on one of another machine."""
+"""Examines the file system of a database: SQLite's locks and shared memory do not work on a network file system."""
 
 import os
 import sys
@@ -7,29 +7,29 @@ from pathlib import Path
 
 from store.errors import NetworkFileSystem
 
-NETWORK = frozenset(
+NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afpfs", "webdav", "davfs", "afs", "ceph", "ncpfs",
      "lustre", "glusterfs", "gpfs", "beegfs", "pvfs2", "fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone",
      "fuse.davfs", "fuse.davfs2", "fuse.ceph", "fuse.gcsfuse", "fuse.smbnetfs", "fuse.cephfs"}
 )  # fmt: skip
 
 
-_LEAST_FREE_BYTES = 65_536
+_MIN_FREE_BYTES = 65_536
 
 
 def has_no_room(path: Path) -> bool:
-    """Return whether the file system of `path` is full, so that an engine cannot write what it does."""
+    """Return whether the file system of `path` is full, so that its engine cannot write."""
     try:
-        room = os.statvfs(path)
+        status = os.statvfs(path)
     except OSError:
         return False
-    return room.f_bavail * room.f_frsize < _LEAST_FREE_BYTES
+    return status.f_bavail * status.f_frsize < _MIN_FREE_BYTES
 
 
-def refuse_network(folder: Path) -> None:
-    """Raise NetworkFileSystem if `folder` is on another machine."""
+def check_local(folder: Path) -> None:
+    """Raise NetworkFileSystem if `folder` is on a network file system."""
     filesystem = filesystem_of(folder, _mounts())
-    if filesystem in NETWORK:
+    if filesystem in NETWORK_FILE_SYSTEMS:
         raise NetworkFileSystem(folder, filesystem)
 
 
@@ -43,11 +43,11 @@ def filesystem_of(folder: Path, mounts: Iterable[tuple[str, str]]) -> str:
     Returns:
         The type of the innermost mount (of the last one, where two share a point), or "" when none holds it.
     """
-    best, found = -1, ""
+    length, innermost = -1, ""
     for point, filesystem in mounts:
-        if folder.is_relative_to(point) and len(point) >= best:
-            best, found = len(point), filesystem
-    return found
+        if folder.is_relative_to(point) and len(point) >= length:
+            length, innermost = len(point), filesystem
+    return innermost
 
 
 def _mounts() -> list[tuple[str, str]]:
@@ -69,11 +69,11 @@ def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
         before, dash, after = line.partition(" - ")
         fields = before.split(" ")
         if dash and len(fields) > 4:
-            mounts.append((_unescaped(fields[4]), after.split(" ")[0]))
+            mounts.append((_unescape(fields[4]), after.split(" ")[0]))
     return mounts
 
 
-def _unescaped(point: str) -> str:
+def _unescape(point: str) -> str:
     """Undo the octal escapes that mountinfo uses for space, tab, newline and backslash."""
     for octal, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         point = point.replace(octal, character)

@@ -1,6 +1,6 @@
 """Schemas of the files, as migrations: one tuple of statements per version, oldest first.
 
-A released version never changes; a change of the schema is a new version. `schema_of` runs the same statements in
+A released version never changes; a change of the schema is a new version. `expected_schema` runs the same statements in
 memory, and the schema of a file must equal the result before anything is written to it.
 """
 
@@ -37,7 +37,7 @@ def migrate(connection: sqlite3.Connection, kind: Kind) -> None:
         connection: In autocommit mode, on an empty file or on one whose schema was compared.
         kind: Kind of the file.
     """
-    version = version_of(connection)
+    version = read_version(connection)
     if version == kind.newest:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -54,7 +54,7 @@ def migrate(connection: sqlite3.Connection, kind: Kind) -> None:
         raise
 
 
-def version_of(connection: sqlite3.Connection) -> int:
+def read_version(connection: sqlite3.Connection) -> int:
     """Return the schema version of an open file, 0 for an empty one."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
@@ -64,21 +64,21 @@ Schema = frozenset[tuple[str, str, str]]
 """Type, name and statement of each table, index, trigger and view."""
 
 
-def schema_in(connection: sqlite3.Connection) -> Schema:
+def read_schema(connection: sqlite3.Connection) -> Schema:
     """Return the schema of an open file, without SQLite's own tables."""
-    found = connection.execute("SELECT type, name, ifnull(sql, '') FROM sqlite_master").fetchall()
-    return frozenset(entry for entry in found if not str(entry[1]).startswith("sqlite_"))
+    entries = connection.execute("SELECT type, name, ifnull(sql, '') FROM sqlite_master").fetchall()
+    return frozenset(entry for entry in entries if not str(entry[1]).startswith("sqlite_"))
 
 
 @cache
-def schema_of(kind: Kind, version: int) -> Schema:
+def expected_schema(kind: Kind, version: int) -> Schema:
     """Return the schema of a kind of file at a version."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for statements in kind.versions[:version]:
             for statement in statements:
                 connection.execute(statement)
-        return schema_in(connection)
+        return read_schema(connection)
     finally:
         connection.close()
 

@@ -15,17 +15,24 @@ import anyio.to_thread
 
 from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
 from store.inbox import Inbox
-from store.journals.journal import Journal, end_of
+from store.journals.journal import Journal, read_end
 from store.journals.reader import Reader
 from store.journals.records import anchor_of
 from store.journals.snapshots import Snapshots
-from store.journals.verification import Loss, accepted_loss, forget_answers
-from store.layout.connection import Durability, connect, connect_journal_writer, is_busy, patiently, translated
-from store.layout.file_check import check_place, open_recognised
+from store.journals.verification import Loss, check_loss, forget_answers
+from store.layout.connection import (
+    Durability,
+    connect,
+    connect_journal_writer,
+    is_busy,
+    retry_while_busy,
+    translate_errors,
+)
+from store.layout.file_check import check_place, open_checked
 from store.layout.files import Files, exists, file_size, is_writable
 from store.layout.migrations import DATABASE, INBOX, migrate
-from store.layout.sidecar_files import about_of, create_file, lay_out, open_inbox, prepare_inbox, prepare_live
-from store.leadership.lease import LET_GO, Lease, Watch, raise_token
+from store.layout.sidecar_files import create_file, lay_out, open_inbox, prepare_inbox, prepare_live, read_about
+from store.leadership.lease import RELEASE_LEASE, Lease, Watch, raise_token
 from store.leadership.lock import FileLock, acquire
 from store.leadership.process import Process, kill, this_process
 from store.leadership.standby import Turn
@@ -35,7 +42,7 @@ from store.wall_clock import wall_ms
 if TYPE_CHECKING:
     import aiosqlite
 
-_AFTER_KILL_S = 5.0
+_KILL_PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class Store:
     path: Path | None
     """The database, through links; None in memory."""
     file_id: str
-    """Random, made with the file."""
+    """Random id, created with the file."""
     journal: Journal
     inbox: Inbox
     snapshots: Snapshots
@@ -84,8 +91,8 @@ async def open_store(
         MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If the files cannot be created there.
         NotOurFile, NewerFile, CorruptFile, LeftoverWal: If the file is not a usable database.
         RowsLost: If more rows are missing at the end of the journal than are accepted.
-        DiskFull: If there is no room to make them.
-        ValueError: If there is no such durability.
+        DiskFull: If there is no space for new files.
+        ValueError: If `durability` is not one of the two.
     """
     if durability not in get_args(Durability):
         raise ValueError(f"durability must be {' or '.join(get_args(Durability))}, not {durability!r:.60}")
@@ -94,20 +101,22 @@ async def open_store(
             yield await _open_memory(stack)
         else:
             files = Files.of(path)
-            hold = partial(_take_hold, files, durability, takeover=takeover, turn=turn, accept_loss=accept_loss)
+            acquire_ownership = partial(
+                _acquire_ownership, files, durability, takeover=takeover, turn=turn, accept_loss=accept_loss
+            )
             try:
-                held = await anyio.to_thread.run_sync(hold)
+                ownership = await anyio.to_thread.run_sync(acquire_ownership)
             except BaseException:  # also when cancelled before the thread has begun
                 if turn is not None:
                     turn.give_up()
                 raise
-            yield await _open_files(stack, files, durability, held)
+            yield await _open_files(stack, files, durability, ownership)
 
 
 async def _open_memory(stack: AsyncExitStack) -> Store:
     file_id = secrets.token_hex(16)
-    database = await _started(stack, partial(_memory_database, file_id))
-    inbox = await _started(stack, _memory_inbox)
+    database = await _connect_on_stack(stack, partial(_memory_database, file_id))
+    inbox = await _connect_on_stack(stack, _memory_inbox)
     lease = Lease(token=1)
     return Store(
         path=None,
@@ -134,7 +143,7 @@ def _memory_inbox() -> sqlite3.Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Ownership:
     """Facts about a store after its lock and token were acquired."""
 
     lock: FileLock
@@ -144,125 +153,131 @@ class _Held:
     loss: Loss | None
 
 
-async def _open_files(stack: AsyncExitStack, files: Files, durability: Durability, held: _Held) -> Store:
-    stack.callback(held.lock.release)
+async def _open_files(stack: AsyncExitStack, files: Files, durability: Durability, ownership: _Ownership) -> Store:
+    stack.callback(ownership.lock.release)
     path = files.database
-    watch = Watch(path, held.token)
-    last: list[aiosqlite.Connection] = []
-    stack.push_async_callback(_close_each, last)
-    with translated(path):
-        writer = await _started(stack, partial(connect_journal_writer, path, durability=durability))
-        stack.push_async_callback(_let_go, writer, held.token)
-        reader = await _connected(partial(connect, path, mode="ro"))
-        stack.push_async_callback(_close_reader, reader, watch, last)
-    with translated(files.inbox, disposable=True):
+    watch = Watch(path, ownership.token)
+    deferred_readers: list[aiosqlite.Connection] = []
+    stack.push_async_callback(_close_each, deferred_readers)
+    with translate_errors(path):
+        writer = await _connect_on_stack(stack, partial(connect_journal_writer, path, durability=durability))
+        stack.push_async_callback(_release_lease, writer, ownership.token)
+        reader = await _connect_async(partial(connect, path, mode="ro"))
+        stack.push_async_callback(_close_reader, reader, watch, deferred_readers)
+    with translate_errors(files.inbox, disposable=True):
         # The last client to close it checkpoints the log under an exclusive lock.
-        opened = partial(patiently, partial(open_inbox, files, held.file_id, as_engine=True))
-        inbox = Inbox(await _started(stack, opened), path=files.inbox)
+        connector = partial(retry_while_busy, partial(open_inbox, files, ownership.file_id, as_engine=True))
+        inbox = Inbox(await _connect_on_stack(stack, connector), path=files.inbox)
     # Callbacks run in reverse: outcomes are written before the connections close, and the lock is released last.
-    stack.push_async_callback(inbox.write_kept)
-    asked = Watch(path, held.token)
-    stack.callback(asked.close)
-    lease = Lease(held.token, asked.loss)
-    live = LiveOutput(lease, files.live, watch, seq=held.end[0], durability=durability)
-    stack.push_async_callback(_in_thread, live.stop)
+    stack.push_async_callback(inbox.write_pending_outcomes)
+    lease_watch = Watch(path, ownership.token)
+    stack.callback(lease_watch.close)
+    lease = Lease(ownership.token, lease_watch.loss)
+    live = LiveOutput(lease, files.live, watch, seq=ownership.end[0], durability=durability)
+    stack.push_async_callback(_run_in_thread, live.stop)
     live.start()
     return Store(
         path=path,
-        file_id=held.file_id,
-        journal=Journal(writer, reader, path=path, token=held.token, end=held.end, acknowledged=live.acknowledge),
+        file_id=ownership.file_id,
+        journal=Journal(
+            writer, reader, path=path, token=ownership.token, end=ownership.end, on_append=live.acknowledge
+        ),
         inbox=inbox,
-        snapshots=Snapshots(writer, reader, path=path, token=held.token),
+        snapshots=Snapshots(writer, reader, path=path, token=ownership.token),
         live=live,
         lease=lease,
-        loss=held.loss,
+        loss=ownership.loss,
     )
 
 
-async def _started(stack: AsyncExitStack, connector: Callable[[], sqlite3.Connection]) -> "aiosqlite.Connection":
-    connection = await _connected(connector)
-    stack.push_async_callback(_closed, connection)
+async def _connect_on_stack(
+    stack: AsyncExitStack, connector: Callable[[], sqlite3.Connection]
+) -> "aiosqlite.Connection":
+    connection = await _connect_async(connector)
+    stack.push_async_callback(_close, connection)
     return connection
 
 
-async def _connected(connector: Callable[[], sqlite3.Connection]) -> "aiosqlite.Connection":
+async def _connect_async(connector: Callable[[], sqlite3.Connection]) -> "aiosqlite.Connection":
     import aiosqlite  # 60 ms, with asyncio: readers do without it
 
     return await aiosqlite.Connection(connector, 64)
 
 
-async def _close_reader(reader: "aiosqlite.Connection", watch: Watch, last: list["aiosqlite.Connection"]) -> None:
+async def _close_reader(reader: "aiosqlite.Connection", watch: Watch, deferred: list["aiosqlite.Connection"]) -> None:
     # The last writer that closes a database removes the WAL at its path. If the file was replaced, that WAL belongs to
     # the new file, so the connection is closed last, after the writers.
     if watch.file_is_lost:
-        last.append(reader)
+        deferred.append(reader)
     else:
-        await _closed(reader)
+        await _close(reader)
 
 
 async def _close_each(connections: list["aiosqlite.Connection"]) -> None:
     for connection in connections:
-        await _closed(connection)
+        await _close(connection)
 
 
-async def _closed(connection: "aiosqlite.Connection") -> None:
+async def _close(connection: "aiosqlite.Connection") -> None:
     with anyio.CancelScope(shield=True):
         await connection.close()
 
 
-async def _in_thread(work: Callable[[], None]) -> None:
+async def _run_in_thread(work: Callable[[], None]) -> None:
     with anyio.CancelScope(shield=True):
         await anyio.to_thread.run_sync(work)
 
 
-async def _let_go(writer: "aiosqlite.Connection", token: int) -> None:
+async def _release_lease(writer: "aiosqlite.Connection", token: int) -> None:
     # Informational: readers see from the lock as well that the engine has ended.
     with anyio.CancelScope(shield=True), contextlib.suppress(sqlite3.Error):
-        await writer.execute_fetchall(LET_GO, (_now_ms(), token))
+        await writer.execute_fetchall(RELEASE_LEASE, (_now_ms(), token))
 
 
-def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Turn | None, accept_loss: int) -> _Held:
+def _acquire_ownership(
+    files: Files, durability: Durability, *, takeover: bool, turn: Turn | None, accept_loss: int
+) -> _Ownership:
     """Check everything, take the lock, create or open the files, raise the token."""
     try:
-        # First, so that a refusal leaves no files behind, not even the lock file.
+        # Before anything is created, so that a refusal leaves no files behind, not even the lock file.
         check_place(files.database)
-        if turn is not None and not _is_there(files):
+        if turn is not None and not _has_database(files):
             raise NotItsTurn(files.database)
-        turn = turn or Turn(_locked(files, takeover=takeover), files.lock)
-        if not _is_there(files):
+        turn = turn or Turn(_acquire_lock(files, takeover=takeover), files.lock)
+        if not _has_database(files):
             _create(files)
-        loss = accepted_loss(files.database, durability, accept_loss)
-        file_id, token, end = _raised(files, durability, turn)
+        loss = check_loss(files.database, durability, accept_loss)
+        file_id, token, end = _prepare_database(files, durability, turn)
         prepare_inbox(files, file_id)
         if loss is not None:
             forget_answers(files, end[0])
         prepare_live(files, file_id)
-        return _Held(turn.lock, file_id, token, end, loss)
+        return _Ownership(turn.lock, file_id, token, end, loss)
     except BaseException:
         if turn is not None:
             turn.give_up()
         raise
 
 
-def _is_there(files: Files) -> bool:
+def _has_database(files: Files) -> bool:
     """Return whether the database exists; an empty file counts as missing, because nothing in it can be lost."""
     return exists(files.database) and file_size(files.database) > 0
 
 
-def _locked(files: Files, *, takeover: bool) -> FileLock:
+def _acquire_lock(files: Files, *, takeover: bool) -> FileLock:
     try:
         return acquire(files.lock, files.database)
     except StoreBusy:
-        if not takeover or not _killed_hung(files.database):
+        if not takeover or not _kill_hung(files.database):
             raise
-    return acquire(files.lock, files.database, patience_s=_AFTER_KILL_S)
+    return acquire(files.lock, files.database, patience_s=_KILL_PATIENCE_S)
 
 
-def _killed_hung(database: Path, token: int | None = None) -> bool:
-    """Kill the engine that holds the store, if it hangs and is certainly the recorded process.
+def _kill_hung(database: Path, token: int | None = None) -> bool:
+    """Kill the engine that holds the store, if it hangs and its identity is certain.
 
     Args:
-        token: Token of the engine that is known to hang; None checks the heartbeat.
+        token: Token of an engine that hangs; None checks the heartbeat.
     """
     with Reader(database) as reader:
         engine = reader.engine()
@@ -282,20 +297,22 @@ def _about_database(file_id: str) -> dict[str, object]:
     return {"file_id": file_id, "anchor_seq": 0, "anchor_hash": anchor_of(file_id)}
 
 
-def _raised(files: Files, durability: Durability, turn: Turn) -> tuple[str, int, tuple[int, bytes]]:
+def _prepare_database(files: Files, durability: Durability, turn: Turn) -> tuple[str, int, tuple[int, bytes]]:
     """Check and migrate the database, and raise the token; return file id, token and end of the journal."""
-    open_recognised(files.database, DATABASE)[0].close()
+    open_checked(files.database, DATABASE)[0].close()
     if not is_writable(files.database):
         raise NoPermission(files.database)
     # A process suspended inside a write keeps all others out of that file until it continues or ends.
-    if turn.instead_of is not None and any(map(_is_blocked, (files.database, files.inbox, files.live))):
-        _killed_hung(files.database, turn.instead_of)
-    with translated(files.database):
+    if turn.deposed_token is not None and any(map(_is_blocked, (files.database, files.inbox, files.live))):
+        _kill_hung(files.database, turn.deposed_token)
+    with translate_errors(files.database):
         connection = connect_journal_writer(files.database, durability=durability)
         try:
             migrate(connection, DATABASE)
-            token = raise_token(connection, this_process(), _now_ms(), rightful=partial(turn.check, files.database))
-            return str(about_of(connection)["file_id"]), token, end_of(connection)
+            token = raise_token(
+                connection, this_process(), _now_ms(), check_candidate=partial(turn.check, files.database)
+            )
+            return str(read_about(connection)["file_id"]), token, read_end(connection)
         finally:
             connection.close()
 

@@ -1,4 +1,4 @@
-"""Creates the files of a database. The inbox and the live file are tied to their database by its id.
+"""Creates the files of a database. The inbox and the live file contain the id of their database.
 
 A file is built whole under a temporary name, synced, then renamed: no reader ever sees half a file, even after a crash.
 """
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from store.errors import CorruptFile, NoPermission, NotOurFile
 from store.journals.statements import ANY_PENDING
-from store.layout.connection import checkpoint_here, connect, translated
-from store.layout.file_check import open_recognised
-from store.layout.files import Files, exists, is_writable, new_beside, put_in_place
+from store.layout.connection import connect, enable_checkpoints, translate_errors
+from store.layout.file_check import open_checked
+from store.layout.files import Files, create_temporary, exists, is_writable, put_in_place
 from store.layout.migrations import INBOX, LIVE, Kind, migrate
 from store.wall_clock import wall_ms
 
@@ -19,19 +19,19 @@ from store.wall_clock import wall_ms
 def create_file(
     path: Path, kind: Kind, about: Mapping[str, object], *, fill: Callable[[sqlite3.Connection], None] = lambda _: None
 ) -> None:
-    """Make an empty file of a kind, unless another process was first.
+    """Create a file of a kind, unless another process was first.
 
     Args:
-        path: Where it is to stand; nothing or an empty file is there.
-        about: What to note in it, beside the time.
-        fill: Called with the file before other processes can see it.
+        path: Path of the file; it does not exist or is empty.
+        about: Rows for its table `about`, in addition to the creation time.
+        fill: Called with the connection before other processes can see the file.
 
     Raises:
-        ReadOnlyFolder, DiskFull: What stands in the way.
+        ReadOnlyFolder, DiskFull: If it cannot be created.
     """
-    temporary = new_beside(path)
+    temporary = create_temporary(path)
     try:
-        with translated(path):
+        with translate_errors(path):
             connection = connect(temporary, mode="rw")
             try:
                 # It is not visible yet, so one sync of the whole file at the end is enough.
@@ -51,60 +51,60 @@ def lay_out(connection: sqlite3.Connection, kind: Kind, about: Mapping[str, obje
     """Fill an empty database with the tables of a kind."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     migrate(connection, kind)
-    noted = {"created_ms": wall_ms(), **about}
-    for key, value in noted.items():
+    entries = {"created_ms": wall_ms(), **about}
+    for key, value in entries.items():
         connection.execute("INSERT INTO about (key, value) VALUES (?, ?)", (key, value))
 
 
-def about_of(connection: sqlite3.Connection) -> dict[str, object]:
-    """What a file notes about itself."""
+def read_about(connection: sqlite3.Connection) -> dict[str, object]:
+    """Return the rows of the table `about`."""
     return dict(connection.execute("SELECT key, value FROM about").fetchall())
 
 
 def prepare_inbox(files: Files, file_id: str) -> None:
-    """Have an inbox for this database; for the engine, under its lock.
+    """Create the inbox of this database if it is missing; called by the engine, under its lock.
 
-    One that was left over from another database is replaced, unless commands wait in it.
+    The inbox of another database is replaced, unless it has pending commands.
 
     Raises:
-        NotOurFile, CorruptFile, NewerFile: If something else stands there.
+        NotOurFile, CorruptFile, NewerFile: If an existing file cannot be used.
     """
     if exists(files.inbox, disposable=True):
-        connection, _ = open_recognised(files.inbox, INBOX)
+        connection, _ = open_checked(files.inbox, INBOX)
         try:
-            with translated(files.inbox, disposable=True):
-                if about_of(connection).get("file_id") == file_id:
+            with translate_errors(files.inbox, disposable=True):
+                if read_about(connection).get("file_id") == file_id:
                     return
-                (waiting,) = connection.execute(ANY_PENDING).fetchone()
+                (is_pending,) = connection.execute(ANY_PENDING).fetchone()
         finally:
             connection.close()
-        if waiting:
-            raise _of_another_database(files.inbox)
+        if is_pending:
+            raise _foreign_inbox(files.inbox)
         _remove(files.inbox)
     create_file(files.inbox, INBOX, {"file_id": file_id})
 
 
 def open_inbox(files: Files, file_id: str, *, as_engine: bool = False) -> sqlite3.Connection:
-    """Open the inbox to write commands or outcomes; it never waits for a lock by itself.
+    """Open the inbox to write commands or outcomes, without a timeout for locks.
 
-    The engine is its one checkpointer. A client's command is on disk once it is put; an outcome that a power
-    cut takes back is found again by the command's id.
+    Only the engine checkpoints it. A client's command is on disk when it is queued; an outcome that is lost in a power
+    cut is restored by the command's id.
 
     Raises:
         NotOurFile, CorruptFile, NewerFile, NoPermission: If it cannot be used.
-        sqlite3.OperationalError: If another connection is in the way.
+        sqlite3.OperationalError: If another connection holds a lock.
     """
-    open_recognised(files.inbox, INBOX)[0].close()
+    open_checked(files.inbox, INBOX)[0].close()
     if not is_writable(files.inbox):
         raise NoPermission(files.inbox)
     connection = connect(files.inbox, mode="rw", busy_s=0)
     try:
-        if about_of(connection).get("file_id") != file_id:
-            raise _of_another_database(files.inbox)
+        if read_about(connection).get("file_id") != file_id:
+            raise _foreign_inbox(files.inbox)
         migrate(connection, INBOX)
         connection.execute(f"PRAGMA synchronous = {'NORMAL' if as_engine else 'FULL'}")
         if as_engine:
-            checkpoint_here(connection)
+            enable_checkpoints(connection)
     except BaseException:
         connection.close()
         raise
@@ -112,12 +112,12 @@ def open_inbox(files: Files, file_id: str, *, as_engine: bool = False) -> sqlite
 
 
 def prepare_live(files: Files, file_id: str) -> None:
-    """Have a sound live file; for the engine, under its lock.
+    """Create the live file if it is missing or damaged; called by the engine, under its lock.
 
-    Nothing in it outlives an engine, so one that a power cut damaged is made again.
+    Its content is not needed after a restart.
 
     Raises:
-        NotOurFile, NewerFile: If something else stands there.
+        NotOurFile, NewerFile: If an existing file cannot be used.
     """
     if exists(files.live, disposable=True):
         try:
@@ -130,16 +130,16 @@ def prepare_live(files: Files, file_id: str) -> None:
 
 
 def _is_sound(path: Path, file_id: str) -> bool:
-    connection, _ = open_recognised(path, LIVE)
+    connection, _ = open_checked(path, LIVE)
     try:
-        with translated(path, disposable=True):
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            return bool(found == "ok" and about_of(connection).get("file_id") == file_id)
+        with translate_errors(path, disposable=True):
+            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            return bool(result == "ok" and read_about(connection).get("file_id") == file_id)
     finally:
         connection.close()
 
 
-def _of_another_database(path: Path) -> NotOurFile:
+def _foreign_inbox(path: Path) -> NotOurFile:
     return NotOurFile(path, "holds commands for another database", disposable=True)
 
 

@@ -12,16 +12,20 @@ from pathlib import Path
 
 from store.errors import Deposed, StoreError
 from store.layout.connection import connect, is_busy
-from store.leadership.lock import identity, lost
+from store.leadership.lock import find_file_loss, identity
 from store.leadership.process import Process
 
-_RAISE = """
+_RAISE_TOKEN = """
 UPDATE lease SET token = token + 1, pid = ?, started = ?, boot_id = ?, host = ?, since_ms = ?, ended_ms = NULL
 """
 
 
 def raise_token(
-    connection: sqlite3.Connection, holder: Process, at_ms: int, *, rightful: Callable[[int], None] = lambda token: None
+    connection: sqlite3.Connection,
+    holder: Process,
+    at_ms: int,
+    *,
+    check_candidate: Callable[[int], None] = lambda token: None,
 ) -> int:
     """Raise the fencing token for `holder`; holders of older tokens can no longer append.
 
@@ -29,17 +33,17 @@ def raise_token(
         connection: A writable connection; used for one transaction.
         holder: The process that takes over.
         at_ms: Present time, in UTC milliseconds.
-        rightful: Called with the present token inside the transaction, so that concurrent candidates are checked one
-            after the other; an exception leaves everything unchanged.
+        check_candidate: Called with the present token inside the transaction, so that concurrent candidates are
+            checked one after the other; an exception leaves everything unchanged.
 
     Returns:
         The new token.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
-        (before,) = connection.execute("SELECT token FROM lease").fetchone()
-        rightful(int(before))
-        connection.execute(_RAISE, (holder.pid, holder.started, holder.boot_id, holder.host, at_ms))
+        (previous_token,) = connection.execute("SELECT token FROM lease").fetchone()
+        check_candidate(int(previous_token))
+        connection.execute(_RAISE_TOKEN, (holder.pid, holder.started, holder.boot_id, holder.host, at_ms))
         (token,) = connection.execute("SELECT token FROM lease").fetchone()
         connection.execute("COMMIT")
     except BaseException:
@@ -49,8 +53,8 @@ def raise_token(
     return int(token)
 
 
-LET_GO = "UPDATE lease SET ended_ms = ? WHERE token = ?"
-"""Records that an engine ended in order."""
+RELEASE_LEASE = "UPDATE lease SET ended_ms = ? WHERE token = ?"
+"""Records the orderly end of an engine."""
 
 
 def monotonic_ms() -> int:
@@ -58,7 +62,7 @@ def monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-SURE_MS = 1_500
+CHECK_VALID_MS = 1_500
 """How long a successful check of the lease is trusted. Safe because a standby waits for 3 s without a heartbeat."""
 
 
@@ -66,25 +70,25 @@ class Lease:
     """The lease of an engine on its open store.
 
     Args:
-        ask: Checks in the file whether the lease is lost; used by the thread that calls `held`.
+        find_loss: Checks in the file whether the lease is lost; called in the thread that calls `is_held`.
         clock_ms: The machine's monotonic clock, in milliseconds.
     """
 
     def __init__(
         self,
         token: int,
-        ask: Callable[[], StoreError | None] = lambda: None,
+        find_loss: Callable[[], StoreError | None] = lambda: None,
         clock_ms: Callable[[], int] = monotonic_ms,
     ) -> None:
         self.token = token
-        self._ask = ask
+        self._find_loss = find_loss
         self._clock_ms = clock_ms
-        self._found_ms = self._clock_ms()
-        self._stood_still_ms = self._found_ms - 1
+        self._checked_ms = self._clock_ms()
+        self._standstill_ms = self._checked_ms - 1
         self._loop_ms: int | None = None
         self._now_ms = 0
         self._loss: StoreError | None = None
-        self._lost = threading.Event()
+        self._loss_event = threading.Event()
 
     def tick(self, now_ms: int) -> None:
         """Record that the loop is alive; cheap, to be called at least once a second.
@@ -92,26 +96,26 @@ class Lease:
         Args:
             now_ms: The engine's time, in UTC milliseconds.
         """
-        before_ms, self._loop_ms, self._now_ms = self._loop_ms, self._clock_ms(), now_ms
-        if before_ms is not None and self._loop_ms - before_ms > SURE_MS:
+        previous_ms, self._loop_ms, self._now_ms = self._loop_ms, self._clock_ms(), now_ms
+        if previous_ms is not None and self._loop_ms - previous_ms > CHECK_VALID_MS:
             # The loop hung while the heartbeat thread went on: checks from that time must not be trusted.
-            self._stood_still_ms = self._loop_ms
+            self._standstill_ms = self._loop_ms
 
-    def found(self, at_ms: int) -> None:
+    def record_check(self, at_ms: int) -> None:
         """Record that the lease was held at a time on the monotonic clock, taken before the check."""
-        self._found_ms = at_ms
+        self._checked_ms = at_ms
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Return whether this engine may act; the file is read only after a standstill."""
         if self._loss is not None:
             return False
         now_ms, loop_ms = self._clock_ms(), self._loop_ms
-        seen_ms = self._found_ms if loop_ms is None else min(self._found_ms, loop_ms)
-        if now_ms - seen_ms <= SURE_MS and self._found_ms > self._stood_still_ms:
+        valid_since_ms = self._checked_ms if loop_ms is None else min(self._checked_ms, loop_ms)
+        if now_ms - valid_since_ms <= CHECK_VALID_MS and self._checked_ms > self._standstill_ms:
             return True
-        loss = self._ask()
+        loss = self._find_loss()
         if loss is None:
-            self._found_ms = now_ms
+            self._checked_ms = now_ms
             return True
         self.lose(loss)
         return False
@@ -131,21 +135,21 @@ class Lease:
         """Why the lease is lost: `Deposed` or `FileLost`; None while it is held. Checked once a second."""
         return self._loss
 
-    def explained(self, error: BaseException) -> BaseException:
-        """The loss that made an access to the files fail, if they are lost by now; otherwise `error`.
+    def explain(self, error: BaseException) -> BaseException:
+        """Return the loss of the lease that caused `error`, if it is lost by now; otherwise `error`.
 
-        Any file of a deleted database may be the first that is missed.
+        Any file of a deleted database may be the first whose access fails.
         """
-        return (self._loss or self._ask() or error) if isinstance(error, StoreError) else error
+        return (self._loss or self._find_loss() or error) if isinstance(error, StoreError) else error
 
-    def lose(self, why: StoreError) -> None:
+    def lose(self, reason: StoreError) -> None:
         """Record that the lease is lost; the first reason stays."""
-        self._loss = self._loss or why
-        self._lost.set()
+        self._loss = self._loss or reason
+        self._loss_event.set()
 
     def wait_until_lost(self, timeout_s: float | None = None) -> bool:
         """Block until the lease is lost; return False if it is still held after `timeout_s`."""
-        return self._lost.wait(timeout_s)
+        return self._loss_event.wait(timeout_s)
 
 
 class Watch:
@@ -165,10 +169,10 @@ class Watch:
 
     def loss(self) -> StoreError | None:
         """Why the lease is lost; None while it is held."""
-        if (gone := lost(self._path, self._identity)) is not None:
-            return gone
-        found = self._found_token()
-        return Deposed(self._token, found) if found is not None and found > self._token else None
+        if (file_loss := find_file_loss(self._path, self._identity)) is not None:
+            return file_loss
+        token = self._read_token()
+        return Deposed(self._token, token) if token is not None and token > self._token else None
 
     def close(self) -> None:
         """Close the file."""
@@ -176,7 +180,7 @@ class Watch:
             self._connection.close()
             self._connection = None
 
-    def _found_token(self) -> int | None:
+    def _read_token(self) -> int | None:
         """The token in the file; None if it cannot be read now, in which case the next append reports the fault."""
         try:
             if self._connection is None:

@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 
 from store.errors import FileLost, NoPermission, NotOurFile, StoreBusy
-from store.layout.files import made_in, open_for_writing
-from store.leadership.process import may_run
+from store.layout.files import open_for_writing, translate_os_errors
+from store.leadership.process import can_exist
 from store.wall_clock import wall_ms
 
 _PATIENCE_S = 0.1
 """How long to wait for an engine that holds the lock."""
 _LEFTOVER_S = 10.0
-"""How long to wait for holders that let go by themselves: readers that test whether an engine lives, and a child that a
-killed engine was about to start. On a busy machine that takes a while."""
+"""How long to wait for short-lived holders: readers that test whether an engine runs, and a child process that a killed
+engine had just started. On a busy machine they may need seconds."""
 
 
 class FileLock:
@@ -52,41 +52,41 @@ def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> F
         StoreBusy: If another engine holds it, also one of this process.
         NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If the lock file cannot be opened or created.
     """
-    descriptor = opened(path)
+    descriptor = open_lock_file(path)
     began_s = time.monotonic()
     try:
-        while not _taken(descriptor, fcntl.LOCK_EX):
+        while not _try_lock(descriptor, fcntl.LOCK_EX):
             waited_s = time.monotonic() - began_s
-            if waited_s >= patience_s and (waited_s >= _LEFTOVER_S or _is_an_engines(descriptor)):
-                raise StoreBusy(*_holder(descriptor), database)
+            if waited_s >= patience_s and (waited_s >= _LEFTOVER_S or _is_engine_lock(descriptor)):
+                raise StoreBusy(*_read_holder(descriptor), database)
             time.sleep(0.005)
     except BaseException:
         os.close(descriptor)
         raise
-    return held(descriptor)
+    return adopt_lock(descriptor)
 
 
-def held(descriptor: int) -> FileLock:
+def adopt_lock(descriptor: int) -> FileLock:
     """Return the lock that this process has on an open file, after noting the holder in the file."""
-    _note_holder(descriptor)
+    _write_holder(descriptor)
     return FileLock(descriptor)
 
 
 def identity(file: Path | int) -> tuple[int, int] | None:
     """Return the identity (device, inode) of the file at a path or of an open file; None if there is none."""
     try:
-        found = os.fstat(file) if isinstance(file, int) else file.stat()
+        status = os.fstat(file) if isinstance(file, int) else file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-def lost(path: Path, before: tuple[int, int] | None) -> FileLost | None:
-    """Return what has happened to an open file whose identity was `before`; None if it still stands at `path`."""
-    now = identity(path)
-    if now == before:
+def find_file_loss(path: Path, opened_identity: tuple[int, int] | None) -> FileLost | None:
+    """Return an error if `path` no longer leads to the open file with `opened_identity`, or None."""
+    current_identity = identity(path)
+    if current_identity == opened_identity:
         return None
-    return FileLost(path, "was deleted or moved away" if now is None else "was replaced by another file")
+    return FileLost(path, "was deleted or moved away" if current_identity is None else "was replaced by another file")
 
 
 def is_held(path: Path) -> bool | None:
@@ -98,52 +98,52 @@ def is_held(path: Path) -> bool | None:
     except OSError:
         return None
     try:
-        return not _taken(descriptor, fcntl.LOCK_SH)
+        return not _try_lock(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
 
 
-def opened(path: Path) -> int:
+def open_lock_file(path: Path) -> int:
     """Open a lock file, created if missing, without locking it.
 
     Raises:
-        NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be none.
+        NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If it cannot be opened or created.
     """
     try:
         return open_for_writing(path)
     except OSError as error:
         if not path.exists():
-            with made_in(path):
+            with translate_os_errors(path):
                 raise
         if isinstance(error, PermissionError):
             raise NoPermission(path) from error
         raise NotOurFile(path, f"cannot be used as a lock ({error.strerror})", disposable=True) from error
 
 
-def _taken(descriptor: int, how: int) -> bool:
+def _try_lock(descriptor: int, operation: int) -> bool:
     try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def _is_an_engines(descriptor: int) -> bool:
-    """Return whether an engine holds the lock, and not a process that lets go by itself."""
-    if _taken(descriptor, fcntl.LOCK_SH):  # so the holder has a shared lock, which is a reader's
+def _is_engine_lock(descriptor: int) -> bool:
+    """Return whether an engine holds the lock, and not a short-lived holder."""
+    if _try_lock(descriptor, fcntl.LOCK_SH):  # so the holder has a shared lock, which is a reader's
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         return False
-    pid, _ = _holder(descriptor)
-    return pid is None or may_run(pid)
+    pid, _ = _read_holder(descriptor)
+    return pid is None or can_exist(pid)
 
 
-def _note_holder(descriptor: int) -> None:
+def _write_holder(descriptor: int) -> None:
     with contextlib.suppress(OSError):  # the note is informational; on a full disk the lock is valid without it
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} {wall_ms()}\n".encode(), 0)
 
 
-def _holder(descriptor: int) -> tuple[int | None, int | None]:
+def _read_holder(descriptor: int) -> tuple[int | None, int | None]:
     try:
         pid, since_ms = os.pread(descriptor, 64, 0).split()
         return int(pid), int(since_ms)

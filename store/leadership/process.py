@@ -20,23 +20,23 @@ class Process:
 
     def is_running_here(self) -> bool:
         """True only if it is certain that this process runs on this machine."""
-        return bool(self.started) and self == Process(self.pid, started(self.pid), boot_id(), os.uname().nodename)
+        return bool(self.started) and self == Process(self.pid, start_time(self.pid), boot_id(), os.uname().nodename)
 
 
 def this_process() -> Process:
     """Identity of this process."""
-    return Process(os.getpid(), started(os.getpid()), boot_id(), os.uname().nodename)
+    return Process(os.getpid(), start_time(os.getpid()), boot_id(), os.uname().nodename)
 
 
 @cache
 def boot_id() -> str:
     """Id of the machine's present boot; "" if unknown."""
     if sys.platform == "darwin":
-        return _printed("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid")
-    return _contents(Path("/proc/sys/kernel/random/boot_id"))
+        return _run_command("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid")
+    return _read_text(Path("/proc/sys/kernel/random/boot_id"))
 
 
-def may_run(pid: int) -> bool:
+def can_exist(pid: int) -> bool:
     """Return False only if it is certain that no process of this machine has the pid."""
     try:
         os.kill(pid, 0)
@@ -47,23 +47,23 @@ def may_run(pid: int) -> bool:
     return True
 
 
-def started(pid: int) -> str:
+def start_time(pid: int) -> str:
     """Start time of a process; "" if there is none or it is unknown."""
     if sys.platform == "darwin":
-        return _printed("/bin/ps", "-o", "lstart=", "-p", str(pid))
+        return _run_command("/bin/ps", "-o", "lstart=", "-p", str(pid))
     # Field 22 of proc(5); the name in field 2 may hold spaces and parentheses.
-    fields = _contents(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    fields = _read_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 
 
-def _contents(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
         return ""
 
 
-def _printed(*command: str) -> str:
+def _run_command(*command: str) -> str:
     import subprocess  # 4 ms, and only where there is no /proc
 
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

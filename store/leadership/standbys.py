@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from store.journals.records import StandbyInfo
-from store.layout.files import Files, made_in
+from store.layout.files import Files, translate_os_errors
 from store.leadership.lease import monotonic_ms
 from store.leadership.lock import identity
 from store.leadership.process import boot_id
@@ -19,8 +19,8 @@ from store.wall_clock import wall_ms
 _NOTE_BYTES = 200
 
 
-class Post:
-    """The registration of one standby engine; made by `take_post`."""
+class Registration:
+    """The registration of one standby engine; made by `register_standby`."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -46,20 +46,20 @@ class Post:
             os.close(descriptor)
 
 
-def take_post(files: Files) -> Post:
+def register_standby(files: Files) -> Registration:
     """Register a standby engine.
 
     Raises:
         ReadOnlyFolder, DiskFull, StoreError: If the file cannot be made.
     """
-    _sweep(files)
+    _remove_leftovers(files)
     while True:
         path = files.database.with_name(f"{files.standbys}{os.urandom(4).hex()}")
-        with made_in(path):
+        with translate_os_errors(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         # Between open and lock a concurrent sweep may have removed it as a leftover: then try another name.
-        if _locked(descriptor, fcntl.LOCK_EX) and identity(path) == identity(descriptor):
-            return Post(path, descriptor)
+        if _try_lock(descriptor, fcntl.LOCK_EX) and identity(path) == identity(descriptor):
+            return Registration(path, descriptor)
         os.close(descriptor)
 
 
@@ -74,18 +74,18 @@ def standbys(path: str | os.PathLike[str]) -> list[StandbyInfo]:
 
 def standbys_beside(files: Files) -> list[StandbyInfo]:
     """As `standbys`, for known file names."""
-    found = [info for path in _posts(files) if (info := _look(path)) is not None]
-    return sorted(found, key=lambda info: (info.since_ms, info.pid))
+    infos = [info for path in _standby_files(files) if (info := _read_standby(path)) is not None]
+    return sorted(infos, key=lambda info: (info.since_ms, info.pid))
 
 
-def _look(path: Path) -> StandbyInfo | None:
+def _read_standby(path: Path) -> StandbyInfo | None:
     """Return the standby that holds the file; None if it is free, or unreadable for this user."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        if _locked(descriptor, fcntl.LOCK_SH):
+        if _try_lock(descriptor, fcntl.LOCK_SH):
             return None
         pid, since_ms, beat_ms, boot = os.pread(descriptor, _NOTE_BYTES, 0).decode().split()
         age_ms = max(0, monotonic_ms() - int(beat_ms)) if boot == boot_id() else None
@@ -96,26 +96,26 @@ def _look(path: Path) -> StandbyInfo | None:
         os.close(descriptor)
 
 
-def _sweep(files: Files) -> None:
-    for path in _posts(files):
+def _remove_leftovers(files: Files) -> None:
+    for path in _standby_files(files):
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                if _locked(descriptor, fcntl.LOCK_EX):
+                if _try_lock(descriptor, fcntl.LOCK_EX):
                     path.unlink(missing_ok=True)
             finally:
                 os.close(descriptor)
 
 
-def _posts(files: Files) -> list[Path]:
+def _standby_files(files: Files) -> list[Path]:
     folder = files.database.parent
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         return [folder / entry.name for entry in entries if entry.name.startswith(files.standbys)]
     return []
 
 
-def _locked(descriptor: int, how: int) -> bool:
+def _try_lock(descriptor: int, operation: int) -> bool:
     with contextlib.suppress(BlockingIOError):
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
         return True
     return False

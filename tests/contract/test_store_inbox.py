@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import CommandOutcome, CommandRow, InboxClient, MissingFile, NotOurFile, StoreBusy, open_store
-from store.inbox import KEPT_OUTCOMES
+from store.inbox import MAX_OUTCOMES
 from store.layout.connection import retry_delays_s
 from tests.depth import examples
 from tests.patience import PATIENCE_S
@@ -90,7 +90,7 @@ def test_commands_of_the_first_kinds_pass_those_of_other_senders_and_never_their
                 await store.inbox.put(row)
             taken: list[CommandRow] = []
             while left := [row for row in rows if row not in taken]:
-                found = await store.inbox.pending(1, first=["pause"])
+                found = await store.inbox.pending(1, priority_kinds=["pause"])
                 blocked: set[str] = set()
                 ahead = []
                 for row in left:
@@ -116,7 +116,7 @@ async def test_a_pause_behind_thousands_of_commands_of_others_comes_with_the_nex
             client.put(*queued, pause)
             assert client.pending(10) == queued[:10]
 
-        assert await store.inbox.pending(10, first=["pause"]) == [pause, *queued[:10]]
+        assert await store.inbox.pending(10, priority_kinds=["pause"]) == [pause, *queued[:10]]
 
 
 async def test_a_pause_comes_ahead_of_commands_without_a_valid_id_too(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ async def test_a_pause_comes_ahead_of_commands_without_a_valid_id_too(tmp_path: 
         with closing(sqlite3.connect(tmp_path / "team.db-inbox", isolation_level=None)) as connection:
             connection.execute("UPDATE commands SET id = '' WHERE id = 'c1'")
 
-        ahead, unnamed = await store.inbox.pending(1, first=["pause"])
+        ahead, unnamed = await store.inbox.pending(1, priority_kinds=["pause"])
         assert ahead == pause
         assert unnamed.id.startswith("unnamed-")
 
@@ -312,11 +312,11 @@ async def test_old_outcomes_are_forgotten_and_waiting_commands_never(tmp_path: P
         await store.inbox.put(command("waits"))
         await store.inbox.put(command("old"))
         await store.inbox.settle([applied("old")])
-        fill_inbox(tmp_path / "team.db-inbox", KEPT_OUTCOMES)
-        await store.inbox.settle([applied(f"f{n}") for n in range(KEPT_OUTCOMES)])
+        fill_inbox(tmp_path / "team.db-inbox", MAX_OUTCOMES)
+        await store.inbox.settle([applied(f"f{n}") for n in range(MAX_OUTCOMES)])
 
         assert await store.inbox.outcome("old") is None
-        assert await store.inbox.outcome(f"f{KEPT_OUTCOMES - 1}") is not None
+        assert await store.inbox.outcome(f"f{MAX_OUTCOMES - 1}") is not None
         assert [one.id for one in await store.inbox.pending()] == ["waits"]
 
 

@@ -78,7 +78,7 @@ async def test_a_batch_that_does_not_start_at_the_end_is_refused_and_changes_not
 
         with pytest.raises(SeqTaken) as refused:
             await store.journal.append(first_seq, [row("x"), row("y")])
-        assert (refused.value.expected, refused.value.found) == (first_seq, 2)
+        assert (refused.value.expected, refused.value.last_seq) == (first_seq, 2)
         await store.journal.append(3, [row("3")])
         assert [r.body for r in await store.journal.read(0)] == [b"1", b"2", b"3"]
 
@@ -130,7 +130,7 @@ async def test_an_append_that_is_torn_from_its_loop_is_found_again_by_the_next_o
 
         with pytest.raises(SeqTaken) as refused:
             await store.journal.append(1, [row("again")])
-        assert refused.value.found == store.journal.last_seq == 1
+        assert refused.value.last_seq == store.journal.last_seq == 1
         await store.journal.append(2, [row("2")])
         assert [r.body for r in await store.journal.read(0)] == [b"1", b"2"]
 
@@ -146,7 +146,7 @@ async def test_a_raised_token_refuses_the_next_append_inside_the_statement(tmp_p
             await store.snapshots.save(1, b"{}")
         with pytest.raises(Deposed):
             await store.journal.append(2, [row("2")])
-        assert (refused.value.token, refused.value.found) == (1, 2)
+        assert (refused.value.token, refused.value.newer_token) == (1, 2)
         assert [r.body for r in await store.journal.read(0)] == [b"1"]
         assert await store.snapshots.latest() is None
 
@@ -160,7 +160,7 @@ async def test_rows_that_another_writer_added_are_never_written_over(tmp_path: P
 
         with pytest.raises(SeqTaken) as refused:
             await store.journal.append(2, [row("ours")])
-        assert refused.value.found == 2
+        assert refused.value.last_seq == 2
         assert await store.journal.body(2) == b"theirs"
 
 

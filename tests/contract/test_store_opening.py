@@ -32,8 +32,8 @@ from store import (
     StoreBusy,
     StoreError,
     UnusablePath,
-    looks_like_ours,
-    may_command,
+    can_command,
+    check_database,
     open_store,
     verify,
 )
@@ -59,7 +59,7 @@ def queued(path: Path) -> None:
         client.put(CommandRow("c1", "k", b"{}", "s", "r", 0))
 
 
-READERS = (read, queued, looks_like_ours, verify)
+READERS = (read, queued, check_database, verify)
 
 
 async def refused(path: Path, error: type[StoreError]) -> StoreError:
@@ -212,7 +212,7 @@ async def test_a_file_of_a_later_version_is_refused_with_both_numbers(tmp_path: 
 
     said = await refused(path, NewerFile)
     assert isinstance(said, NewerFile)
-    assert (said.found, said.known) == (7, DATABASE.newest)
+    assert (said.version, said.newest) == (7, DATABASE.newest)
 
 
 async def test_a_file_of_an_earlier_version_is_refused_with_both_numbers(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ async def test_a_file_of_an_earlier_version_is_refused_with_both_numbers(tmp_pat
 
     said = await refused(path, OlderFile)
     assert isinstance(said, OlderFile)
-    assert (said.found, said.oldest) == (1, DATABASE.oldest)
+    assert (said.version, said.oldest) == (1, DATABASE.oldest)
     assert "\n" not in str(said)
 
 
@@ -426,11 +426,11 @@ async def test_a_network_file_system_is_refused_before_anything_is_made(
 async def test_who_may_not_write_the_inbox_may_not_command(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     await opened(path)
-    assert may_command(path)
+    assert can_command(path)
     with as_viewer(path):
-        assert not may_command(path)
+        assert not can_command(path)
     queued(path)
-    assert may_command(path)
+    assert can_command(path)
 
 
 async def test_an_engine_waits_for_the_client_that_has_the_inbox_alone_while_it_closes_it(

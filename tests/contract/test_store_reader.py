@@ -33,7 +33,7 @@ from store import (
     Tail,
     open_store,
 )
-from store.journals.records import linked
+from store.journals.records import record_hash
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -144,11 +144,11 @@ def test_the_page_of_a_run_is_read_by_its_index_in_order(filled: Path) -> None:
 async def test_changed_tells_of_every_commit_once(tmp_path: Path) -> None:
     async with open_store(tmp_path / "team.db") as store:
         with Reader(tmp_path / "team.db") as reader:
-            assert not reader.changed()
+            assert not reader.has_changed()
             await store.journal.append(1, [varied(1)])
 
-            assert reader.changed()
-            assert not reader.changed()
+            assert reader.has_changed()
+            assert not reader.has_changed()
             assert reader.last_seq() == 1
 
 
@@ -163,7 +163,7 @@ async def test_a_reader_outlives_the_engine_and_sees_the_next_one(tmp_path: Path
             await store.journal.append(2, [varied(2)])
             running = reader.engine()
 
-            assert reader.changed()
+            assert reader.has_changed()
             assert [r.seq for r in reader.records(0)] == [1, 2]
     assert isinstance(ended, EngineInfo)
     assert isinstance(running, EngineInfo)
@@ -241,7 +241,7 @@ async def test_a_tail_says_that_what_it_handed_out_is_lost_also_where_other_rows
     with closing(sqlite3.connect(path)) as other:
         other.execute("DELETE FROM journal WHERE seq > 3")
         for seq, kind in enumerate(after, 4):
-            row = (seq, seq, kind, linked(b"", seq, Row(seq, kind, b"{}")))
+            row = (seq, seq, kind, record_hash(b"", seq, Row(seq, kind, b"{}")))
             other.execute("INSERT INTO journal (seq, at_ms, kind, body, hash) VALUES (?, ?, ?, '{}', ?)", row)
         other.commit()
 
@@ -310,7 +310,7 @@ async def test_a_dead_file_in_a_read_only_folder_can_be_read_but_not_run(anybody
     with plain_user():
         with Reader(path) as reader:
             assert reader.last_seq() == 1
-            assert not reader.changed()
+            assert not reader.has_changed()
             engine = reader.engine()
         with pytest.raises(ReadOnlyFolder) as refused:
             async with open_store(path):
@@ -333,7 +333,7 @@ async def test_a_reader_of_a_dead_file_notices_that_an_engine_came(anybodys: Pat
         async with open_store(path) as store:
             await store.journal.append(1, [varied(1)])
 
-            assert reader.changed()
+            assert reader.has_changed()
             assert reader.last_seq() == 1
 
 
@@ -394,7 +394,7 @@ async def test_a_viewer_who_may_only_read_follows_a_running_engine(anybodys: Pat
         with plain_user(), Reader(path) as reader:
             assert reader.last_seq() == 1
             await store.journal.append(2, [varied(2)])
-            assert reader.changed()
+            assert reader.has_changed()
             assert reader.last_seq() == 2
             engine = reader.engine()
 

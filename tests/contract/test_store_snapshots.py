@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from store import Reader, Row, open_store
-from store.journals.snapshots import FARTHEST_EVENTS, LAST_KEPT
+from store.journals.snapshots import MAX_GAP_EVENTS, RECENT_SNAPSHOTS
 from store.layout.opening import Store
 
 pytestmark = pytest.mark.anyio
@@ -57,9 +57,9 @@ async def test_the_last_three_are_kept_and_older_ones_where_the_gap_would_be_wid
             await store.snapshots.save(seq, b"state")
         kept = seqs_of(path)
 
-    assert LAST_KEPT == 3
+    assert RECENT_SNAPSHOTS == 3
     assert kept == [4_500, 9_000, 13_500, 15_000, 16_500]
-    assert all(after - before <= FARTHEST_EVENTS for before, after in zip([0, *kept], kept, strict=False))
+    assert all(after - before <= MAX_GAP_EVENTS for before, after in zip([0, *kept], kept, strict=False))
 
 
 async def test_none_is_dropped_of_those_that_an_engine_saves_every_5_000_events(tmp_path: Path) -> None:

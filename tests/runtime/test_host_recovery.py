@@ -175,7 +175,7 @@ async def test_code_of_a_deposed_engine_that_stood_still_does_no_further_step(tm
             before = list(crew.done)
             with closing(sqlite3.connect(path)) as other, other:
                 other.execute("UPDATE lease SET token = token + 1")
-            engine.store.lease.found(0)
+            engine.store.lease.record_check(0)
             crew.go_on.set()
             await anyio.sleep_forever()
 

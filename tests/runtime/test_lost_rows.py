@@ -18,7 +18,7 @@ from engine.core.events import EngineStarted
 from engine.reading.folding import events_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Durability, Reader, Row, RowsLost, find_loss, open_store, verify
-from store.layout.file_check import open_recognised
+from store.layout.file_check import open_checked
 from store.layout.files import Files
 from store.layout.migrations import LIVE
 from tests.patience import PATIENCE_S
@@ -45,7 +45,7 @@ anyio.run(write, sys.argv[1], sys.argv[2], int(sys.argv[3]))
 
 def marked_seq(path: Path) -> int:
     """Return the seq that the live file says was acknowledged."""
-    connection, _ = open_recognised(Files.of(path).live, LIVE)
+    connection, _ = open_checked(Files.of(path).live, LIVE)
     with closing(connection):
         found = connection.execute("SELECT seq FROM mark").fetchone()
     return 0 if found is None else int(found[0])

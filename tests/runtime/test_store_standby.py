@@ -27,7 +27,7 @@ from store import (
     stand_by,
     verify,
 )
-from store.layout.files import Files, new_beside
+from store.layout.files import Files, create_temporary
 from store.leadership.lock import acquire
 from store.leadership.standby import Turn
 from store.leadership.standbys import standbys
@@ -44,8 +44,8 @@ async def written(store: Store, count: int = 1) -> None:
 def deposing(path: Path, token: int) -> Turn:
     """Return what a standby has that found the engine with `token` silent for too long."""
     files = Files.of(path)
-    brought = new_beside(files.lock)
-    return Turn(acquire(brought, path), files.lock, instead_of=token, brought=brought)
+    brought = create_temporary(files.lock)
+    return Turn(acquire(brought, path), files.lock, deposed_token=token, replacement=brought)
 
 
 def beside(path: Path, pattern: str) -> list[Path]:
@@ -181,7 +181,7 @@ async def test_a_turn_is_given_up_when_who_has_it_is_cancelled_before_it_opens_t
         async with open_store(path, turn=turn):
             pass
 
-    assert not turn.lock.is_in_place(turn.brought or path)
+    assert not turn.lock.is_in_place(turn.replacement or path)
     assert beside(path, "*-new-*") == []
 
 
@@ -211,7 +211,7 @@ async def test_an_engine_with_nothing_to_write_learns_that_another_took_over(tmp
             found = await lost(idle)
 
     assert isinstance(found, Deposed)
-    assert (found.token, found.found) == (1, 2)
+    assert (found.token, found.newer_token) == (1, 2)
 
 
 async def test_an_engine_learns_that_its_file_is_gone_and_harms_none_that_stands_there_now(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def read(path: Path, after: int, limit: int) -> list[Record]:
     with Reader(path) as reader:
-        return reader.linked(after, limit)
+        return reader.linked_records(after, limit)
 
 
 @settings(max_examples=examples(10))
@@ -50,7 +50,7 @@ def test_a_page_is_the_records_after_a_seq_up_to_its_limit(
     path = tmp_path_factory.mktemp("whole") / "team.db"
     path.write_bytes(written)
     with Reader(path) as reader:
-        assert reader.linked(after, limit) == reader.records(after, limit)
+        assert reader.linked_records(after, limit) == reader.records(after, limit)
 
 
 @pytest.mark.parametrize("edit", EDITS)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import CommandRow
-from store.journals.statements import command_of, pending_commands, put_commands
+from store.journals.statements import parse_command, pending_commands, put_commands
 from store.layout.migrations import INBOX
 from store.layout.sidecar_files import lay_out
 from tests.depth import examples
@@ -26,7 +26,7 @@ def inbox(rows: list[CommandRow]) -> Iterator[sqlite3.Connection]:
 
 
 def taken(connection: sqlite3.Connection, **limits: object) -> list[CommandRow | None]:
-    return [command_of(row) for row in connection.execute(*pending_commands(**limits))]  # type: ignore[arg-type]
+    return [parse_command(row) for row in connection.execute(*pending_commands(**limits))]  # type: ignore[arg-type]
 
 
 COMMANDS = st.tuples(
@@ -54,8 +54,8 @@ def test_commands_that_are_left_out_hold_nobody_up_and_are_not_read(
     expected = [*ahead, *(row for row in read[:limit] if row not in ahead)]
 
     with inbox(rows) as connection:
-        assert taken(connection, limit=limit, but=left_out, first={"pause", "stop"}) == expected
-        assert taken(connection, limit=limit, but=left_out) == read[:limit]
+        assert taken(connection, limit=limit, excluded_ids=left_out, priority_kinds={"pause", "stop"}) == expected
+        assert taken(connection, limit=limit, excluded_ids=left_out) == read[:limit]
 
 
 def test_no_more_than_a_hundred_come_ahead_and_those_are_the_oldest() -> None:
@@ -64,4 +64,4 @@ def test_no_more_than_a_hundred_come_ahead_and_those_are_the_oldest() -> None:
         CommandRow(f"p{place}", "pause", b"{}", f"s{place % 7}", "operator", 1) for place in range(MOST_FIRST + 20)
     ]
     with inbox(rows) as connection:
-        assert taken(connection, limit=1, first=["pause"]) == [*rows[1 : MOST_FIRST + 1], rows[0]]
+        assert taken(connection, limit=1, priority_kinds=["pause"]) == [*rows[1 : MOST_FIRST + 1], rows[0]]

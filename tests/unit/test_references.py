@@ -112,10 +112,10 @@ def test_what_cannot_be_used_says_why_in_one_line(
 
 
 def test_the_folder_of_a_program_is_searched_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tmp_path.joinpath("store.py").write_text("def looks_like_ours(path): return 'shadow'\n", encoding="utf-8")
+    tmp_path.joinpath("store.py").write_text("def check_database(path): return 'shadow'\n", encoding="utf-8")
     tmp_path.joinpath("crew_of_the_folder.py").write_text("def run(text): return text\n", encoding="utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
 
     assert resolve(Origin("crew_of_the_folder:run", tmp_path))("x") == "x"
-    assert resolve(Origin("store:looks_like_ours", tmp_path)).__module__ != "store_shadow"
+    assert resolve(Origin("store:check_database", tmp_path)).__module__ != "store_shadow"
     assert sys.path[-1] == str(tmp_path)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store import NotOurFile, Row, VerifyResult, open_store, verify
-from store.journals.records import anchor_of, linked
+from store.journals.records import anchor_of, record_hash
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3)
 ids = st.none() | texts
@@ -30,9 +30,9 @@ def test_two_records_share_a_hash_only_when_they_are_the_same(one: Row, other: R
     anchor = anchor_of("f")
     same = (one, seq) == (other, other_seq)
 
-    assert (linked(anchor, seq, one) == linked(anchor, other_seq, other)) == same
-    assert len(linked(anchor, seq, one)) == 16
-    assert linked(anchor_of("g"), seq, one) != linked(anchor, seq, one)
+    assert (record_hash(anchor, seq, one) == record_hash(anchor, other_seq, other)) == same
+    assert len(record_hash(anchor, seq, one)) == 16
+    assert record_hash(anchor_of("g"), seq, one) != record_hash(anchor, seq, one)
 
 
 @pytest.fixture

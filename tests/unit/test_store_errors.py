@@ -20,8 +20,8 @@ from store.errors import (
     StoreBusy,
     StoreError,
 )
-from store.layout.connection import store_error, translated
-from store.layout.files import check_single_name, made_in
+from store.layout.connection import to_store_error, translate_errors
+from store.layout.files import check_single_name, translate_os_errors
 
 NASTY = Path("/tmp/a\nb\x1b[2J.db")
 VALUES = {"path": NASTY, "found": "is odd", "filesystem": "nfs", "pid": 7, "since_ms": 8}
@@ -47,13 +47,13 @@ def test_a_database_that_may_not_grow_is_a_full_disk() -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("CREATE TABLE t (x)")
         connection.execute("PRAGMA max_page_count = 2")
-        with pytest.raises(DiskFull), translated(Path("/x/team.db")):
+        with pytest.raises(DiskFull), translate_errors(Path("/x/team.db")):
             connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
 
 
 def test_what_is_nobodys_decision_is_a_plain_store_error_with_the_cause() -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
-        with pytest.raises(StoreError, match="no such table") as said, translated(None):
+        with pytest.raises(StoreError, match="no such table") as said, translate_errors(None):
             connection.execute("SELECT * FROM t")
         assert type(said.value) is StoreError
         assert isinstance(said.value.__cause__, sqlite3.OperationalError)
@@ -76,7 +76,7 @@ def test_each_code_of_sqlite_leads_to_one_decision(code: int, expected: type[Sto
     error = sqlite3.OperationalError("it says")
     error.sqlite_errorcode = code
 
-    assert type(store_error(error, Path("/x/team.db"))) is expected
+    assert type(to_store_error(error, Path("/x/team.db"))) is expected
 
 
 @pytest.mark.parametrize("name", [name for name in dir(sqlite3) if name.startswith("SQLITE_IOERR")])
@@ -86,7 +86,7 @@ def test_each_error_of_a_disk_is_said_to_be_one(name: str, tmp_path: Path) -> No
     path = tmp_path / "team.db"
     path.touch()
 
-    assert "the disk reports an I/O error" in str(store_error(error, path))
+    assert "the disk reports an I/O error" in str(to_store_error(error, path))
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_FSTAT, sqlite3.SQLITE_CANTOPEN])
@@ -96,8 +96,8 @@ def test_a_file_that_is_gone_is_said_to_be_however_sqlite_finds_out(code: int, t
     there, gone = tmp_path / "there.db", tmp_path / "gone.db"
     there.touch()
 
-    assert "it says" in str(store_error(error, there))
-    assert str(store_error(error, gone)) == f"{gone} was deleted or moved away while it was open: start again"
+    assert "it says" in str(to_store_error(error, there))
+    assert str(to_store_error(error, gone)) == f"{gone} was deleted or moved away while it was open: start again"
 
 
 def test_a_file_that_went_away_while_it_was_opened_has_no_other_name(tmp_path: Path) -> None:
@@ -129,12 +129,12 @@ def test_a_write_that_failed_is_a_full_disk_where_no_file_as_long_can_be_made(tm
     for limit in (400_000, 500_000):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
         try:
-            kinds.append(type(store_error(error, tmp_path / "team.db")))
+            kinds.append(type(to_store_error(error, tmp_path / "team.db")))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     assert kinds == [DiskFull, DiskFailed]
-    assert type(store_error(error, None)) is DiskFull
+    assert type(to_store_error(error, None)) is DiskFull
     assert sorted(path.name for path in tmp_path.iterdir()) == ["team.db", "team.db-wal"]
 
 
@@ -148,7 +148,7 @@ def test_a_write_that_failed_is_a_full_disk_where_no_file_as_long_can_be_made(tm
     ],
 )
 def test_each_error_of_making_a_file_leads_to_one_decision(number: int, expected: type[StoreError]) -> None:
-    with pytest.raises(StoreError) as fault, made_in(Path("/x/team.db")):
+    with pytest.raises(StoreError) as fault, translate_os_errors(Path("/x/team.db")):
         raise OSError(number, "it says")
 
     assert type(fault.value) is expected

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from store.layout.filesystem import NETWORK, darwin_mounts, filesystem_of, linux_mounts
+from store.layout.filesystem import NETWORK_FILE_SYSTEMS, darwin_mounts, filesystem_of, linux_mounts
 
 MOUNTINFO = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -48,4 +48,4 @@ def test_a_later_mount_on_the_same_point_covers_the_earlier_one() -> None:
 
 
 def test_an_unknown_system_is_not_taken_for_a_network() -> None:
-    assert filesystem_of(Path("/x"), []) not in NETWORK
+    assert filesystem_of(Path("/x"), []) not in NETWORK_FILE_SYSTEMS

@@ -9,7 +9,7 @@ PROGRAM = """
 import sys
 import store
 assert not {"sqlite3", "asyncio", "anyio", "aiosqlite", "subprocess", "socket"} & set(sys.modules), "store"
-from store import InboxClient, Reader, Tail, looks_like_ours, verify
+from store import InboxClient, Reader, Tail, check_database, verify
 assert not {"asyncio", "anyio", "aiosqlite", "subprocess", "socket"} & set(sys.modules), "readers"
 """
 
@@ -21,5 +21,5 @@ def test_an_import_of_the_readers_loads_no_event_loop() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    assert all(getattr(store, name) is not None for name in store._FILE_OF)
+    assert all(getattr(store, name) is not None for name in store._MODULES_BY_NAME)
     assert not hasattr(store, "nothing_of_this_name")

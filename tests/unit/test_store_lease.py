@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from store import Deposed, FileLost, StoreError
-from store.leadership.lease import SURE_MS, Lease
+from store.leadership.lease import CHECK_VALID_MS, Lease
 
 
 class Held:
@@ -22,38 +22,38 @@ class Held:
 
     def beat(self) -> None:
         """Let the heart beat, and the loop turn."""
-        self.lease.found(self.now_ms)
+        self.lease.record_check(self.now_ms)
         self.lease.tick(0)
 
 
 def test_while_the_heart_beats_and_the_loop_turns_nothing_is_asked() -> None:
     held = Held()
     for _ in range(10):
-        held.now_ms += SURE_MS
+        held.now_ms += CHECK_VALID_MS
         held.beat()
 
-        assert held.lease.held()
+        assert held.lease.is_held()
     assert held.asked == 0
 
 
 def test_an_engine_that_stood_still_asks_once_and_goes_on() -> None:
     held = Held()
-    held.now_ms += SURE_MS + 1
+    held.now_ms += CHECK_VALID_MS + 1
 
-    assert held.lease.held()
+    assert held.lease.is_held()
     held.beat()
-    assert held.lease.held()
+    assert held.lease.is_held()
     assert held.asked <= 2
 
 
 def test_an_engine_that_was_deposed_while_it_stood_still_may_not_act_and_knows_why() -> None:
     held = Held()
     held.loss = Deposed(1, 2)
-    held.now_ms += SURE_MS + 1
+    held.now_ms += CHECK_VALID_MS + 1
 
-    assert not held.lease.held()
+    assert not held.lease.is_held()
     assert held.lease.loss is held.loss
-    assert not held.lease.held()
+    assert not held.lease.is_held()
     assert held.asked == 1
 
 
@@ -61,17 +61,17 @@ def test_an_error_of_a_store_is_explained_by_the_loss_that_caused_it() -> None:
     held = Held()
     missed, bug = StoreError("team.db-inbox: SQLite says disk I/O error"), ValueError("a bug")
 
-    assert held.lease.explained(missed) is missed
+    assert held.lease.explain(missed) is missed
     held.loss = FileLost(Path("team.db"), "was deleted or moved away")
-    assert held.lease.explained(missed) is held.loss
-    assert held.lease.explained(bug) is bug
+    assert held.lease.explain(missed) is held.loss
+    assert held.lease.explain(bug) is bug
 
 
 def test_a_heart_that_beat_beside_a_loop_that_hung_is_not_believed() -> None:
     held = Held()
     held.loss = Deposed(1, 2)
     held.now_ms += 5_000
-    held.lease.found(held.now_ms - 10)
+    held.lease.record_check(held.now_ms - 10)
     held.lease.tick(0)
 
-    assert not held.lease.held()
+    assert not held.lease.is_held()

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from store import EngineInfo
-from store.leadership.process import Process, kill, started, this_process
+from store.leadership.process import Process, kill, start_time, this_process
 
 
 def test_this_process_is_running_here_and_one_with_another_past_is_not() -> None:
@@ -28,13 +28,13 @@ def test_this_process_is_running_here_and_one_with_another_past_is_not() -> None
 def test_nobody_kills_itself_or_a_pid_that_is_gone() -> None:
     assert not kill(this_process())
     assert not kill(Process(2**22 + 1, "1", "", ""))
-    assert started(2**22 + 1) == ""
+    assert start_time(2**22 + 1) == ""
 
 
 def test_a_process_that_matches_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         me = this_process()
-        assert kill(Process(child.pid, started(child.pid), me.boot_id, me.host))
+        assert kill(Process(child.pid, start_time(child.pid), me.boot_id, me.host))
 
         assert child.wait() == -signal.SIGKILL
 

@@ -75,7 +75,7 @@ def _described(loss: StoreError, db: Path) -> Failure:
     except StoreError:
         now = None
     who = "another engine" if now is None else f"engine {now.pid}"
-    said = f"this engine, {os.getpid()}, was deposed: {who} took over with token {loss.found}"
+    said = f"this engine, {os.getpid()}, was deposed: {who} took over with token {loss.newer_token}"
     return Failure(
         "deposed", f"{said}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
     )

@@ -99,7 +99,7 @@ class Readiness:
             if self._reader is None:
                 self._reader = Reader(self._db)
                 self.state = folded_from(self._reader)
-            elif self._reader.changed():
+            elif self._reader.has_changed():
                 for records in pages(self._reader, self.state.seq):
                     self._take(events_of(records))
         except (StoreError, CoreError):
