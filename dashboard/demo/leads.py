@@ -160,7 +160,8 @@ async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
     folder = str(survey.target.folder)
     items = [{"title": f"{lefts[0]} × {rights[0]}", "folder": folder, "lefts": lefts, "rights": rights}
              for lefts, rights in blocks]  # fmt: skip
-    compared = await gather(ctx, "compare", items, clock=survey.clock, total=len(items))
+    total = None if survey.clock.has_end else len(items)
+    compared = await gather(ctx, "compare", items, clock=survey.clock, total=total)
     return await section("duplicates", digested, chapters.copies, compared.entries)
 
 
