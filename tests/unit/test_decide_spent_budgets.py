@@ -239,7 +239,7 @@ def test_an_attempt_of_a_team_that_stops_ends_nothing_while_another_team_may_bri
 
 @pytest.mark.parametrize("then", ["stop", "fail"])
 def test_what_a_task_has_delegated_to_a_team_may_still_bring_its_one_answer(then: Any) -> None:
-    members = [agent(name) for name in ("bob", "cyd", "dan")]
+    members: list[Any] = [agent(name) for name in ("bob", "cyd", "dan")]
     options = SupervisorOptions(settings={"need": 1})
     team = SupervisorSpec(name="team", max_parallel=2, mode="parallel", options=options, members=members)
     world = team_world(agent("ada", task_limits=Limits(tokens=1_000, then=then)), team, participants=["ada"])
