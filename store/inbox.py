@@ -144,7 +144,7 @@ class Inbox:
     async def pending(self, limit: int = 500, *, priority_kinds: Collection[str] = ()) -> list[CommandRow]:
         """Commands without an outcome, oldest first; invalid rows have a fault.
 
-        At most `limit`, and no further ones after `TAKEN_BYTES` of bodies: those come once these are settled.
+        At most `limit`, and no further ones after `MAX_PENDING_BYTES` of bodies; call it again after settling these.
 
         Args:
             limit: Largest number of commands.

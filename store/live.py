@@ -64,7 +64,7 @@ class LiveOutput:
         self._durability = durability
         self._guard = threading.Lock()
         self._texts: dict[str, str] = {}
-        self._changed: set[str] = set()
+        self._changed_keys: set[str] = set()
         self._is_cleared = False
         self._pull: Callable[[], dict[str, str]] = dict
         self._stop = threading.Event()
@@ -78,7 +78,7 @@ class LiveOutput:
                 self._texts[key] = text
             else:
                 self._texts.pop(key, None)
-            self._changed.add(key)
+            self._changed_keys.add(key)
         self._wake.set()
 
     def follow(self, pull: Callable[[], dict[str, str]]) -> None:
@@ -89,7 +89,7 @@ class LiveOutput:
         self._pull = pull
 
     def news(self) -> None:
-        """Note that `take` has something new; never blocks."""
+        """Note that `pull` has something new; never blocks."""
         self._wake.set()
 
     def acknowledge(self, seq: int) -> None:
@@ -171,7 +171,7 @@ class LiveOutput:
                 connection.execute("DELETE FROM mark")
                 self._is_cleared = True
             with self._guard:
-                self._changed |= self._texts.keys()
+                self._changed_keys |= self._texts.keys()
         except BaseException:
             connection.close()
             raise
@@ -185,10 +185,10 @@ class LiveOutput:
         seq = self._seq
         self._pull_texts()
         with self._guard:
-            changed, self._changed = self._changed, set()
-            puts = [(key, self._texts[key]) for key in changed if key in self._texts]
-            drops = [(key,) for key in changed if key not in self._texts]
-        if not changed and self._marked_seq == seq:
+            changed_keys, self._changed_keys = self._changed_keys, set()
+            puts = [(key, self._texts[key]) for key in changed_keys if key in self._texts]
+            drops = [(key,) for key in changed_keys if key not in self._texts]
+        if not changed_keys and self._marked_seq == seq:
             return
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(_MARK, (self._lease.token, seq, self._durability))

@@ -96,6 +96,6 @@ class Recount:
         self._counts[record.kind] += 1
         if record.seq % BLOCK:
             return False
-        stored = dict(self._connection.execute(_BLOCK_COUNTS, (record.seq // BLOCK - 1,)).fetchall())
-        counted, self._counts = dict(self._counts), Counter()
-        return stored != counted
+        stored_counts = dict(self._connection.execute(_BLOCK_COUNTS, (record.seq // BLOCK - 1,)).fetchall())
+        counts, self._counts = dict(self._counts), Counter()
+        return stored_counts != counts

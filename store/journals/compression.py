@@ -11,13 +11,13 @@ def compress(body: bytes) -> bytes:
     return zlib.compress(body, _COMPRESSION_LEVEL)
 
 
-def decompress(stored: object) -> bytes | None:
+def decompress(compressed: object) -> bytes | None:
     """Return the state in a stored snapshot; None if it is damaged or larger than 1 GiB."""
-    if not isinstance(stored, bytes):
+    if not isinstance(compressed, bytes):
         return None
     decompressor = zlib.decompressobj()
     try:
-        body = decompressor.decompress(stored, _MAX_BYTES)
+        body = decompressor.decompress(compressed, _MAX_BYTES)
     except zlib.error:
         return None
     return body if decompressor.eof else None

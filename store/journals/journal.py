@@ -149,10 +149,10 @@ class Journal:
 
     async def records_of_kind(self, kind: str, run_id: str | None = None) -> list[Record]:
         """Records of one kind, of one run or of all, oldest first; without a run the whole journal is scanned."""
-        where, values = ("run_id = ? AND kind = ?", (run_id, kind)) if run_id is not None else ("kind = ?", (kind,))
+        condition, values = ("run_id = ? AND kind = ?", (run_id, kind)) if run_id is not None else ("kind = ?", (kind,))
         with translate_errors(self._path):
             rows = await self._reader.execute_fetchall(
-                f"SELECT {RECORD_COLUMNS} FROM journal WHERE {where} ORDER BY seq", values
+                f"SELECT {RECORD_COLUMNS} FROM journal WHERE {condition} ORDER BY seq", values
             )
         return list(starmap(Record, rows))
 

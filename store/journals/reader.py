@@ -198,8 +198,8 @@ class Reader:
         """Return whether the database was written since the last call, or since it was opened."""
         if self._immutable:
             return self._reopen_if_changed()
-        before, self._version = self._version, self._data_version()
-        return self._version != before
+        previous_version, self._version = self._version, self._data_version()
+        return self._version != previous_version
 
     def engine(self) -> EngineInfo | None:
         """The present or last holder of the lease; None if there never was one."""

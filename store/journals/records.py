@@ -110,7 +110,7 @@ class EngineInfo:
     ended_ms: int | None = None
     """When it released the lease; None while it runs, and if it was killed."""
     started: str = ""
-    """Start time of its process, as the operating system reports it: tells a reused pid from the process."""
+    """Start time of its process, as the operating system reports it; distinguishes processes with the same pid."""
     boot_id: str = ""
     """Id of the boot of its machine."""
     heard_ms: int | None = None

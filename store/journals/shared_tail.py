@@ -149,7 +149,7 @@ class _Tail:
         self._wake_event.set()
 
     def run(self) -> None:
-        """Deliver records until there are no followers, or nothing more can come."""
+        """Deliver records until there are no followers, no engine holds the file, or reading fails."""
         error: StoreError | None = None
         try:
             with Reader(self._path) as reader:

@@ -85,8 +85,8 @@ class Tail:
     def batches(self, stop: threading.Event, limit: int = 500) -> Generator[list[Record], None, None]:
         """Yield new records, oldest first, in lists of 1 to `limit`; blocks in between until `stop` is set.
 
-        A caller that leaves early closes it, as with `contextlib.closing`: Python drops a Ctrl-C that comes while a
-        generator is closed by the garbage collection.
+        A caller that stops early must close the generator, for example with `contextlib.closing`: Python ignores a
+        Ctrl-C during the close of a generator by the garbage collector.
 
         Raises:
             ReadRowsLost: If the journal no longer contains records that were yielded.

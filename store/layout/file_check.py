@@ -163,9 +163,9 @@ def _check_schema(connection: sqlite3.Connection, path: Path, kind: Kind) -> Non
     if version < kind.oldest:
         raise OlderFile(path, version, kind.oldest)
     schema, expected = read_schema(connection), expected_schema(kind, version)
-    if added := schema - expected:
-        entry_type, name, _ = min(added)
+    if foreign_entries := schema - expected:
+        entry_type, name, _ = min(foreign_entries)
         raise NotOurFile(path, f"holds a foreign {entry_type} {name!r}", disposable=kind.disposable)
-    if missing := expected - schema:
-        entry_type, name, _ = min(missing)
+    if missing_entries := expected - schema:
+        entry_type, name, _ = min(missing_entries)
         raise CorruptFile(path, f"its {entry_type} {name!r} is gone", disposable=kind.disposable)

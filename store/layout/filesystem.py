@@ -66,10 +66,10 @@ def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
     """Read `/proc/self/mountinfo` (proc(5)): the fifth field is the point, the type follows the lone dash."""
     mounts = []
     for line in mountinfo.splitlines():
-        before, dash, after = line.partition(" - ")
-        fields = before.split(" ")
-        if dash and len(fields) > 4:
-            mounts.append((_unescape(fields[4]), after.split(" ")[0]))
+        mount, separator, source = line.partition(" - ")
+        fields = mount.split(" ")
+        if separator and len(fields) > 4:
+            mounts.append((_unescape(fields[4]), source.split(" ")[0]))
     return mounts
 
 
@@ -84,8 +84,8 @@ def darwin_mounts(listing: str) -> list[tuple[str, str]]:
     """Read what `mount` prints on macOS: `//user@host/share on /Volumes/share (smbfs, nodev)`."""
     mounts = []
     for line in listing.splitlines():
-        before, parenthesis, options = line.rpartition(" (")
-        _, on, point = before.partition(" on ")
-        if parenthesis and on:
+        mount, parenthesis, options = line.rpartition(" (")
+        _, separator, point = mount.partition(" on ")
+        if parenthesis and separator:
             mounts.append((point, options.rstrip(")").split(",")[0]))
     return mounts

@@ -29,7 +29,7 @@ from store.leadership.standbys import register_standby
 
 CHECK_INTERVAL_S = 1.0
 _MAX_CHECK_GAP_S = 2.5
-"""A check that comes later than this after the one before was delayed by a suspension of this process; it does not
+"""Longest interval between two checks, in seconds. A later check means that this process was suspended; it does not
 declare the leader dead."""
 
 

@@ -50,7 +50,7 @@ def register_standby(files: Files) -> Registration:
     """Register a standby engine.
 
     Raises:
-        ReadOnlyFolder, DiskFull, StoreError: If the file cannot be made.
+        ReadOnlyFolder, DiskFull, StoreError: If the file cannot be created.
     """
     _remove_leftovers(files)
     while True:
