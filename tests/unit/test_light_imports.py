@@ -89,7 +89,9 @@ def test_a_team_file_is_read_without_the_event_loop(tmp_path: Path) -> None:
 def test_a_program_that_makes_a_supervisor_loads_no_model_runtime_before_an_agent_needs_it() -> None:
     program = "from quarterdeck import AgentSpec, DynamicSupervisor; DynamicSupervisor(name='desk')"
 
-    assert loaded_by(program, {"engine.runtimes.model.runtime", "engine.teamfile", "pydantic", "yaml"}) == []
+    heavy = {"docstring_parser", "engine.runtimes.model.runtime", "engine.teamfile", "pydantic", "yaml"}
+
+    assert loaded_by(program, heavy) == []
 
 
 def test_an_engine_loads_no_reader_of_team_files_and_no_runtime_before_an_agent_needs_it() -> None:
@@ -106,6 +108,12 @@ def test_a_standby_has_every_runtime_before_it_takes_over() -> None:
     }
 
     assert loaded_by(program, runtimes) == sorted(runtimes)
+
+
+def test_a_runtime_of_models_loads_no_parser_of_docstrings_before_a_tool_is_described() -> None:
+    assert (
+        loaded_by("import engine.runtimes.model.runtime, engine.runtimes.toolbox.schemas", {"docstring_parser"}) == []
+    )
 
 
 def test_heavy_libraries_are_imported_in_one_file_each_and_inside_a_function() -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from engine import Unusable, tool
 from engine.runtimes.functions.tools import options_of
+from engine.runtimes.toolbox.docstrings import Described as Docstring
 from engine.runtimes.toolbox.docstrings import parsed
 from engine.runtimes.toolbox.schemas import BadArguments, Described
 
@@ -239,7 +240,59 @@ def test_docstrings_of_three_styles_say_the_same(docstring: str) -> None:
     assert found.parameters == {"x": "The first of two.", "y": "The second."}
 
 
-@given(st.text())
+_LINE = st.lists(
+    st.sampled_from(("look", "in", "(a)", "list,", "e.g.", "here:", "`x`", "[y]", "https://example.org", "-")),
+    min_size=1,
+)
+_TEXT = st.lists(_LINE.map(" ".join), min_size=1, max_size=3)
+
+
+@given(
+    _TEXT,
+    st.dictionaries(st.sampled_from(("x", "y", "a_long_name")), _TEXT),
+    st.sampled_from(("", " (int)", " (list[str], optional)")),
+    st.sampled_from(("Args", "Arguments", "Keyword Args", "args")),
+    st.lists(st.tuples(st.sampled_from(("Note", "Returns", "Raises", "Example", "Todo")), _TEXT), max_size=3),
+    st.booleans(),
+)
+def test_arguments_in_the_style_of_google_are_read_whatever_other_sections_say(
+    text: list[str],
+    arguments: dict[str, list[str]],
+    kind: str,
+    title: str,
+    others: list[tuple[str, list[str]]],
+    come_first: bool,
+) -> None:
+    entries = [f"    {name}{kind}: " + "\n        ".join(lines) for name, lines in arguments.items()]
+    sections = ["\n    ".join([f"{other}:", *lines]) for other, lines in dict(others).items()]
+    own = ["\n".join([f"{title}:", *entries])] if entries else []
+    ordered = [*sections, *own] if come_first else [*own, *sections]
+
+    found = parsed("\n\n".join(["\n".join(text), *ordered]))
+
+    assert found.text == "\n".join(text)
+    assert found.parameters == {name: " ".join(lines) for name, lines in arguments.items()}
+
+
+def test_names_that_share_a_description_have_it_each() -> None:
+    found = parsed("Do it.\n\nParameters\n----------\nx, y : int\n    One of two.\n*z\n    More.")
+
+    assert found.parameters == {"x": "One of two.", "y": "One of two.", "z": "More."}
+
+
+def test_a_docstring_that_breaks_the_rules_of_its_style_is_a_description_as_a_whole() -> None:
+    docstring = "Do it.\n\nArgs:\n    x: The first\n    of two."
+
+    assert parsed(docstring) == Docstring(docstring, {})
+
+
+_MARKS = (
+    "Args:", "    x: y", "    z", "Parameters", "----------", "x : int", ":param x: y", ":param a b c d:", ":", "::",
+    ":return a b:", "Returns", "Returns:", ".. deprecated::", "",
+)  # fmt: skip
+
+
+@given(st.text() | st.lists(st.sampled_from(_MARKS)).map("\n".join))
 def test_any_docstring_can_be_read(docstring: str) -> None:
     assert isinstance(parsed(docstring).text, str)
 
