@@ -9,7 +9,6 @@ from engine.core.commands import Answer, ChangeSupervisor, Resume, Submit, Super
 from engine.core.effects import StopAttempt
 from engine.core.events import BudgetReached
 from engine.core.records.values import Usage
-from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
@@ -17,7 +16,7 @@ from engine.supervisor.metrics import agent_view
 from tests.lawful import assert_lawful
 from tests.legal import assert_legal
 from tests.story import applied, attempt, done, ended, found, kinds, member, only, refused, submitted, works
-from tests.world import World, agent, team_world
+from tests.world import agent, team_world
 
 TOKENS = Limits(tokens=1_000)
 
@@ -133,146 +132,6 @@ def test_a_spent_budget_ends_work_that_is_still_needed_once_the_answer_at_work_d
 
     assert only(world.journal, "budget_exhausted").then == then
     assert not works(world)
-    assert_legal(world.state)
-    assert_lawful(world.journal)
-
-
-def three_of_which_one_is_needed(*, on_failure: Any = (), **limits: Any) -> World:
-    options = SupervisorOptions(settings={"need": 1})
-    agents = [agent(name, on_failure=on_failure) for name in ("ada", "bob", "cyd")]
-    world = team_world(*agents, mode="parallel", options=options, max_parallel=2)
-    submitted(world, limits=Limits(**limits))
-    return world
-
-
-@pytest.mark.parametrize("then", ["stop", "fail", "ask"])
-def test_an_attempt_that_stops_ends_nothing_while_another_may_bring_the_answer_that_is_needed(then: Any) -> None:
-    world = three_of_which_one_is_needed(tokens=1_000, then=then)
-
-    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
-    world.stop(attempt(world, "ada"))
-    assert works(world) == ["bob"]
-    assert_legal(world.state)
-    world.succeed(attempt(world, "bob"), "enough")
-    world.settle()
-
-    assert ended(world).status is RunStatus.DONE
-    assert ("budget_exhausted" in kinds(world.journal)) == (then == "ask")
-    assert_lawful(world.journal)
-
-
-@pytest.mark.parametrize("then", ["stop", "fail"])
-def test_a_spent_budget_ends_work_that_is_still_needed_once_the_last_answer_at_work_does_not_come(then: Any) -> None:
-    world = three_of_which_one_is_needed(tokens=1_000, then=then)
-
-    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
-    world.stop(attempt(world, "ada"))
-    world.stop(attempt(world, "bob"))
-
-    assert (ended(world).status, ended(world).error) == (RunStatus.FAILED, "budget of 1,000 tokens is spent (1,000)")
-    assert_legal(world.state)
-    assert_lawful(world.journal)
-
-
-@pytest.mark.parametrize("then", ["stop", "fail"])
-@pytest.mark.parametrize("chain", [(), (Retry(retries=1, base_s=1.0),)])
-def test_work_for_which_no_attempt_is_left_ends_no_attempt_that_may_bring_the_answer(chain: Any, then: Any) -> None:
-    world = three_of_which_one_is_needed(on_failure=chain, attempts=2, then=then)
-
-    world.fail(attempt(world, "ada"), "broken")
-    assert works(world) == ["bob"]
-    assert_legal(world.state)
-    world.succeed(attempt(world, "bob"), "enough")
-    world.settle()
-
-    assert ended(world).status is RunStatus.DONE
-    assert "budget_exhausted" not in kinds(world.journal)
-    assert_legal(world.state)
-    assert_lawful(world.journal)
-
-
-@pytest.mark.parametrize("then", ["stop", "fail"])
-def test_a_retry_without_an_attempt_left_ends_with_the_last_answer_that_does_not_come(then: Any) -> None:
-    chain = (Retry(retries=1, base_s=1.0),)
-    world = three_of_which_one_is_needed(on_failure=chain, attempts=2, then=then)
-
-    world.fail(attempt(world, "ada"), "broken")
-    world.fail(attempt(world, "bob"), "broken too")
-
-    error = "budget of 2 attempts is spent (2); it failed with: broken too"
-    assert (ended(world).status, ended(world).error) == (RunStatus.FAILED, error)
-    assert_legal(world.state)
-    assert_lawful(world.journal)
-
-
-@pytest.mark.parametrize("then", ["stop", "fail"])
-def test_too_few_answers_at_work_are_no_reason_to_go_on_under_a_spent_budget(then: Any) -> None:
-    options = SupervisorOptions(settings={"need": 2})
-    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="parallel", options=options, max_parallel=2)
-    submitted(world, limits=Limits(tokens=1_000, then=then))
-
-    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
-    world.stop(attempt(world, "ada"))
-    assert only(world.journal, "budget_exhausted").then == then
-    world.stop(attempt(world, "bob"))
-
-    assert ended(world).error == "budget of 1,000 tokens is spent (1,000)"
-
-
-@pytest.mark.parametrize("then", ["stop", "fail"])
-def test_an_attempt_of_a_team_that_stops_ends_nothing_while_another_team_may_bring_the_answer(then: Any) -> None:
-    teams = [SupervisorSpec(name=f"team-{name}", members=[agent(name)]) for name in ("ada", "bob", "cyd")]
-    options = SupervisorOptions(settings={"need": 1})
-    world = team_world(*teams, mode="parallel", options=options, max_parallel=2)
-    submitted(world, limits=Limits(tokens=1_000, then=then))
-
-    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
-    world.stop(attempt(world, "ada"))
-    world.succeed(attempt(world, "bob"), "enough")
-    world.settle()
-
-    assert ended(world).status is RunStatus.DONE
-    assert "budget_exhausted" not in kinds(world.journal)
-    assert_legal(world.state)
-    assert_lawful(world.journal)
-
-
-@pytest.mark.parametrize("then", ["stop", "fail"])
-def test_what_a_task_has_delegated_to_a_team_may_still_bring_its_one_answer(then: Any) -> None:
-    members: list[Any] = [agent(name) for name in ("bob", "cyd", "dan")]
-    options = SupervisorOptions(settings={"need": 1})
-    team = SupervisorSpec(name="team", max_parallel=2, mode="parallel", options=options, members=members)
-    world = team_world(agent("ada", task_limits=Limits(tokens=1_000, then=then)), team, participants=["ada"])
-    submitted(world)
-    lead = attempt(world, "ada")
-    world.ask(lead, "team", ["x"])
-
-    world.record(attempt(world, "bob"), "last", usage=spent(1_000))
-    world.stop(attempt(world, "bob"))
-    assert "cyd" in works(world)
-    assert "budget_exhausted" not in kinds(world.journal)
-    world.succeed(attempt(world, "cyd"), "enough")
-    (join,) = world.joins
-    world.join(join)
-    world.succeed(lead, "answer")
-
-    assert ended(world).status is RunStatus.DONE
-    assert_legal(world.state)
-    assert_lawful(world.journal)
-
-
-@pytest.mark.parametrize("then", ["stop", "fail"])
-def test_the_spent_budget_of_a_supervisor_ends_no_answer_at_work_that_is_needed(then: Any) -> None:
-    options = SupervisorOptions(settings={"need": 1}, limits=Limits(tokens=1_000, then=then))
-    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="parallel", options=options, max_parallel=2)
-    submitted(world)
-
-    world.record(attempt(world, "ada"), "last", usage=spent(1_000))
-    world.stop(attempt(world, "ada"))
-    world.succeed(attempt(world, "bob"), "enough")
-    world.settle()
-
-    assert ended(world).status is RunStatus.DONE
     assert_legal(world.state)
     assert_lawful(world.journal)
 

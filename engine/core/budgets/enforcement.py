@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from engine.core.budgets.deadlines import grace_ms
-from engine.core.budgets.spenders import at_work, has_work_left, is_of_an_agent, may_be_needless, not_asked, spenders
+from engine.core.budgets.spenders import at_work, has_work_left, is_of_an_agent, not_asked, spenders
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask, of_attempt
 from engine.core.events import (
@@ -228,7 +228,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -
             return [_elsewhere(state, task, subject, ctx)]
         for budget in budgets(state, subject, agent=agent if subject is task else None):
             if budget.spent >= budget.limit:
-                return _without(state, task, subject, budget, ctx)
+                return exhausted(state, subject, budget, ctx)
     return []
 
 
@@ -239,23 +239,9 @@ def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
     for subject in touched(state, task, state.runs[task.run_id], None):
         for budget in budgets(state, subject):
             if budget.name == "attempts" and budget.spent >= budget.limit and not _is_out(subject):
-                if _is_awaited(state, task, subject, budget):
-                    continue  # the retry waits meanwhile, and `before_start` decides what happens to it
                 last = f"; it failed with: {task.error}" if task.error else ""
                 return exhausted(state, subject, budget, ctx, last=last)
     return []
-
-
-def _without(state: State, task: Task, subject: Subject, budget: Budget, ctx: DecisionContext) -> list[Event]:
-    """End a budget of which `task` needs more; only the task while those at work may make it needless."""
-    if _is_awaited(state, task, subject, budget):
-        return [TaskFailed(task_id=task.id, error=_words(subject, budget, _NOTHING))]
-    return exhausted(state, subject, budget, ctx)
-
-
-def _is_awaited(state: State, task: Task, subject: Subject, budget: Budget) -> bool:
-    """Return whether a spent budget ends nothing else yet; a question to a person ends nothing, so it is asked."""
-    return budget.then != "ask" and may_be_needless(state, task, subject)
 
 
 def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: DecisionContext) -> Event:
@@ -421,12 +407,12 @@ def _amount(budget: Budget, number: Decimal) -> str:
 def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """End the budget of the task, of one above or of the run for which an attempt stopped before it was done.
 
-    The task is queued again if a person is asked, if it was the budget of its agent or of a supervisor, or if others at
-    work may make it needless: then `before_start` decides what happens to it.
+    The task is queued again if a person is asked, or if it was the budget of its agent or of a supervisor: then
+    `before_start` decides what happens to it.
     """
     for subject in touched(state, task, state.runs[task.run_id], None):
         budget = next((one for one in budgets(state, subject, ctx.now_ms) if _is_spent(one)), None)
-        if budget is None or _is_out(subject) or _is_awaited(state, task, subject, budget):
+        if budget is None or _is_out(subject):
             continue
         events = exhausted(state, subject, budget, ctx)
         if budget.then == "ask":

@@ -3,8 +3,6 @@
 Work that has ended is not looked at. See docs/semantics/limits.md.
 """
 
-from itertools import islice, takewhile
-
 from engine.core.queries.money.budget import Budget, Subject
 from engine.core.queries.team.tree import above_of, agents_of, halted, tasks_of
 from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
@@ -35,29 +33,6 @@ def _is_left(state: State, task: Task) -> bool:
                 return False
             front += [one for one in before.after if one not in front]
     return True
-
-
-def may_be_needless(state: State, task: Task, subject: Subject) -> bool:
-    """Return whether n of m answers are needed, `task` is part of one, and those at work may bring enough others."""
-    if not isinstance(subject, Task | Run):
-        return False
-    inside = takewhile(lambda node: node is not subject, above_of(state, task))
-    needed = [(node, join) for node in inside for join in map(state.tasks.__getitem__, node.before) if join.need]
-    if not needed:
-        return False
-    busy = [one for one in tasks_of(state, subject) if one.attempt is not None and not _waits_for_calls(one)]
-    busy_ids = {above.id for one in busy for above in above_of(state, one)}
-    return any(_may_suffice(state, node, join, busy_ids) for node, join in needed)
-
-
-def _may_suffice(state: State, node: Task, join: Task, busy_ids: set[str]) -> bool:
-    answers = (state.tasks[one] for one in (join.after if join.sees is None else join.sees) if one != node.id)
-    hopes = (
-        one
-        for one in answers
-        if (one.status is TaskStatus.DONE or (one.id in busy_ids and not one.ended)) and one.kind != "check"
-    )
-    return len(list(islice(hopes, join.need))) == join.need
 
 
 def is_of_an_agent(task: Task) -> bool:
