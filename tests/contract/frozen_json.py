@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 
 from dashboard.cli import main
 from dashboard.cli.doctor import Finding
@@ -59,12 +60,9 @@ def json_lines(world: World, folder: Path) -> Iterator[str]:
     db = write_database(folder / "team.db", [*world.journal, QUESTION])
     (folder / "team.yaml").write_text(TEAM, encoding="utf-8")
     (folder / "faulty.yaml").write_text(TEAM + "teams: 1\n", encoding="utf-8")
-    for words in (
-        ("inbox", "--db", str(db)), ("wait", "r1", "--db", str(db)), ("init", str(folder / "new")),
-        ("check", str(folder / "team.yaml")), ("check", str(folder / "faulty.yaml")),
-        ("trust", str(folder / "team.yaml")), ("trust", "--list"), ("trust", "--revoke", str(folder / "team.yaml")),
-    ):  # fmt: skip
-        yield from _keys_in(_written(partial(main, [*words, "--json"])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(folder / "data"))  # other tests of this process have a list of trust too
+        yield from _of_files(db, folder)
     for value in _of_engines(db):
         yield from keys_of(value)
     ctx = click.Context(click.Command("serve"), obj=Settings(json=True))
@@ -74,6 +72,16 @@ def json_lines(world: World, folder: Path) -> Iterator[str]:
         partial(_announce, ctx, db, None, "engine", ""), partial(_announce, ctx, db, None, "standby", ""),
     ):  # fmt: skip
         yield from _keys_in(_written(write))
+
+
+def _of_files(db: Path, folder: Path) -> Iterator[str]:
+    """What subcommands write about a database, and about team files."""
+    for words in (
+        ("inbox", "--db", str(db)), ("wait", "r1", "--db", str(db)), ("init", str(folder / "new")),
+        ("check", str(folder / "team.yaml")), ("check", str(folder / "faulty.yaml")),
+        ("trust", str(folder / "team.yaml")), ("trust", "--list"), ("trust", "--revoke", str(folder / "team.yaml")),
+    ):  # fmt: skip
+        yield from _keys_in(_written(partial(main, [*words, "--json"])))
 
 
 def _of_engines(db: Path) -> Iterator[dict[str, Any]]:
