@@ -97,7 +97,7 @@ def _refusal(path: Path) -> str:
         return "not a regular file"
     if status.st_size > MAX_FILE_BYTES:
         return f"larger than {MAX_FILE_BYTES // 1_000_000} MB"
-    # Mode bits too: root may read a file that nobody is meant to read.
+    # Check the mode bits as well: root can read files whose mode forbids reading.
     return "" if status.st_mode & 0o444 and os.access(path, os.R_OK) else "no permission to read"
 
 

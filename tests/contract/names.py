@@ -1,4 +1,4 @@
-"""Names that the product assigns, and which of them are frozen: they stand in `frozen/`, so nobody can rename them.
+"""Names that the product assigns, and which of them are frozen, by the lists in `frozen/`.
 
 An assigned name: a variable, also of a loop or comprehension, a parameter, an attribute that is set (`self.x = ...`), a
 capture of `match`; underscores before it do not count. Frozen are the fields of records that are written, the

@@ -1,4 +1,4 @@
-"""The names that files, scripts and programs of users depend on: none changes unless somebody means it.
+"""The names that files, scripts and programs of users depend on: each change must be intended.
 
 One file of `frozen/` for each subject, one line for each name. A subject's lines come from the code as it is, without
 the modules in which it stands, which may move.

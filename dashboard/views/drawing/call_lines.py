@@ -56,7 +56,7 @@ def diffs_of(asked: Escalation) -> Iterator[tuple[str, list[str]]]:
     for each in diffs if isinstance(diffs, list) else ():
         if isinstance(each, dict):
             diff = str(each.get("diff", ""))
-            # Other characters that end lines stand in a line of the file: what follows must not look like one of ours.
+            # The file may contain other line separators; the text after one must not look like a line of this diff.
             yield str(each.get("path", "")), diff.split("\n") if diff else []
 
 
