@@ -45,11 +45,14 @@ def bindings() -> list[Binding]:
     return [
         # One without a key stands under a name that no key has, so that a user can give it one.
         Binding(
-            action.key or f"key of {action.name}", f"act('{action.name}')", action.label or action.name, show=False,
+            action.key or f"key of {action.name}",
+            f"act('{action.name}')",
+            action.label or action.name,
+            show=False,
             id=action.name,
         )
         for action in ACTIONS
-    ]  # fmt: skip
+    ]
 
 
 def give_keys(keys: Mapping[str, str], signs: Mapping[str, str] = MappingProxyType({})) -> None:

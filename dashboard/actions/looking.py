@@ -37,16 +37,26 @@ def _copy(at: Acting, _said: Spoken) -> None:
 
 LOOKING = (
     Action(
-        name="describe", key="d", does=partial(_open, "describe"), arguments="[TARGET]",
-        told="describe what is under the cursor", says="describe something",
+        name="describe",
+        key="d",
+        does=partial(_open, "describe"),
+        arguments="[TARGET]",
+        told="describe what is under the cursor",
+        says="describe something",
     ),
     Action(
-        name="raw", key="y", does=partial(_open, "raw"), arguments="[TARGET]",
-        told="the same as JSON, as the state or the journal has it", says="show something as JSON",
+        name="raw",
+        key="y",
+        does=partial(_open, "raw"),
+        arguments="[TARGET]",
+        told="the same as JSON, as the state or the journal has it",
+        says="show something as JSON",
     ),
     Action(
-        name="copy", key="Y", does=_copy,
+        name="copy",
+        key="Y",
+        does=_copy,
         told="copy the rows that are marked, the row under the cursor, or the text of a page",
         says="copy rows, or the text of a page",
     ),
-)  # fmt: skip
+)

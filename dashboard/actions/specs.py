@@ -25,12 +25,23 @@ def _new(on: Acting, said: Spoken) -> None:
 
 SPECS = (
     Action(
-        name="edit", key="e", does=_edit, writes=True, of=agents, arguments="[AGENT]",
+        name="edit",
+        key="e",
+        does=_edit,
+        writes=True,
+        of=agents,
+        arguments="[AGENT]",
         told="edit the spec of an agent as YAML, here or in $EDITOR; a changed one is a swap",
         says="edit the spec of an agent as YAML",
     ),
     Action(
-        name="new-agent", key="N", does=_new, writes=True, of=supervisors, arguments="[SUPERVISOR]",
-        told="write a new agent as YAML, under the supervisor under the cursor", says="write a new agent as YAML",
+        name="new-agent",
+        key="N",
+        does=_new,
+        writes=True,
+        of=supervisors,
+        arguments="[SUPERVISOR]",
+        told="write a new agent as YAML, under the supervisor under the cursor",
+        says="write a new agent as YAML",
     ),
-)  # fmt: skip
+)

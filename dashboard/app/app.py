@@ -58,9 +58,12 @@ COLLECT_S = 60.0
 SAID_MS, HEARD_MS = 6_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 _WARMED = (
-    "dashboard.engines.client", "dashboard.frame.page_screen", "dashboard.app.palette", "dashboard.views.graph",
+    "dashboard.engines.client",
+    "dashboard.frame.page_screen",
+    "dashboard.app.palette",
+    "dashboard.views.graph",
     "engine.core.preview",
-)  # fmt: skip
+)
 _DASHBOARD = Path(__file__).resolve().parents[1]
 
 
@@ -358,9 +361,14 @@ class QuarterdeckApp(Touring):
 
     def _look(self, before: ViewState | None = None) -> ViewState:
         return look(
-            self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly,
-            in_browser=self.in_browser, before=before,
-        )  # fmt: skip
+            self.feed,
+            self.playback,
+            db=self.path,
+            wall_ms=self._clock(),
+            readonly=self.readonly,
+            in_browser=self.in_browser,
+            before=before,
+        )
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         if self.screen.is_modal or place not in places():

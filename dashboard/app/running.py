@@ -35,9 +35,15 @@ class Opening:
     def app(self, db: Path, place: Place | None = None) -> QuarterdeckApp:
         """Return the dashboard on one of them; tips are for the first."""
         return QuarterdeckApp(
-            db, readonly=self.readonly, ask_engine=self.ask_engine, tips=self.tips and db == self.db,
-            debug=self.debug, place=place, settings=self.settings, habits=self.habits,
-        )  # fmt: skip
+            db,
+            readonly=self.readonly,
+            ask_engine=self.ask_engine,
+            tips=self.tips and db == self.db,
+            debug=self.debug,
+            place=place,
+            settings=self.settings,
+            habits=self.habits,
+        )
 
 
 def run_dashboard(
@@ -77,9 +83,14 @@ def run_dashboard(
     at = None if place is None else read_place(place)
     settings = read_settings(settings_file(), OWN_KEYS)
     opening = Opening(
-        db=db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, settings=settings,
+        db=db,
+        readonly=readonly,
+        ask_engine=ask_engine,
+        tips=tips,
+        debug=debug,
+        settings=settings,
         habits=Habits(habits_file()),
-    )  # fmt: skip
+    )
     app = opening.app(db, at)
     status = app.run()
     while app.next_path is not None:

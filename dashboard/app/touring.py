@@ -72,9 +72,13 @@ class Touring(Deck):
 
         prompt = screen.query_one(Prompt)
         return Seen(
-            screen.PLACE, isinstance(screen, PageScreen), screen.looked_at(), self.in_past,
-            prompt.is_open and prompt.purpose == "filter", screen.needle,
-        )  # fmt: skip
+            screen.PLACE,
+            isinstance(screen, PageScreen),
+            screen.looked_at(),
+            self.in_past,
+            prompt.is_open and prompt.purpose == "filter",
+            screen.needle,
+        )
 
     def _show_step(self) -> None:
         if self.tour is not None and self.tour.step is None:

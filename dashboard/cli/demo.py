@@ -26,8 +26,13 @@ from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
 WITHIN_S = {
-    "mapper": 36, "librarian": 36, "metrician": 175, "hazard_lead": 175, "duplicate_finder": 175, "doc_checker": 175,
-}  # fmt: skip
+    "mapper": 36,
+    "librarian": 36,
+    "metrician": 175,
+    "hazard_lead": 175,
+    "duplicate_finder": 175,
+    "doc_checker": 175,
+}
 """Seconds that each lead has when the demo is watched: three to five minutes in all, on any machine."""
 ASKS = "metrician"
 GIVES_UP, ESCALATES = "[{retry: 1}, failover]", "[{retry: 1}, failover, {escalate: {after_s: 45, default: reject}}]"

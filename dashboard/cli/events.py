@@ -82,9 +82,16 @@ class _Wanted:
 @click.pass_context
 @no_interrupt_lost()
 def events(
-    ctx: click.Context, *, follow: bool, since: str | None, limit: int | None, kinds: tuple[str, ...],
-    agent: str | None, run_id: str | None, wanted: Filter,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    *,
+    follow: bool,
+    since: str | None,
+    limit: int | None,
+    kinds: tuple[str, ...],
+    agent: str | None,
+    run_id: str | None,
+    wanted: Filter,
+) -> int:
     """Print events, the oldest first; with --json one object a line."""
     path = database_of(ctx, changes=False)
     as_json = ctx.ensure_object(Settings).json

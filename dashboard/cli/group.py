@@ -115,13 +115,20 @@ class LazyGroup(click.Group):
 def shared_options() -> list[click.Option]:
     """`--db`, `--json` and `--debug`; an option after the subcommand overrides the same one before it."""
     return [
-        click.Option(["--db"], metavar="FILE", expose_value=False, callback=_setting("db", _path),
-                     help="The team's database; QUARTERDECK_DB says the same."),
-        click.Option(["--json"], is_flag=True, expose_value=False, callback=_setting("json", bool),
-                     help="Write JSON to stdout."),
-        click.Option(["--debug"], is_flag=True, expose_value=False, callback=_setting("debug", bool),
-                     help="Show tracebacks."),
-    ]  # fmt: skip
+        click.Option(
+            ["--db"],
+            metavar="FILE",
+            expose_value=False,
+            callback=_setting("db", _path),
+            help="The team's database; QUARTERDECK_DB says the same.",
+        ),
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, callback=_setting("json", bool), help="Write JSON to stdout."
+        ),
+        click.Option(
+            ["--debug"], is_flag=True, expose_value=False, callback=_setting("debug", bool), help="Show tracebacks."
+        ),
+    ]
 
 
 def _path(said: str) -> object:

@@ -82,11 +82,20 @@ def ps(ctx: click.Context, wanted: Filter) -> None:
 
     def shown() -> list[str]:
         rows = [
-            (item["name"], item["parent"] or "", item["depth"], item["strategy"], item["status"], item["agents"],
-             item["running"], item["waiting"], duration(item["hand_over_ms"]),
-             now_of_supervisor(state, state.supervisors[item["id"]], counts).text)
+            (
+                item["name"],
+                item["parent"] or "",
+                item["depth"],
+                item["strategy"],
+                item["status"],
+                item["agents"],
+                item["running"],
+                item["waiting"],
+                duration(item["hand_over_ms"]),
+                now_of_supervisor(state, state.supervisors[item["id"]], counts).text,
+            )
             for item in items
-        ]  # fmt: skip
+        ]
         columns = [
             "SUPERVISOR",
             "UNDER",
@@ -139,12 +148,21 @@ def agents(ctx: click.Context, under: str | None, wanted: Filter, *, by_category
 
     def shown() -> Table:
         rows = [
-            (item["name"], item["supervisor"], f"g{item['generation']}",
-             state_of_agent(state, agent, working=look.working).text, item["queue"], item["done"],
-             item["failed"], percent(item["success_rate"]), duration(median(agent.at_work_ms)), _tokens(item),
-             now_of_agent(state, agent, counts, live, look.now_ms).text)
+            (
+                item["name"],
+                item["supervisor"],
+                f"g{item['generation']}",
+                state_of_agent(state, agent, working=look.working).text,
+                item["queue"],
+                item["done"],
+                item["failed"],
+                percent(item["success_rate"]),
+                duration(median(agent.at_work_ms)),
+                _tokens(item),
+                now_of_agent(state, agent, counts, live, look.now_ms).text,
+            )
             for agent, item in zip(found, items, strict=True)
-        ]  # fmt: skip
+        ]
         columns = ["AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "FAIL", "OK", "P50", "TOKENS", "NOW"]
         none = "no agent passes the filter" if wanted else "no agents yet; add some with: quarterdeck add FILE"
         return Table(columns, rows, empty=none, right=_AT_RIGHT)
@@ -160,10 +178,19 @@ def _track_records(state: State, found: Sequence[Agent]) -> Table:
             ended = record.done + record.failed
             seconds, cost_usd = mean_of(record)
             rows.append(
-                (agent.name, name_of(state, agent.supervisor_id), category or "none", record.done, record.failed,
-                 record.cancelled, percent(record.done / ended if ended else None), duration(seconds * 1000),
-                 None if cost_usd is None else short_money(Decimal(str(cost_usd))), money(record.usage))
-            )  # fmt: skip
+                (
+                    agent.name,
+                    name_of(state, agent.supervisor_id),
+                    category or "none",
+                    record.done,
+                    record.failed,
+                    record.cancelled,
+                    percent(record.done / ended if ended else None),
+                    duration(seconds * 1000),
+                    None if cost_usd is None else short_money(Decimal(str(cost_usd))),
+                    money(record.usage),
+                )
+            )
     columns = ["AGENT", "UNDER", "CATEGORY", "DONE", "FAIL", "CANCELLED", "OK", "TIME EACH", "USD EACH", "COST"]
     return Table(columns, rows, empty="no agent has worked yet", right=_AT_RIGHT)
 
@@ -249,12 +276,19 @@ def runs(ctx: click.Context, *, open_only: bool, wanted: Filter) -> None:
 
     def shown() -> Table:
         rows = [
-            (item["id"], of_run(run, working=look.working).text, item["strategy"] or "",
-             f"{item['tasks_done']:,}/{item['tasks_total']:,}", moment(item["started_ms"], look.now_ms),
-             duration((item["ended_ms"] or look.now_ms) - item["started_ms"]), _tokens(item),
-             item["request"], item["error"] or "")
+            (
+                item["id"],
+                of_run(run, working=look.working).text,
+                item["strategy"] or "",
+                f"{item['tasks_done']:,}/{item['tasks_total']:,}",
+                moment(item["started_ms"], look.now_ms),
+                duration((item["ended_ms"] or look.now_ms) - item["started_ms"]),
+                _tokens(item),
+                item["request"],
+                item["error"] or "",
+            )
             for run, item in zip(listed, items, strict=True)
-        ]  # fmt: skip
+        ]
         columns = ["RUN", "STATE", "STRATEGY", "DONE", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
         begin = 'give the team a request: quarterdeck run "…"'
         none = f"no open runs; {begin}" if open_only else f"no runs yet; {begin}"

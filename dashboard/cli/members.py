@@ -26,13 +26,18 @@ if TYPE_CHECKING:
 
 MODES = ("drain", "migrate", "abort")
 _mode = click.option(
-    "--mode", type=click.Choice(MODES), default="drain", show_default=True,
+    "--mode",
+    type=click.Choice(MODES),
+    default="drain",
+    show_default=True,
     help="Running attempts end on the old spec; go on with the new one at their next step; or begin again on it.",
-)  # fmt: skip
+)
 _generation = click.option(
-    "--generation", type=click.IntRange(1), metavar="N",
+    "--generation",
+    type=click.IntRange(1),
+    metavar="N",
     help="Refuse the change if the agent is not at generation N any more.",
-)  # fmt: skip
+)
 
 
 @change("swap", looks=True)
@@ -51,9 +56,17 @@ _generation = click.option(
 @_generation
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
 def swap(
-    sending: Callable[[], Sending], agents: tuple[str, ...], *, replacement: str | None, file: Path | None, mode: str,
-    deadline: float | None, rollback_after: str | None, generation: int | None, trust: bool,
-) -> Command:  # fmt: skip
+    sending: Callable[[], Sending],
+    agents: tuple[str, ...],
+    *,
+    replacement: str | None,
+    file: Path | None,
+    mode: str,
+    deadline: float | None,
+    rollback_after: str | None,
+    generation: int | None,
+    trust: bool,
+) -> Command:
     """Give AGENT another spec while it works; its id, its history and its queue stay.
 
     Several agents get the same spec, as one change: all of them, or none.
@@ -162,17 +175,24 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
 
 
 _leaving = click.Option(
-    ["--mode"], type=click.Choice(["drain", "requeue", "abort"]),
+    ["--mode"],
+    type=click.Choice(["drain", "requeue", "abort"]),
     help="What becomes of its work: it ends, another takes it, it is stopped.",
-)  # fmt: skip
+)
 remove = plain(
-    "remove", commands.RemoveMember, "target", _leaving,
+    "remove",
+    commands.RemoveMember,
+    "target",
+    _leaving,
     about="Remove the agent TARGET, or a supervisor without members.",
-)  # fmt: skip
+)
 move = plain(
-    "move", commands.Move, "target", "parent",
+    "move",
+    commands.Move,
+    "target",
+    "parent",
     about="Put the agent or supervisor TARGET, with everything under it, under the supervisor PARENT.",
-)  # fmt: skip
+)
 
 
 @change("replace", looks=True)
@@ -200,18 +220,29 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
 @click.option("--ageing", type=Length(), metavar="TIME", help="Waiting that raises a task by 1: 90s, 5m, 2h.")
 @click.option("--preempt", type=click.Choice(["step", "now", "never"]), help="When an urgent task takes a slot.")
 def set_(
-    supervisor: str, *, max_parallel: int | None, max_total: int | None, processes: int | None,
-    max_agents: int | None, balance: Balance | None, track_record: bool | None, ageing: float | None,
+    supervisor: str,
+    *,
+    max_parallel: int | None,
+    max_total: int | None,
+    processes: int | None,
+    max_agents: int | None,
+    balance: Balance | None,
+    track_record: bool | None,
+    ageing: float | None,
     preempt: str | None,
-) -> Command:  # fmt: skip
+) -> Command:
     """Change what SUPERVISOR allows; what is not named stays."""
     options = None
     if any(value is not None for value in (max_total, processes, balance, track_record, ageing, preempt)):
         at = None if preempt is None else Preempt(at=preempt)  # type: ignore[arg-type]
         options = SupervisorOptions(
-            max_total=max_total, processes=processes, balance=balance, track_record=track_record, ageing_s=ageing,
+            max_total=max_total,
+            processes=processes,
+            balance=balance,
+            track_record=track_record,
+            ageing_s=ageing,
             preempt=at,
-        )  # fmt: skip
+        )
     if options is None and max_parallel is None and max_agents is None:
         fail("usage", "nothing to change", "see: quarterdeck set --help", WRONG_USAGE)
     return commands.ChangeSupervisor(

@@ -54,9 +54,14 @@ def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step:
             said = [None if one is None else one.output for one in (first.was, first.now)]
             differs = {"task_id": named.task_id, "step": named.step, "was": said[0], "now": said[1]}
     body = {
-        "v": 1, "kind": "replay", "run_id": run_id, "steps": 0, "differs": differs,
-        "compared": [_pair_item(pair) for pair in pairs], "outputs": {"was": outputs[0], "now": outputs[1]},
-    }  # fmt: skip
+        "v": 1,
+        "kind": "replay",
+        "run_id": run_id,
+        "steps": 0,
+        "differs": differs,
+        "compared": [_pair_item(pair) for pair in pairs],
+        "outputs": {"was": outputs[0], "now": outputs[1]},
+    }
     emit(ctx, body, lambda: _shown(run_id, pairs, outputs, model))
     return DONE
 

@@ -38,9 +38,13 @@ from engine.reading.folding import folded
 ANSWER_WITHIN_S = 10.0
 LARGEST_REQUEST_BYTES = 1_000_000
 _output_option = click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the output to a file.",
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the output to a file.",
     callback=lambda _ctx, _parameter, value: None if value == Path("-") else value,  # stdout, as elsewhere
-)  # fmt: skip
+)
 
 
 _follow_option = click.option(
@@ -67,11 +71,24 @@ _follow_option = click.option(
 @click.pass_context
 @no_interrupt_lost()
 def run(
-    ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, priority: int | None,
-    deadline: float | None, category: str | None, conversation: str | None, continues: bool, after: tuple[str, ...],
-    max_attempts: int | None, max_tokens: int | None, max_cost: float | None, detach: bool, queue: bool,
+    ctx: click.Context,
+    request: str,
+    output: Path | None,
+    *,
+    supervisor: str | None,
+    priority: int | None,
+    deadline: float | None,
+    category: str | None,
+    conversation: str | None,
+    continues: bool,
+    after: tuple[str, ...],
+    max_attempts: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
+    detach: bool,
+    queue: bool,
     follow: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Give the team REQUEST and print its output; '-' reads the request from stdin.
 
     If no engine is running, one is started for the duration of the run.
@@ -130,9 +147,15 @@ def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) 
 
 
 def finish(
-    ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bound: bool = False,
-    progress: Progress | None = None, follows: AbstractContextManager[None] | None = None,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    db: Path,
+    run_id: str,
+    output: Path | None,
+    *,
+    bound: bool = False,
+    progress: Progress | None = None,
+    follows: AbstractContextManager[None] | None = None,
+) -> int:
     """Wait for a run, write its output to a file or stdout, and return the exit status.
 
     Args:

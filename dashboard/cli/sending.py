@@ -47,11 +47,24 @@ def client_on(db: Path) -> Client:
 def sending_options(command: F) -> F:
     """Add `--queue` and `--timeout`; read them with `Sending.of`."""
     for option in (
-        click.option("--timeout", type=Within(0, 86_400), default=TIMEOUT_S, show_default=True, metavar="S",
-                     expose_value=False, callback=_remember, help="Seconds to wait for the outcome."),
-        click.option("--queue", is_flag=True, expose_value=False, callback=_remember,
-                     help="Without an engine, queue it for the next one."),
-    ):  # fmt: skip
+        click.option(
+            "--timeout",
+            type=Within(0, 86_400),
+            default=TIMEOUT_S,
+            show_default=True,
+            metavar="S",
+            expose_value=False,
+            callback=_remember,
+            help="Seconds to wait for the outcome.",
+        ),
+        click.option(
+            "--queue",
+            is_flag=True,
+            expose_value=False,
+            callback=_remember,
+            help="Without an engine, queue it for the next one.",
+        ),
+    ):
         command = option(command)
     return command
 

@@ -33,9 +33,12 @@ LAST_EVENTS = 60
 )
 @click.option("--seed", type=click.IntRange(0), help="One history, by the seed that a failure prints.")
 @click.option(
-    "--hours", type=Within(0.1, 1_000), default=6.0, show_default=True,
+    "--hours",
+    type=Within(0.1, 1_000),
+    default=6.0,
+    show_default=True,
     help="For how long requests and commands come; each goes on until its work has ended.",
-)  # fmt: skip
+)
 @click.pass_context
 def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | None, hours: float) -> int:
     """Simulate the team file TEAM: random requests, operators, failing agents and crashes, on a clock that jumps.

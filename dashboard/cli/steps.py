@@ -40,10 +40,19 @@ def steps(ctx: click.Context, task: str) -> None:
 
     def shown() -> Table:
         rows = [
-            (one.attempt, one.step, one.what, one.model or "", preview(as_text(one.output), _SHOWN),
-             one.usage.tokens_in, one.usage.tokens_out, money(one.usage), duration(one.duration_ms))
+            (
+                one.attempt,
+                one.step,
+                one.what,
+                one.model or "",
+                preview(as_text(one.output), _SHOWN),
+                one.usage.tokens_in,
+                one.usage.tokens_out,
+                money(one.usage),
+                duration(one.duration_ms),
+            )
             for one in found
-        ]  # fmt: skip
+        ]
         columns = ("TRY", "STEP", "WHAT", "MODEL", "OUTPUT", "IN", "OUT", "USD", "TOOK")
         return Table(columns, rows, empty=f"{task_id} has recorded no step", right=frozenset({"TOOK", "USD"}))
 

@@ -33,9 +33,19 @@ from engine.reading.folding import folded
 @sending_options
 @click.pass_context
 def strategy(
-    ctx: click.Context, supervisor: str, mode: str, *, aggregation: Aggregation | None, aggregator: str | None,
-    lead: str | None, settings: tuple[str, ...], run_id: str | None, no_preserve: bool, new_only: bool, dry_run: bool,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    supervisor: str,
+    mode: str,
+    *,
+    aggregation: Aggregation | None,
+    aggregator: str | None,
+    lead: str | None,
+    settings: tuple[str, ...],
+    run_id: str | None,
+    no_preserve: bool,
+    new_only: bool,
+    dry_run: bool,
+) -> int:
     """Let SUPERVISOR coordinate by MODE from now on, in its open runs too; finished work is kept."""
     sending = Sending.of(ctx, changes=not dry_run)
     scope: Literal["run", "open", "new"] = "run" if run_id is not None else "new" if new_only else "open"

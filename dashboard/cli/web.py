@@ -52,9 +52,16 @@ _NAME = re.compile(r"[\w-]+(\.[\w-]+)*|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*", re.ASCI
 )
 @click.pass_context
 def serve(
-    ctx: click.Context, bind: str, role: str, hosts: tuple[str, ...], cert: Path | None, key: Path | None,
-    sessions: int, idle: str, metrics: Path | None,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    bind: str,
+    role: str,
+    hosts: tuple[str, ...],
+    cert: Path | None,
+    key: Path | None,
+    sessions: int,
+    idle: str,
+    metrics: Path | None,
+) -> int:
     """Serve the dashboard to browsers, by default read-only and on this machine only.
 
     It prints a link that signs one browser in, once, and the next link when that was used.
@@ -169,8 +176,11 @@ def _token(path: Path | None) -> str | None:
     except (OSError, UnicodeDecodeError):
         fail("no_token", f"--metrics-token-file {path} cannot be read", "write a long random word into a file")
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-        fail("no_token", f"{path} holds no token: one word of at least {SHORTEST_TOKEN} characters",
-             "such as: openssl rand -hex 24")  # fmt: skip
+        fail(
+            "no_token",
+            f"{path} holds no token: one word of at least {SHORTEST_TOKEN} characters",
+            "such as: openssl rand -hex 24",
+        )
     if path.stat().st_mode & 0o077:
         fail("no_token", f"{path} can be read by others", f"close it: chmod 600 {path}")
     return token

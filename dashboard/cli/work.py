@@ -50,10 +50,13 @@ def _stop(name: str, command: Callable[..., Command], how: str) -> click.Command
 cancel = _stop("cancel", commands.Cancel, "at its next step")
 abort = _stop("abort", commands.Abort, "at once, in the middle of a step")
 steer = plain(
-    "steer", commands.Steer, "target", "text",
+    "steer",
+    commands.Steer,
+    "target",
+    "text",
     click.Option(["--now"], is_flag=True, help="Cut short the answer that a model or program is giving."),
     about="Say TEXT to the run, task or agent TARGET and all work below; each conversation hears it at its next turn.",
-)  # fmt: skip
+)
 
 
 def _described(state: State, target: str) -> str:
@@ -68,13 +71,18 @@ def _described(state: State, target: str) -> str:
 
 
 retry = plain(
-    "retry", commands.RetryWork, "target",
+    "retry",
+    commands.RetryWork,
+    "target",
     about="Try the failed or waiting task TARGET again now; or submit the request of a finished run again.",
-)  # fmt: skip
+)
 priority = plain(
-    "priority", commands.SetPriority, "target", click.Argument(["priority"], type=click.IntRange(0, LOWEST_PRIORITY)),
+    "priority",
+    commands.SetPriority,
+    "target",
+    click.Argument(["priority"], type=click.IntRange(0, LOWEST_PRIORITY)),
     about="Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual.",
-)  # fmt: skip
+)
 
 
 @change("undo")
@@ -98,9 +106,13 @@ def deadline(target: str, time: str) -> Command:
 
 _now = click.Option(["--now"], is_flag=True, help="Stop a running attempt at once, not at its next step.")
 reassign = plain(
-    "reassign", commands.Reassign, "task", "agent", _now,
+    "reassign",
+    commands.Reassign,
+    "task",
+    "agent",
+    _now,
     about="Give TASK to AGENT; the finished steps of a running task are kept.",
-)  # fmt: skip
+)
 
 
 @click.command("inbox")
@@ -121,11 +133,17 @@ def inbox(ctx: click.Context, wanted: Filter) -> None:
 
     def shown() -> list[str]:
         rows = [
-            (one.id, one.kind, state.tasks[one.subject].title if one.subject in state.tasks
-             else name_of(state, one.subject), moment(one.asked_ms, now_ms), ", ".join(one.options),
-             "" if one.due_ms is None and one.left_ms is None else otherwise(one, now_ms), one.question)
+            (
+                one.id,
+                one.kind,
+                state.tasks[one.subject].title if one.subject in state.tasks else name_of(state, one.subject),
+                moment(one.asked_ms, now_ms),
+                ", ".join(one.options),
+                "" if one.due_ms is None and one.left_ms is None else otherwise(one, now_ms),
+                one.question,
+            )
             for one in waiting
-        ]  # fmt: skip
+        ]
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
         empty = "no question passes the filter" if wanted else "no question waits for an answer"
         return [*Table(columns, rows, empty=empty).lines(), *(line for one in waiting for line in _called(one))]
@@ -187,10 +205,15 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
 
     def shown() -> Table:
         rows = [
-            (one.id, f"{name_of(state, one.agent_id)} g{one.generation}", one.tool,
-             "allowed" if one.allows else "rejected", moment(one.given_ms, now_ms))
+            (
+                one.id,
+                f"{name_of(state, one.agent_id)} g{one.generation}",
+                one.tool,
+                "allowed" if one.allows else "rejected",
+                moment(one.given_ms, now_ms),
+            )
             for one in given
-        ]  # fmt: skip
+        ]
         return Table(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
 
     emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, shown)

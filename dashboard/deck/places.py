@@ -11,9 +11,21 @@ from typing import Any
 
 HOME = "network"
 _ORDER = (
-    "network", "graph", "timeline", "metrics", "tasks", "events", "runs", "inbox", "state", "agents",
-    "audit", "engines", "log", "teams",
-)  # fmt: skip
+    "network",
+    "graph",
+    "timeline",
+    "metrics",
+    "tasks",
+    "events",
+    "runs",
+    "inbox",
+    "state",
+    "agents",
+    "audit",
+    "engines",
+    "log",
+    "teams",
+)
 """The places whose key never changes, in the order of the keys. A new one need not be here: it gets the next key."""
 _NUMBERS = "1234567890"
 _FUNCTION_KEYS = ("f4", "f7", "f8", "f9", "f10", *(f"f{number}" for number in range(13, 25)))

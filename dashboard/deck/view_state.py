@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 
 
 def look(
-    feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool, in_browser: bool,
+    feed: Feed,
+    playback: Playback,
+    *,
+    db: Path,
+    wall_ms: int,
+    readonly: bool,
+    in_browser: bool,
     before: ViewState | None = None,
-) -> ViewState:  # fmt: skip
+) -> ViewState:
     """Return the team at the moment that is shown, and what is known about its engine.
 
     Args:
@@ -30,10 +36,19 @@ def look(
     now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
     past = playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
     situation = Situation(
-        db=str(db), engine=feed.engine, standbys=feed.standbys, now_ms=now_ms, events_per_s=feed.events_per_s,
-        behind=feed.behind, opening=feed.opening, trouble=feed.trouble, readonly=readonly, looked=feed.looked,
-        wall_ms=wall_ms, in_browser=in_browser,
-    )  # fmt: skip
+        db=str(db),
+        engine=feed.engine,
+        standbys=feed.standbys,
+        now_ms=now_ms,
+        events_per_s=feed.events_per_s,
+        behind=feed.behind,
+        opening=feed.opening,
+        trouble=feed.trouble,
+        readonly=readonly,
+        looked=feed.looked,
+        wall_ms=wall_ms,
+        in_browser=in_browser,
+    )
     if past is not None and playback.past is not None:
         _sample(feed, now_ms)
         return _look_back(playback.past, past, situation, before)

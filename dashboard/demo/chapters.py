@@ -56,8 +56,10 @@ def what_is_here(entries: Entries, listing: Listing) -> dict[str, Any]:
         f"{sum('sha' in entry for entry in entries):,} of {number} were read thoroughly",
     ]
     ranked = sorted(languages.items(), key=lambda item: (-item[1]["bytes"], item[0]))[:12]
-    rows = [(prose(name), *(f"{n[key]:,}" for key in ("files", "lines", "comments")), size(n["bytes"]))
-            for name, n in ranked]  # fmt: skip
+    rows = [
+        (prose(name), *(f"{n[key]:,}" for key in ("files", "lines", "comments")), size(n["bytes"]))
+        for name, n in ranked
+    ]
     notes = [(_at(entry), prose(note)) for entry in entries for note in entry["notes"]]
     odd = f"\n### Odd files\n\n{table(('File', 'What'), sorted(notes)[:20])}" if notes else ""
     return {
@@ -97,14 +99,24 @@ def hot_spots(entries: Entries, generated: Iterable[str] = ()) -> dict[str, Any]
     ]
     head = ("Where", "Function", "Complexity", "Cognitive", "Nesting", "Lines")
     rows = [
-        (_at(row), code(row["name"]), row["complexity"], row.get("cognitive", "–"), row.get("nesting", "–"),
-         row["lines"])
+        (
+            _at(row),
+            code(row["name"]),
+            row["complexity"],
+            row.get("cognitive", "–"),
+            row.get("nesting", "–"),
+            row["lines"],
+        )
         for row in hot
-    ]  # fmt: skip
-    headline = "" if not hot else (
-        f"**Refactor first:** {code(hot[0]['name'])} in {_at(hot[0])}, complexity {hot[0]['complexity']}, "
-        f"{hot[0]['lines']:,} lines; {hard:,} of {functions:,} functions are above 10"
-    )  # fmt: skip
+    ]
+    headline = (
+        ""
+        if not hot
+        else (
+            f"**Refactor first:** {code(hot[0]['name'])} in {_at(hot[0])}, complexity {hot[0]['complexity']}, "
+            f"{hot[0]['lines']:,} lines; {hard:,} of {functions:,} functions are above 10"
+        )
+    )
     hot_files = sorted(entries, key=lambda entry: (-entry["complexity"], entry["file"]))[:80]
     return {
         "headline": headline,
@@ -144,9 +156,11 @@ def copies(entries: Entries, compared: Entries) -> dict[str, Any]:
     pairs = sum(entry["pairs"] for entry in compared)
     return {
         "headline": "**Copied code:** {1} of {0:,} lines is {2} and {3}".format(*rows[0]) if rows else "",
-        "text": lead + table(("Lines", "Function", "Here", "And here"), rows[:20])
-        + f"\n{counted(pairs, 'pair')} of functions in different files were compared.\n" + _alike(compared),
-    }  # fmt: skip
+        "text": lead
+        + table(("Lines", "Function", "Here", "And here"), rows[:20])
+        + f"\n{counted(pairs, 'pair')} of functions in different files were compared.\n"
+        + _alike(compared),
+    }
 
 
 def same_functions(entries: Entries) -> list[list[tuple[str, str, int, int]]]:
@@ -165,8 +179,10 @@ def dependencies(entries: Entries) -> dict[str, Any]:
     outside = Counter[str]()
     for entry in entries:
         name = module_name(entry["file"])
-        targets = {imported: nearest(imported, name.rpartition(".")[0], modules)
-                   for imported in (*entry["always"], *entry["later"])}  # fmt: skip
+        targets = {
+            imported: nearest(imported, name.rpartition(".")[0], modules)
+            for imported in (*entry["always"], *entry["later"])
+        }
         graph[name] = {targets[imported] for imported in entry["always"]} - {"", name}
         outside.update({imported.partition(".")[0] for imported, own in targets.items() if not own})
     own = {name.partition(".")[0] for name in modules} | set(sys.stdlib_module_names)
@@ -174,11 +190,13 @@ def dependencies(entries: Entries) -> dict[str, Any]:
     most = Counter(target for targets in graph.values() for target in targets).most_common(6)
     circles = cycles(graph)
     lines = [
-        *(_listed("Imported from outside (files)", (f"{code(name)} ({n})" for name, n in ranked[:15]))
-          or ["Nothing is imported from outside"]),
+        *(
+            _listed("Imported from outside (files)", (f"{code(name)} ({n})" for name, n in ranked[:15]))
+            or ["Nothing is imported from outside"]
+        ),
         *_listed("Most imported", (f"{place(modules[name])} by {n}" for name, n in most)),
         *([f"Import cycles ({len(circles)}):"] if circles else ()),
-    ]  # fmt: skip
+    ]
     paths = [" ↔ ".join(place(modules[name]) for name in circle[:5]) for circle in circles[:6]]
     return {
         "headline": counted(len(circles), "import cycle") if circles else "",
@@ -200,9 +218,11 @@ def documentation(entries: Entries, names: list[str]) -> dict[str, Any]:
         f"Docstrings on {documented:,} of {public:,} public functions ({share(documented, public)}) and on "
         f"{modules:,} of {counted(len(python), 'module')}",
         *_listed("Not at the top", absent),
-        *_listed("Longest public functions without a docstring",
-                 (f"{place(file, line)} {code(name)} ({-n} lines)" for n, file, line, name in bare[:10])),
-    ]  # fmt: skip
+        *_listed(
+            "Longest public functions without a docstring",
+            (f"{place(file, line)} {code(name)} ({-n} lines)" for n, file, line, name in bare[:10]),
+        ),
+    ]
     wrong = counted(len(problems), "dead link or wrong docstring", "dead links and wrong docstrings")
     parts = [f"{share(documented, public)} of public functions have a docstring", *([wrong] if problems else ())]
     # Dead links first: readers meet them.
@@ -224,9 +244,12 @@ def history(summary: dict[str, Any], complexity: dict[str, int]) -> str:
         "days of work",
         f"The busiest author made {summary['busiest_author_share']:.0%}; {summary['one_author_files']:,} of "
         f"{summary['files']:,} files were only ever touched by one person",
-        *(f"{place(row['left'])} and {place(row['right'])} changed together {row['commits']} times ({row['share']:.0%})"
-          for row in summary["together"]),
-    ]  # fmt: skip
+        *(
+            f"{place(row['left'])} and {place(row['right'])} changed together {row['commits']} times "
+            f"({row['share']:.0%})"
+            for row in summary["together"]
+        ),
+    ]
     rows = [
         (_at(row), row["commits"], row["lines"], complexity.get(row["file"], "–"))
         for row in churn_by_complexity(summary, complexity)[:12]

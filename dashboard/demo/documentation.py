@@ -67,9 +67,14 @@ def _docstrings(folder: str, name: str) -> dict[str, Any]:
             if not docstring:
                 bare.append([function.lineno, label, (function.end_lineno or function.lineno) - function.lineno])
     return {
-        "file": name, "kind": "python", "module": bool(ast.get_docstring(tree)), "public": len(public),
-        "documented": sum(public), "problems": wrong[:MAX_PROBLEMS], "bare": sorted(bare, key=lambda row: -row[2])[:5],
-    }  # fmt: skip
+        "file": name,
+        "kind": "python",
+        "module": bool(ast.get_docstring(tree)),
+        "public": len(public),
+        "documented": sum(public),
+        "problems": wrong[:MAX_PROBLEMS],
+        "bare": sorted(bare, key=lambda row: -row[2])[:5],
+    }
 
 
 def described(docstring: str) -> set[str]:

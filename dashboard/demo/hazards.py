@@ -18,8 +18,11 @@ def scan(value: dict[str, Any]) -> dict[str, Any]:
 
     def entry(folder: str, name: str) -> dict[str, Any]:
         text = read_bytes(folder, name).decode("utf-8", "replace")
-        rows = [("note", number, f"{note[0]} in a comment") for number, line in enumerate(text.splitlines(), 1)
-                if (note := _NOTE.search(line))]  # fmt: skip
+        rows = [
+            ("note", number, f"{note[0]} in a comment")
+            for number, line in enumerate(text.splitlines(), 1)
+            if (note := _NOTE.search(line))
+        ]
         if name.endswith(".py"):
             rows = [*findings(read_python(folder, name).tree), *rows]
         return {"file": name, "counts": Counter(rule for rule, _, _ in rows), "findings": rows[:MAX_FINDINGS]}

@@ -73,9 +73,20 @@ def read(folder: str, under: str) -> dict[str, Any]:
     """What `summary` says of a folder or file inside a folder; blocking. `{"why_not"}` where there is no history."""
     try:
         log = run_git(
-            Path(folder), "log", "--no-merges", f"--max-count={MAX_COMMITS}", "--relative", "-z", "--numstat",
-            "--no-renames", "--no-ext-diff", "--no-textconv", "--format=%x01%at%x02%aN", "--", under or ".",
-        )  # fmt: skip
+            Path(folder),
+            "log",
+            "--no-merges",
+            f"--max-count={MAX_COMMITS}",
+            "--relative",
+            "-z",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--format=%x01%at%x02%aN",
+            "--",
+            under or ".",
+        )
     except GitFailed as error:
         return {"why_not": error.reason.removeprefix("fatal: ")}
     commits = list(commits_in(log))
@@ -89,10 +100,14 @@ def commits_in(log: bytes) -> Iterator[Commit]:
         time, _, name = head.partition(b"\x02")
         at_s = min(int(time), _MAX_TIME_S) if time.isdigit() else 0  # nothing keeps a commit from any time, or none
         changes = [field.lstrip(b"\n").split(b"\t", 2) for field in fields if field.count(b"\t") >= 2]
-        yield Commit(at_s, name.decode("utf-8", "replace"), tuple(
-            (path.decode("utf-8", "backslashreplace"), sum(int(count) for count in counts if count.isdigit()))
-            for *counts, path in changes
-        ))  # fmt: skip
+        yield Commit(
+            at_s,
+            name.decode("utf-8", "replace"),
+            tuple(
+                (path.decode("utf-8", "backslashreplace"), sum(int(count) for count in counts if count.isdigit()))
+                for *counts, path in changes
+            ),
+        )
 
 
 def summary(commits: list[Commit]) -> dict[str, Any]:

@@ -158,8 +158,10 @@ async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
         parts = [ordered[at : at + BLOCK_FILES] for at in range(0, len(ordered), BLOCK_FILES)]
         blocks += [(left, right) for last, right in enumerate(parts) for left in parts[: last + 1]]
     folder = str(survey.target.folder)
-    items = [{"title": f"{lefts[0]} × {rights[0]}", "folder": folder, "lefts": lefts, "rights": rights}
-             for lefts, rights in blocks]  # fmt: skip
+    items = [
+        {"title": f"{lefts[0]} × {rights[0]}", "folder": folder, "lefts": lefts, "rights": rights}
+        for lefts, rights in blocks
+    ]
     total = None if survey.clock.has_end else len(items)
     compared = await gather(ctx, "compare", items, clock=survey.clock, total=total)
     return await section("duplicates", digested, chapters.copies, compared.entries)

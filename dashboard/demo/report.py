@@ -25,8 +25,9 @@ def report(sections: dict[str, Section]) -> str:
     It is Markdown in which no name or text from the folder is markup or reaches a terminal as a control sequence.
     """
     under = sections.get("map", {}).get("under", "")
-    texts = {heading: sections[name]["text"] if name in sections else _absent(name)
-             for heading, name in CHAPTERS.items()}  # fmt: skip
+    texts = {
+        heading: sections[name]["text"] if name in sections else _absent(name) for heading, name in CHAPTERS.items()
+    }
     complexity = sections.get("metrics", {}).get("hot_files", {})
     texts["History"] = (
         chapters.history(sections["history"], complexity) if "history" in sections else _absent("history")

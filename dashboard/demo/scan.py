@@ -68,9 +68,14 @@ def _entry(name: str, data: bytes) -> dict[str, Any]:
     if encoding == "unknown" or (encoding == "binary" and language != "other"):
         notes.append("bytes that are neither UTF-8 nor the declared encoding")
     return {
-        "file": name, "language": language, "encoding": encoding, "bytes": len(data), "lines": len(lines),
-        "comments": comments, "notes": notes,
-    }  # fmt: skip
+        "file": name,
+        "language": language,
+        "encoding": encoding,
+        "bytes": len(data),
+        "lines": len(lines),
+        "comments": comments,
+        "notes": notes,
+    }
 
 
 def _oddities(data: bytes) -> list[str]:

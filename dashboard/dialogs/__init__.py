@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         request,
         strategy,
         swap,
-    )  # fmt: skip
+    )
 
 _FILES = sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py"))
 

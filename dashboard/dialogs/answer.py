@@ -140,10 +140,13 @@ class AnswerDialog(Dialog):
         chosen, widest = self._chosen(), max([10, *map(len, self._options)]) + 2
         meanings = {option: self._meaning(found, option) for option in self._options}
         shown = [
-            Cell(f"{means}  (the default)" if all(one.default == option for one in found) else means,
-                 "strong" if option == chosen else "muted", f"{option:<{widest}}")
+            Cell(
+                f"{means}  (the default)" if all(one.default == option for one in found) else means,
+                "strong" if option == chosen else "muted",
+                f"{option:<{widest}}",
+            )
             for option, means in meanings.items()
-        ]  # fmt: skip
+        ]
         # Answers of an agent's own mean what they say, which their buttons do too.
         self.told("meanings").display = any(meanings.values())
         self.told("meanings").show(shown)

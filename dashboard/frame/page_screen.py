@@ -41,8 +41,14 @@ class PageScreen(Frame):
     """Shows one object as paragraphs to scroll through; a subclass may draw panes of its own instead."""
 
     KEYS: ClassVar[tuple[OwnKey, ...]] = (
-        ("esc", "back"), "priority", "deadline", "reassign", "cancel", "retry", ("↑↓", "scroll")
-    )  # fmt: skip
+        ("esc", "back"),
+        "priority",
+        "deadline",
+        "reassign",
+        "cancel",
+        "retry",
+        ("↑↓", "scroll"),
+    )
 
     def __init__(self, key: str) -> None:
         super().__init__()

@@ -49,9 +49,10 @@ class Remembered:
         recent, since = view.recent, self._seq
         newer = recent[-1].seq - since if recent else 0  # they have no gaps; two thousand when the cursor moves
         fresh = [
-            one for one in islice(reversed(recent), max(0, newer))
+            one
+            for one in islice(reversed(recent), max(0, newer))
             if getattr(one.event, "agent_id", None) == agent_id and since < one.seq <= seq
-        ]  # fmt: skip
+        ]
         self._entries.extend(reversed(fresh))
         self._seq = seq
         if not self._read and not self._reading and view.has_passed(self._since_ms + RESTS_MS):
@@ -67,9 +68,17 @@ class Remembered:
             self._walked_ms, self._oldest = view.now_ms, oldest_of_queues(state)
         oldest = oldest_in_queue(state, key, self._oldest) if waiting else ""
         return Seen(
-            view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
-            view.activity.queues.of(key), oldest, is_metered(view.state), view.acts,
-        )  # fmt: skip
+            view.state,
+            view.counts,
+            view.live,
+            view.names,
+            view.activity,
+            view.now_ms,
+            view.activity.queues.of(key),
+            oldest,
+            is_metered(view.state),
+            view.acts,
+        )
 
     def _begin(self, agent_id: str, view: ViewState) -> None:
         self._agent_id, self._seq, self._since_ms, self._read = agent_id, 0, view.wall_ms, False

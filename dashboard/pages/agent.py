@@ -40,10 +40,20 @@ class AgentScreen(PanelsScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside"), (160, "-full")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS = (
-        ("esc", "back"), "steer", "swap", "pause or resume", ("p", "prompt"),
+        ("esc", "back"),
+        "steer",
+        "swap",
+        "pause or resume",
+        ("p", "prompt"),
         ("enter", "unfold", "show all of the input and the result of the step under the cursor"),
-        ("f", "hold"), ("tab", "pane"), ("d", "describe"), "rollback", "capability", "move", "remove",
-    )  # fmt: skip
+        ("f", "hold"),
+        ("tab", "pane"),
+        ("d", "describe"),
+        "rollback",
+        "capability",
+        "move",
+        "remove",
+    )
     FIRST, PROMPT = "steps", "told"
     BINDINGS = [PROMPT_KEY]
     DEFAULT_CSS = """
@@ -124,9 +134,17 @@ class AgentScreen(PanelsScreen):
     def _show_facts(self, view: ViewState, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
         swaps = [one.event for one in self.entries if isinstance(one.event, AgentSwapped)]
         lines = agent_facts(
-            view.state, agent, task, steps, view.counts, view.live, view.activity,
-            swapped=swaps[-1] if swaps else None, width=self.size.width, now_ms=view.now_ms,
-        )  # fmt: skip
+            view.state,
+            agent,
+            task,
+            steps,
+            view.counts,
+            view.live,
+            view.activity,
+            swapped=swaps[-1] if swaps else None,
+            width=self.size.width,
+            now_ms=view.now_ms,
+        )
         self.show_facts(lines)
 
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
@@ -146,9 +164,15 @@ class AgentScreen(PanelsScreen):
     def _show_says(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("says")
         said = says(
-            view.state, task, self._task_id, self.entries, view.counts, view.live,
-            width=pane.wide, now_ms=view.now_ms,
-        )  # fmt: skip
+            view.state,
+            task,
+            self._task_id,
+            self.entries,
+            view.counts,
+            view.live,
+            width=pane.wide,
+            now_ms=view.now_ms,
+        )
         title, lines = said.title, said.lines
         agent = view.state.agents.get(self._key)
         if not lines and agent is not None:

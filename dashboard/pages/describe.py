@@ -40,9 +40,16 @@ class DescribeScreen(FindingScreen):
             return described(found, history)
         told = prompt_of(state, state.tasks.get(key), steps_among(self.entries, key), self.parts, texts)
         return task_page(
-            state, key, view.counts, view.live, texts, history, now_ms=now_ms,
-            steps=self.events, prompt=prompt_text(told),
-        )  # fmt: skip
+            state,
+            key,
+            view.counts,
+            view.live,
+            texts,
+            history,
+            now_ms=now_ms,
+            steps=self.events,
+            prompt=prompt_text(told),
+        )
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         state, seq = view.state, view.state.seq

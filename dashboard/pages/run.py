@@ -49,14 +49,19 @@ class RunScreen(PanelsScreen):
     GRIPS = (Grip("draft", "work", "left", before=True), Grip("heading", "work", "left", before=True))
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside")]
     KEYS = (
-        ("esc", "back"), ("tab", "pane"),
+        ("esc", "back"),
+        ("tab", "pane"),
         ("enter", "task", "open the task under the cursor"),
-        "strategy", "deadline", "cancel",
+        "strategy",
+        "deadline",
+        "cancel",
         ("o", "report", "show the report over the whole page; again: the page"),
         ("Y", "copy"),
         ("f", "follow", "stay at the end of the report while it grows, or hold it"),
-        "priority", ("retry", "again"), "replay",
-    )  # fmt: skip
+        "priority",
+        ("retry", "again"),
+        "replay",
+    )
     FIRST, GROWING = "at_work", "draft"
     BINDINGS = [Binding("o", "whole", "report over all", show=False)]
     DEFAULT_CSS = """
@@ -138,13 +143,15 @@ class RunScreen(PanelsScreen):
         else:
             width, working = at_work.wide, view.working
             first = self.made(
-                "at work", (self._census, width, working, view.live, now_ms // METERS_MS),
+                "at work",
+                (self._census, width, working, view.live, now_ms // METERS_MS),
                 lambda: at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working),
-            )  # fmt: skip
+            )
             later = self.made(
-                "waiting", (self._census, width),
+                "waiting",
+                (self._census, width),
                 lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),
-            )  # fmt: skip
+            )
             title = "TASKS"
             right = f"{len(self._census.at_work):,} at work · {len(self._census.waiting):,} wait"
         if self.is_stacked:

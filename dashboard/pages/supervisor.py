@@ -42,9 +42,15 @@ class SupervisorScreen(PageScreen):
     """The members of a supervisor and their work."""
 
     KEYS = (
-        ("esc", "back"), ("enter", "open"), "strategy", "pause or resume", "set", "run", "swap",
+        ("esc", "back"),
+        ("enter", "open"),
+        "strategy",
+        "pause or resume",
+        "set",
+        "run",
+        "swap",
         ("tab", "beside", "go from the members to what stands beside them"),
-    )  # fmt: skip
+    )
     GRIPS = (Grip("side", "side", "left"),)
     BINDINGS = [*SORTS]
     DEFAULT_CSS = """
@@ -96,13 +102,17 @@ class SupervisorScreen(PageScreen):
         state, now_ms = view.state, view.now_ms
         self._meters.look(view.activity, state, now_ms, anew=view.past is not None)
         progress = self._progresses.of(view)
-        measures = Measures(
-            self.table.wide, 0, self._meters, view.activity, progress, self._sorting, middle=True
-        )  # fmt: skip
+        measures = Measures(self.table.wide, 0, self._meters, view.activity, progress, self._sorting, middle=True)
         listing = network(
-            state, view.counts, view.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,
-            root=self._key, measures=measures,
-        )  # fmt: skip
+            state,
+            view.counts,
+            view.live,
+            now_ms=now_ms,
+            folding=Folding(EVERYTHING),
+            needle=self.needle,
+            root=self._key,
+            measures=measures,
+        )
         room = self._make_room(len(listing.keys))
         self.table.head(self._sorting.order, UP if self._sorting.turned else DOWN)
         self.table.show(listing, view.wall_ms)

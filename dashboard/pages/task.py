@@ -35,17 +35,30 @@ class TaskScreen(PanelsScreen):
     """A task."""
 
     GRIPS = (
-        Grip("asked", "left", "left", before=True), Grip("says", "left", "left", before=True),
+        Grip("asked", "left", "left", before=True),
+        Grip("says", "left", "left", before=True),
         Grip("events", "events", "top"),
-    )  # fmt: skip
+    )
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS = (
-        ("esc", "back"), ("tab", "pane"),
-        ("enter", "open or unfold",
-         "open the task or event under the cursor; of a step show all of its input and result"),
-        "steer", "priority", "deadline", "reassign", "cancel", "retry", ("p", "prompt"), ("f", "hold"), "back here",
-    )  # fmt: skip
+        ("esc", "back"),
+        ("tab", "pane"),
+        (
+            "enter",
+            "open or unfold",
+            "open the task or event under the cursor; of a step show all of its input and result",
+        ),
+        "steer",
+        "priority",
+        "deadline",
+        "reassign",
+        "cancel",
+        "retry",
+        ("p", "prompt"),
+        ("f", "hold"),
+        "back here",
+    )
     FIRST, PROMPT = "steps", "asked"
     BINDINGS = [PROMPT_KEY]
     DEFAULT_CSS = """
@@ -130,9 +143,15 @@ class TaskScreen(PanelsScreen):
     def _show_says(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("says")
         said = says(
-            view.state, task, self._key, self.entries, view.counts, view.live,
-            width=pane.wide, now_ms=view.now_ms,
-        )  # fmt: skip
+            view.state,
+            task,
+            self._key,
+            self.entries,
+            view.counts,
+            view.live,
+            width=pane.wide,
+            now_ms=view.now_ms,
+        )
         lines, title = said.lines, said.title
         if task is not None and task.ended and task.output is not None:
             lines = output_lines(self.texts.of(task.output), pane.wide)

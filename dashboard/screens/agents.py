@@ -16,9 +16,16 @@ class AgentsScreen(TableScreen):
 
     PLACE = "agents"
     KEYS = (
-        ("enter", "open"), "swap", ("space", "mark"), "pause or resume", (">", "sort"), "rollback", "move",
-        "capability", "remove",
-    )  # fmt: skip
+        ("enter", "open"),
+        "swap",
+        ("space", "mark"),
+        "pause or resume",
+        (">", "sort"),
+        "rollback",
+        "move",
+        "capability",
+        "remove",
+    )
     BINDINGS = [*MARKS]
     OPENS = "agent"
     ORDERS = tuple(ORDERS)

@@ -31,8 +31,9 @@ class AuditScreen(JournalScreen):
     KEYS = (
         ("enter", "open"),
         ("Y", "copy the line", "copy the command line that does the same"),
-        "undo", ("/", "filter"),
-    )  # fmt: skip
+        "undo",
+        ("/", "filter"),
+    )
     BINDINGS = [Binding("Y", "copy_line", "copy the line", show=False)]
 
     def listing(self, view: ViewState) -> Listing:

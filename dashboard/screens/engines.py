@@ -37,7 +37,7 @@ class EnginesScreen(JournalScreen):
         ("enter", "open"),
         ("E", "start, hand over", "start an engine where none runs, or let another one lead"),
         ("/", "filter"),
-    )  # fmt: skip
+    )
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,10 +27,13 @@ class EventsScreen(Frame):
 
     PLACE = "events"
     KEYS = (
-        ("enter", "open"), ("↑↓", "scroll"), ("G", "newest"),
+        ("enter", "open"),
+        ("↑↓", "scroll"),
+        ("G", "newest"),
         ("g", "first", "go to the first event"),
-        ("/", "filter"), "back here",
-    )  # fmt: skip
+        ("/", "filter"),
+        "back here",
+    )
     BINDINGS = [Binding("f", "follow", "follow", show=False)]
 
     def __init__(self) -> None:

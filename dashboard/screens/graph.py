@@ -43,8 +43,9 @@ class GraphScreen(BoardScreen):
         ("t", "run or team", "show the network of the team instead of a run, or a run again"),
         ("<>", "other run", "show the run before, or the next one"),
         (".", "chain", "show only what leads to the node under the cursor and what it leads to; again: all"),
-        "strategy", "swap",
-    )  # fmt: skip
+        "strategy",
+        "swap",
+    )
     BINDINGS = [
         Binding("left", "walk('left')", "walk", show=False),
         Binding("right", "walk('right')", "walk", show=False),

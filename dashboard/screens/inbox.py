@@ -20,8 +20,13 @@ class InboxScreen(TableScreen):
     BINDINGS = [*MARKS]
     KEYS = (
         ("enter", "answer", "answer the question under the cursor, or all that are marked"),
-        ("space", "mark"), "swap", "retry", ("pause or resume", "resume"), "reassign", "cancel",
-    )  # fmt: skip
+        ("space", "mark"),
+        "swap",
+        "retry",
+        ("pause or resume", "resume"),
+        "reassign",
+        "cancel",
+    )
 
     def listing(self, view: ViewState) -> Listing:
         return inbox(view.state, now_ms=view.now_ms, needle=self.needle, acts=view.acts)

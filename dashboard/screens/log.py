@@ -30,10 +30,11 @@ class LogScreen(Frame):
 
     PLACE = "log"
     KEYS = (
-        ("↑↓", "scroll"), ("G", "newest"),
+        ("↑↓", "scroll"),
+        ("G", "newest"),
         ("g", "oldest", "go to the oldest line"),
         ("/", "filter"),
-    )  # fmt: skip
+    )
 
     def __init__(self) -> None:
         super().__init__()

@@ -48,7 +48,7 @@ class MetricsScreen(TableScreen):
         ("p", "one plot", "show one plot alone, then the next one, and after the last one all"),
         ("o", "page", "open the page of the agent or the supervisor under the cursor"),
         "swap",
-    )  # fmt: skip
+    )
     BINDINGS = [
         Binding("w", "window", "window", show=False),
         Binding("p", "large", "one plot", show=False),

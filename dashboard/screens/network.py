@@ -53,12 +53,17 @@ class NetworkScreen(TableScreen):
     GRIPS = (PANE, TAIL)
     HEADS = HEADS
     KEYS = (
-        ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"),
+        ("enter", "open"),
+        "swap",
+        "strategy",
+        "pause or resume",
+        "run",
+        ("space", "mark"),
         (".", "fold", "show the idle agents of this supervisor, or fold them to one line"),
         ("tab", "pane"),
         ("v", "pane off", "take the pane at the right away, or bring it back"),
         ("!", "who needs me"),
-    )  # fmt: skip
+    )
     BINDINGS = [
         *MARKS,
         Binding("full_stop", "fold", "fold", show=False),
@@ -156,9 +161,15 @@ class NetworkScreen(TableScreen):
         rows = len(self.table.rows.keys)
         graph = bool(self.state.runs) or len(self.state.agents) > 1
         found = arranged(
-            size.width, size.height, parts.size.height, lines=rows, pane=self._wants_pane, graph=graph,
-            pane_cells=self.wished(PANE), tail_lines=self.wished(TAIL),
-        )  # fmt: skip
+            size.width,
+            size.height,
+            parts.size.height,
+            lines=rows,
+            pane=self._wants_pane,
+            graph=graph,
+            pane_cells=self.wished(PANE),
+            tail_lines=self.wished(TAIL),
+        )
         if found == self._arranged or not parts.size.height:
             return
         self._arranged = found
@@ -218,9 +229,14 @@ class NetworkScreen(TableScreen):
         if (supervisor := state.supervisors.get(key)) is not None:
             progress = self._progresses.of(view).get(key, Progress())
             return supervisor_pane(
-                self._remembered.seen(key, view), supervisor, progress, width, height, joins=joins,
+                self._remembered.seen(key, view),
+                supervisor,
+                progress,
+                width,
+                height,
+                joins=joins,
                 graph=None if found.graph else partial(self._graph_of, view, key),
-            )  # fmt: skip
+            )
         nothing = [BLANK, Line((Span("what is under the cursor is told here", "faint"),))]
         return framed(nothing, (), width, height, joins=joins)
 

@@ -20,17 +20,25 @@ class RunsScreen(TableScreen):
     MARKED = "<pause or resume:z> pauses or resumes them, <cancel:ctrl+d> cancels them, <retry:r> submits them again"
     BINDINGS = [*MARKS]
     KEYS = (
-        ("enter", "open"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
-        "strategy", (">", "sort"), ("d", "describe"), ("y", "JSON"), ("space", "mark"),
-    )  # fmt: skip
+        ("enter", "open"),
+        "run",
+        "pause or resume",
+        "priority",
+        "deadline",
+        "cancel",
+        ("retry", "again"),
+        "strategy",
+        (">", "sort"),
+        ("d", "describe"),
+        ("y", "JSON"),
+        ("space", "mark"),
+    )
     OPENS = "run"
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
 
     def listing(self, view: ViewState) -> Listing:
-        return runs(
-            view.state, now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, working=view.working
-        )  # fmt: skip
+        return runs(view.state, now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, working=view.working)
 
     def __init__(self) -> None:
         super().__init__()

@@ -34,8 +34,11 @@ class StateScreen(TableScreen):
     KEYS = (
         ("enter", "go there", "go back to this moment, or look into this archive or fork"),
         ("=", "compare", "say what differs between this row and what is shown"),
-        "export", "import", "fork", ("/", "filter"),
-    )  # fmt: skip
+        "export",
+        "import",
+        "fork",
+        ("/", "filter"),
+    )
     BINDINGS = [Binding("equals_sign", "compare", "compare", show=False)]
     DEFAULT_CSS = """
     StateScreen #facts { height: 5; max-height: 35%; background: $background; }
@@ -67,9 +70,13 @@ class StateScreen(TableScreen):
 
         def read(reader: Reader) -> Stored:
             return Stored(
-                reader.first_seq(), reader.last_seq(), reader.newest_ms(), reader.size_bytes(), reader.snapshots(),
+                reader.first_seq(),
+                reader.last_seq(),
+                reader.newest_ms(),
+                reader.size_bytes(),
+                reader.snapshots(),
                 files_beside(path) if folder else (),
-            )  # fmt: skip
+            )
 
         def then(found: Stored) -> None:
             self._found, self._looked, self._reading = found, True, False
@@ -109,9 +116,15 @@ class StateScreen(TableScreen):
             seq = int(key) if key.isdigit() else None
             holds = self.looked_up(key, lambda: holdings_of(path, seq, working=working))
         return of_stored(
-            self._found, key, holds, self._kinds, shown_seq=view.state.seq if view.past is not None else 0,
-            now_ms=view.present_ms, width=width, height=height,
-        )  # fmt: skip
+            self._found,
+            key,
+            holds,
+            self._kinds,
+            shown_seq=view.state.seq if view.past is not None else 0,
+            now_ms=view.present_ms,
+            width=width,
+            height=height,
+        )
 
     def open_row(self, key: str) -> None:
         beside = next((one for one in self._found.beside if one.path == key), None)

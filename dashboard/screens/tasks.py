@@ -47,9 +47,14 @@ class TasksScreen(JournalScreen):
     def listing(self, view: ViewState) -> Listing:
         ended = self._ended.of(self.entries, view.names)
         return tasks(
-            view.state, view.counts, view.live,
-            now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, ended=ended,
-        )  # fmt: skip
+            view.state,
+            view.counts,
+            view.live,
+            now_ms=view.now_ms,
+            order=self.sorting.order,
+            needle=self.needle,
+            ended=ended,
+        )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         ended = None if key in view.state.tasks else next((one for one in self._ended.tasks if one.id == key), None)

@@ -27,7 +27,7 @@ class TeamsScreen(TableScreen):
     KEYS = (
         ("enter", "switch to it", "show this team instead; the one here goes on"),
         ("/", "filter"),
-    )  # fmt: skip
+    )
 
     def __init__(self) -> None:
         super().__init__()

@@ -47,14 +47,19 @@ class TimelineScreen(BoardScreen):
         ("+−", "zoom", "see less time in more detail, or more of it"),
         ("home", "all", "show the whole time of the journal"),
         ("g", "unfold idle", "draw idle time as long as it was, or fold it"),
-        ("enter", "open"), ("b", "back here"), "swap",
-    )  # fmt: skip
+        ("enter", "open"),
+        ("b", "back here"),
+        "swap",
+    )
     HEADINGS = (
         Column(
-            "LANES", 0, means="an agent over time, under its supervisor; the height is the share of its slots at work",
+            "LANES",
+            0,
+            means="an agent over time, under its supervisor; the height is the share of its slots at work",
         ),
-        Column("BUSY", 0), Column("P50", 0),
-    )  # fmt: skip
+        Column("BUSY", 0),
+        Column("P50", 0),
+    )
     BINDINGS = [
         Binding("left", "step(-1)", "task before", show=False),
         Binding("right", "step(1)", "next task", show=False),
@@ -126,10 +131,17 @@ class TimelineScreen(BoardScreen):
         cursor_ms = next((at for at in (self._cursor_ms, past_ms) if at is not None), end_ms)
         cursor = lanes.at(cursor_ms)
         seen = Seen(
-            state=view.state, rows=self._rows, begin=lanes.at(begin_ms), end=lanes.at(end_ms), cursor=cursor,
-            lane=self._lane, unfolded=self._unfolded, busy_of=view.counts.busy_of, titles=_titles(view, lanes),
+            state=view.state,
+            rows=self._rows,
+            begin=lanes.at(begin_ms),
+            end=lanes.at(end_ms),
+            cursor=cursor,
+            lane=self._lane,
+            unfolded=self._unfolded,
+            busy_of=view.counts.busy_of,
+            titles=_titles(view, lanes),
             shown_until=None if past_ms is None else lanes.at(past_ms),
-        )  # fmt: skip
+        )
         self._drawn = timeline(lanes, seen, width=width, height=room)
         lines = list(self._drawn.lines)
         if told:
@@ -137,9 +149,16 @@ class TimelineScreen(BoardScreen):
             row = self._rows[self._lane] if self._rows else None
             known = whole if whole.remembers(whole.at(cursor_ms)) else lanes  # a part has only parts of attempts
             lines += moment_lines(
-                known, row.id if row else "", row.name if row else "", self._told, view.names, at=known.at(cursor_ms),
-                step_ms=self._drawn.axis.step, width=width, height=told,
-            )  # fmt: skip
+                known,
+                row.id if row else "",
+                row.name if row else "",
+                self._told,
+                view.names,
+                at=known.at(cursor_ms),
+                step_ms=self._drawn.axis.step,
+                width=width,
+                height=told,
+            )
         self.board.show(lines)
 
     def _stretch(self, now_ms: int) -> tuple[int, int]:

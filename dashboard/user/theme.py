@@ -12,9 +12,15 @@ from textual.app import App
 from textual.theme import Theme
 
 NAMES = ("dark", "light", "contrast", "colorblind")
-_BACKGROUND, _RAISED, _BAR = ("#0e131a", "#fcfcfa", "#000000"), ("#141b24", "#f4f5f3", "#000000"), (
-    "#1a2430", "#e9ecef", "#000000",
-)  # fmt: skip
+_BACKGROUND, _RAISED, _BAR = (
+    ("#0e131a", "#fcfcfa", "#000000"),
+    ("#141b24", "#f4f5f3", "#000000"),
+    (
+        "#1a2430",
+        "#e9ecef",
+        "#000000",
+    ),
+)
 _ACCENT = ("#78b7f2", "#0b5cad", "#6fd3ff")
 _COLOURS = {
     "primary": _ACCENT,

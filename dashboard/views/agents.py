@@ -32,8 +32,13 @@ COLUMNS = (
     Column("P50", 10, right=True, drop=2),
 )
 _URGENT_FIRST = [
-    AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
-]  # fmt: skip
+    AgentStatus.ERROR,
+    AgentStatus.DRAINING,
+    AgentStatus.BUSY,
+    AgentStatus.PAUSED,
+    AgentStatus.IDLE,
+    AgentStatus.STOPPED,
+]
 DECLARED = "declared"
 ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
     DECLARED: lambda agent, counts: 0,
@@ -51,9 +56,18 @@ ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
 }
 """The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
 HEADS = {
-    "AGENT": "name", "UNDER": "team", "GEN": "generation", "STATE": "state", "QUEUE": "queue", "DONE": "done",
-    "FAIL": "failures", "OK": "worst", "P50": "slowest", "TOKENS": "tokens", "COST": "cost",
-}  # fmt: skip
+    "AGENT": "name",
+    "UNDER": "team",
+    "GEN": "generation",
+    "STATE": "state",
+    "QUEUE": "queue",
+    "DONE": "done",
+    "FAIL": "failures",
+    "OK": "worst",
+    "P50": "slowest",
+    "TOKENS": "tokens",
+    "COST": "cost",
+}
 """Which of them a heading chooses."""
 
 

@@ -69,9 +69,16 @@ class Beside(NamedTuple):
 
 
 def of_change(
-    entry: Entry, entries: Sequence[Entry], beside: Beside | None, state: State, names: Names,
-    *, width: int, height: int, now_ms: int,
-) -> More:  # fmt: skip
+    entry: Entry,
+    entries: Sequence[Entry],
+    beside: Beside | None,
+    state: State,
+    names: Names,
+    *,
+    width: int,
+    height: int,
+    now_ms: int,
+) -> More:
     """Return a command whole: its line, its outcome, whether it can be taken back, what came with it and after it.
 
     Args:

@@ -70,9 +70,16 @@ def engines(
 
 
 def of_engine(
-    entries: Sequence[Entry], situation: Situation, state: State, key: str, width: int, height: int,
-    last: Sequence[Told] | None = None, *, past: bool = False,
-) -> More | None:  # fmt: skip
+    entries: Sequence[Entry],
+    situation: Situation,
+    state: State,
+    key: str,
+    width: int,
+    height: int,
+    last: Sequence[Told] | None = None,
+    *,
+    past: bool = False,
+) -> More | None:
     """Return what is known of an engine, when each engine led, and what this one did last, where there is room.
 
     Args:
@@ -142,10 +149,19 @@ def _led_lines(terms: Sequence[_Term], width: int, now_ms: int) -> list[Line]:
         sign = Span(end, "stopped" if term.reason is not None else "error")
         rest = room - first - cells
         took = "" if off_ms is None else f"began after {duration(off_ms)}"
-        lines.append(Line((
-            Span(padded(who, _WHO), "" if leads else "muted"), Span("─" * first, "line"), bar, sign,
-            Span("─" * rest, "line"), Span(padded(took, _GAP, right=True), "muted"),
-        ), str(term.seq)))  # fmt: skip
+        lines.append(
+            Line(
+                (
+                    Span(padded(who, _WHO), "" if leads else "muted"),
+                    Span("─" * first, "line"),
+                    bar,
+                    sign,
+                    Span("─" * rest, "line"),
+                    Span(padded(took, _GAP, right=True), "muted"),
+                ),
+                str(term.seq),
+            )
+        )
     return lines
 
 

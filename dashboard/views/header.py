@@ -89,7 +89,7 @@ def _taken(left: Sequence[Cell]) -> int:
 
 def condition(
     state: State, situation: Situation, counts: Digest, *, brief: bool, room: int | None = None
-) -> list[Cell]:  # fmt: skip
+) -> list[Cell]:
     """The right side: engine, people, rate, queue; those first that may not fall away.
 
     It is `brief` where the health strip below says rate and queue. Where the `room` is too small for engine and people,
@@ -148,9 +148,7 @@ def _waiting(situation: Situation) -> str:
     return f"  {ready[0].pid} stands by" if len(ready) == 1 else f"  {len(ready)} stand by"
 
 
-def banner(
-    state: State, situation: Situation, live_banner: str | None, counts: Digest | None = None
-) -> Cell | None:  # fmt: skip
+def banner(state: State, situation: Situation, live_banner: str | None, counts: Digest | None = None) -> Cell | None:
     """What a person must know at once, with what to do; None when all is well."""
     if situation.trouble is not None:
         return Cell(f"✕ {situation.trouble}", "error")

@@ -22,9 +22,13 @@ ALREADY_LIVE = (
     "this is the newest event already; <mark before:[> goes back to the last mark, <minute before:{> by a minute"
 )
 KEYS = (
-    ("<mark before:[> <next mark:]>", "mark"), (", .", "event"), ("<play:p>", "play"), ("<fork:F>", "fork"),
-    ("<live:L>", "live"), ("<minute before:{> <next minute:}>", "1 min"),
-)  # fmt: skip
+    ("<mark before:[> <next mark:]>", "mark"),
+    (", .", "event"),
+    ("<play:p>", "play"),
+    ("<fork:F>", "fork"),
+    ("<live:L>", "live"),
+    ("<minute before:{> <next minute:}>", "1 min"),
+)
 """What the last line of every screen says there."""
 _LISTED = 6
 """Runs that a fork dialog names."""
@@ -49,8 +53,13 @@ def past_condition(past: Moment) -> list[Cell]:
     """Return the right side of the header there; those first that may not fall away."""
     ago = duration(past.now_ms - past.at_ms)
     plays = [Cell(f"▸ ×{past.speed}", "past bold")] if past.speed else []
-    return [Cell(" PAST ", "past-badge"), Cell(moment(past.at_ms, past.now_ms), "past bold"), *plays,
-            Cell(f"{ago} ago", "past"), Cell("actions are off", "muted")]  # fmt: skip
+    return [
+        Cell(" PAST ", "past-badge"),
+        Cell(moment(past.at_ms, past.now_ms), "past bold"),
+        *plays,
+        Cell(f"{ago} ago", "past"),
+        Cell("actions are off", "muted"),
+    ]
 
 
 def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
@@ -78,11 +87,17 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
     begun = sum(run.running for run in state.runs.values())
     later = live_seq - state.seq
     lines = [
-        labelled("from", f"the team as of seq {state.seq:,}, {moment(state.at_ms, now_ms)}"
-                 + (f"; {counted(later, 'later event')} stay behind" if later > 0 else "")),
-        labelled("carries on", f"{counted(len(state.runs), 'open run')}, {counted(open_tasks(state), 'open task')}, "
-                 f"{counted(len(state.agents), 'agent')}"),
-    ]  # fmt: skip
+        labelled(
+            "from",
+            f"the team as of seq {state.seq:,}, {moment(state.at_ms, now_ms)}"
+            + (f"; {counted(later, 'later event')} stay behind" if later > 0 else ""),
+        ),
+        labelled(
+            "carries on",
+            f"{counted(len(state.runs), 'open run')}, {counted(open_tasks(state), 'open task')}, "
+            f"{counted(len(state.agents), 'agent')}",
+        ),
+    ]
     for place, run in enumerate(list(state.runs.values())[:_LISTED]):
         lines.append(Cell(f"{run.id}  {run.title}", "muted", "runs        " if place == 0 else " " * 12))
     if len(state.runs) > _LISTED:

@@ -48,9 +48,14 @@ _AT = next(place for place, column in enumerate(COLUMNS) if column.title == "AT"
 Either = Run | RunSummary
 _NEVER = 2**62
 _STATES = (
-    RunStatus.FAILED, RunStatus.RUNNING, RunStatus.SUSPENDED, RunStatus.PAUSED, RunStatus.CANCELLED, RunStatus.SKIPPED,
+    RunStatus.FAILED,
+    RunStatus.RUNNING,
+    RunStatus.SUSPENDED,
+    RunStatus.PAUSED,
+    RunStatus.CANCELLED,
+    RunStatus.SKIPPED,
     RunStatus.DONE,
-)  # fmt: skip
+)
 ORDERS: dict[str, Callable[[Either], tuple[float | str, ...]]] = {
     "newest": lambda run: (),
     "cost": lambda run: (-float(run.usage.cost_usd or 0),),
@@ -66,13 +71,24 @@ ORDERS: dict[str, Callable[[Either], tuple[float | str, ...]]] = {
     "longest": lambda run: (-_took_ms(run),),
     "progress": lambda run: (-_share(run),),
     "tokens": lambda run: (-((run.usage.tokens_in or 0) + (run.usage.tokens_out or 0)),),
-}  # fmt: skip
+}
 """The ways to sort, in the order in which a key goes through them; equal ones stay as they are: open, then newest."""
 HEADS = {
-    "REQUEST": "request", "ID": "newest", "STATE": "state", "PROGRESS": "progress", "TASKS": "largest",
-    "FAIL": "failures", "TO": "team", "STRATEGY": "strategy", "PRI": "urgency", "DUE": "due", "AT": "newest",
-    "TOOK": "longest", "TOKENS": "tokens", "COST": "cost",
-}  # fmt: skip
+    "REQUEST": "request",
+    "ID": "newest",
+    "STATE": "state",
+    "PROGRESS": "progress",
+    "TASKS": "largest",
+    "FAIL": "failures",
+    "TO": "team",
+    "STRATEGY": "strategy",
+    "PRI": "urgency",
+    "DUE": "due",
+    "AT": "newest",
+    "TOOK": "longest",
+    "TOKENS": "tokens",
+    "COST": "cost",
+}
 """Which of them a heading chooses."""
 
 

@@ -108,9 +108,16 @@ def _beside(one: Beside, now_ms: int) -> tuple[Cell, ...]:
 
 
 def of_stored(
-    found: Stored, key: str, holds: Sequence[Line] | None, kinds: Mapping[str, int], *, shown_seq: int, now_ms: int,
-    width: int, height: int,
-) -> More | None:  # fmt: skip
+    found: Stored,
+    key: str,
+    holds: Sequence[Line] | None,
+    kinds: Mapping[str, int],
+    *,
+    shown_seq: int,
+    now_ms: int,
+    width: int,
+    height: int,
+) -> More | None:
     """Return what is stored under a row: where, how large, what it holds, and what can be done with it.
 
     Args:
@@ -193,10 +200,13 @@ def stored_facts(state: State, found: Stored, *, db: str, width: int) -> list[Li
     events = found.last_seq - max(1, found.first_seq) + 1 if found.last_seq else 0
     from_seq = f" from seq {found.first_seq:,} on" if found.first_seq > 1 else ""
     parts = (
-        (len(state.agents), "agent"), (len(state.supervisors), "supervisor"),
-        (len(state.runs), "open run"), (open_tasks(state), "open task"),
-        (len(state.finished), "finished run"), (len(state.registry), "registered spec"),
-    )  # fmt: skip
+        (len(state.agents), "agent"),
+        (len(state.supervisors), "supervisor"),
+        (len(state.runs), "open run"),
+        (open_tasks(state), "open task"),
+        (len(state.finished), "finished run"),
+        (len(state.registry), "registered spec"),
+    )
     facts = (
         ("file", f"{cut_path(db, max(10, width - len(kept) - 18))}  {kept}"),
         ("journal", f"{counted(events, 'event')}{from_seq}, {counted(len(found.snapshots), 'snapshot')} of it"),

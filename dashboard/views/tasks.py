@@ -48,11 +48,20 @@ _SINCE = next(place for place, column in enumerate(COLUMNS) if column.title == "
 _NEVER = 2**62
 _URGENT_FIRST = {
     status: place
-    for place, status in enumerate((
-        TaskStatus.IN_DOUBT, TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.WAITING,
-        TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED, TaskStatus.DONE,
-    ))
-}  # fmt: skip
+    for place, status in enumerate(
+        (
+            TaskStatus.IN_DOUBT,
+            TaskStatus.RUNNING,
+            TaskStatus.RETRYING,
+            TaskStatus.PREEMPTED,
+            TaskStatus.WAITING,
+            TaskStatus.FAILED,
+            TaskStatus.CANCELLED,
+            TaskStatus.SKIPPED,
+            TaskStatus.DONE,
+        )
+    )
+}
 
 
 def _by_state(state: State, task: Task) -> tuple[object, ...]:
@@ -70,21 +79,28 @@ ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
     "newest": lambda state, task: (-task.created_ms,),
     "agent": _by_agent,
     "attempts": lambda state, task: (-task.attempts, *_by_state(state, task)),
-    "urgency": lambda state, task: (
-        task.ended, task.priority, task.deadline_ms or _NEVER, *_by_state(state, task)
-    ),
+    "urgency": lambda state, task: (task.ended, task.priority, task.deadline_ms or _NEVER, *_by_state(state, task)),
     "title": lambda state, task: (task.title.casefold(),),
     "run": lambda state, task: (task.run_id, *_by_state(state, task)),
     "due": lambda state, task: (task.ended, task.deadline_ms or _NEVER),
     "longest": lambda state, task: (-_worked_ms(task), *_by_state(state, task)),
     "tokens": lambda state, task: (-_tokens(own_usage(state, task)),),
     "cost": lambda state, task: (-_cost(own_usage(state, task)),),
-}  # fmt: skip
+}
 """The ways to sort, in the order in which a key goes through them."""
 HEADS = {
-    "TASK": "title", "STATE": "state", "AGENT": "agent", "RUN": "run", "PRI": "urgency", "DUE": "due",
-    "TRY": "attempts", "SINCE": "newest", "TOOK": "longest", "TOKENS": "tokens", "COST": "cost",
-}  # fmt: skip
+    "TASK": "title",
+    "STATE": "state",
+    "AGENT": "agent",
+    "RUN": "run",
+    "PRI": "urgency",
+    "DUE": "due",
+    "TRY": "attempts",
+    "SINCE": "newest",
+    "TOOK": "longest",
+    "TOKENS": "tokens",
+    "COST": "cost",
+}
 """Which of them a heading chooses."""
 
 

@@ -9,15 +9,34 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote
 
-PROGRAMS = frozenset({
-    "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile", "os.system", "pty.spawn",
-    "subprocess.Popen",
-})  # fmt: skip
+PROGRAMS = frozenset(
+    {
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.startfile",
+        "os.system",
+        "pty.spawn",
+        "subprocess.Popen",
+    }
+)
 NETWORK = frozenset({"socket.bind", "socket.connect", "socket.sendto", "socket.getaddrinfo"})
-CHANGES = frozenset({
-    "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate",
-    "os.utime",
-})  # fmt: skip
+CHANGES = frozenset(
+    {
+        "os.chmod",
+        "os.chown",
+        "os.link",
+        "os.mkdir",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.symlink",
+        "os.truncate",
+        "os.utime",
+    }
+)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 INBOX = "-inbox"
 READERS = ([sys.executable, "-P", "-m", "engine.archive.child"], ["ps", "-o", "rss=", "-p"])

@@ -95,9 +95,13 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
             # Not by a site of aiohttp, which lets a client take a minute until it speaks TLS.
             assert runner.server is not None
             listening = await asyncio.get_running_loop().create_server(
-                runner.server, terms.gate.bind, port, ssl=context, backlog=128,
+                runner.server,
+                terms.gate.bind,
+                port,
+                ssl=context,
+                backlog=128,
                 ssl_handshake_timeout=None if context is None else terms.silent_s,
-            )  # fmt: skip
+            )
             ending.callback(listening.close)
             port = listening.sockets[0].getsockname()[1]
             server.on_port(port)

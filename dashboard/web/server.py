@@ -97,17 +97,19 @@ class WebServer:
 
     def make_app(self) -> web.Application:
         app = web.Application(middlewares=[self._gate], client_max_size=LARGEST_LOGIN_BYTES)
-        app.add_routes([
-            web.get("/", self._page),
-            web.get("/static/{name}", self._file),
-            web.get("/favicon.ico", partial(self._served, "icon.svg")),
-            web.post("/login", self._login),
-            web.get("/ws", self.handle_websocket),
-            web.post("/upload", self._upload),
-            web.get("/download/{key}", self._download, allow_head=False),  # a key is good once
-            web.get("/healthz", self._health),
-            web.get("/metrics", self._measured),
-        ])  # fmt: skip
+        app.add_routes(
+            [
+                web.get("/", self._page),
+                web.get("/static/{name}", self._file),
+                web.get("/favicon.ico", partial(self._served, "icon.svg")),
+                web.post("/login", self._login),
+                web.get("/ws", self.handle_websocket),
+                web.post("/upload", self._upload),
+                web.get("/download/{key}", self._download, allow_head=False),  # a key is good once
+                web.get("/healthz", self._health),
+                web.get("/metrics", self._measured),
+            ]
+        )
         app.on_response_prepare.append(self._seal)
         app.on_shutdown.append(self.on_shutdown)
         app.on_cleanup.append(self.on_shutdown)  # once more: handlers that were cancelled meanwhile left theirs
@@ -120,9 +122,13 @@ class WebServer:
         and decompressing it would block every tab for seconds, also without a login.
         """
         return web.AppRunner(
-            self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s,
-            lingering_time=self._terms.silent_s, auto_decompress=False,
-        )  # fmt: skip
+            self.make_app(),
+            access_log=None,
+            shutdown_timeout=SHUTDOWN_S,
+            keepalive_timeout=self._terms.silent_s,
+            lingering_time=self._terms.silent_s,
+            auto_decompress=False,
+        )
 
     @web.middleware
     async def _gate(
@@ -212,9 +218,12 @@ class WebServer:
         try:
             session = Session(
                 Launch(self._terms.db, self._terms.role, _place(request.query.get("open", "")), _kept(request)),
-                write_bytes=socket.send_bytes, write_str=socket.send_str, download_manager=self.download_manager,
-                hang_s=self._terms.hang_s, stall_s=self._terms.stall_s,
-            )  # fmt: skip
+                write_bytes=socket.send_bytes,
+                write_str=socket.send_str,
+                download_manager=self.download_manager,
+                hang_s=self._terms.hang_s,
+                stall_s=self._terms.stall_s,
+            )
         except OSError as error:
             await socket.close(code=GONE, message=_reason(_not_opened(error)))
             return socket

@@ -144,8 +144,12 @@ class Session(AppService):
             *(sys.executable, "-P", "-m", "dashboard.web.tab_process"),
             *(str(launch.db), launch.role, str(self.folder), launch.place),
             env=environment(os.environ, self.folder, width, height),
-            stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, limit=PIECE_BYTES,
-        )  # fmt: skip
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+            limit=PIECE_BYTES,
+        )
         assert process.stdin is not None
         self._stdin = process.stdin
 
@@ -266,9 +270,14 @@ class Session(AppService):
         elif kind == "deliver_file_start":
             key = str(meta["key"])
             await self._download_manager.create_download(
-                app_service=self, delivery_key=key, file_name=Path(str(meta["path"])).name, open_method="download",
-                mime_type=str(meta["mime_type"]), encoding=str(meta["encoding"]) or None, name=meta.get("name"),
-            )  # fmt: skip
+                app_service=self,
+                delivery_key=key,
+                file_name=Path(str(meta["path"])).name,
+                open_method="download",
+                mime_type=str(meta["mime_type"]),
+                encoding=str(meta["encoding"]) or None,
+                name=meta.get("name"),
+            )
             self.downloads.add(key)
             await self.remote_write_str(json.dumps(["download", key]))
 

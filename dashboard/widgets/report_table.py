@@ -54,12 +54,14 @@ class TableLines(Visual):
         """Return the lines of a row: as many as its longest cell needs."""
         wrapped = [cell.wrap(width) for cell, width in zip(row, widths, strict=False)]
         return [
-            Content.assemble(*(
-                self._placed(lines[at] if at < len(lines) else Content(), widths[column], column)
-                for column, lines in enumerate(wrapped)
-            ))
+            Content.assemble(
+                *(
+                    self._placed(lines[at] if at < len(lines) else Content(), widths[column], column)
+                    for column, lines in enumerate(wrapped)
+                )
+            )
             for at in range(max(map(len, wrapped), default=0))
-        ]  # fmt: skip
+        ]
 
     def _placed(self, text: Content, width: int, column: int) -> Content:
         text = text.rstrip()

@@ -40,9 +40,13 @@ class SlimScrollBar(Toned, ScrollBar):
             assert style.color is not None
             assert style.bgcolor is not None
             segments = bar.render_bar(
-                size=height, virtual_size=bar.virtual_size, window_size=bar.window_size, position=bar.position,
-                back_color=style.bgcolor, bar_color=style.color,
-            ).segments  # fmt: skip
+                size=height,
+                virtual_size=bar.virtual_size,
+                window_size=bar.window_size,
+                position=bar.position,
+                back_color=style.bgcolor,
+                bar_color=style.color,
+            ).segments
             strips = {key: Strip([one], 1).apply_style(base) for key, one in {id(one): one for one in segments}.items()}
             self._asked, self._cells = asked, [strips[id(one)] for one in segments]
         return self.shown(self._cells[crop.y : crop.bottom], crop)

@@ -223,11 +223,13 @@ class Table(Toned, Scrolling, can_focus=True):
         width, top, rows, rooms = self.wide, self.scroll_offset.y - HEADINGS, len(self.rows.keys), self._fitted()
         selected = "selected" if self.has_focus else "away"
         return [
-            self._heading(rooms) if y < HEADINGS
-            else self._below(y, width) if (index := y + top) >= rows
+            self._heading(rooms)
+            if y < HEADINGS
+            else self._below(y, width)
+            if (index := y + top) >= rows
             else self._row(index, width, selected if index == self.line else "", rooms)
             for y in places
-        ]  # fmt: skip
+        ]
 
     def _heading(self, rooms: Sequence[tuple[int, int]]) -> Strip:
         asked = ("heading", self._sorted_by)
@@ -296,9 +298,15 @@ class Table(Toned, Scrolling, can_focus=True):
         return strip
 
     def _drawn(
-        self, cells: Sequence[Cell], tone: str, bright: Set[int], *, rooms: Sequence[tuple[int, int]], marked: bool,
+        self,
+        cells: Sequence[Cell],
+        tone: str,
+        bright: Set[int],
+        *,
+        rooms: Sequence[tuple[int, int]],
+        marked: bool,
         width: int,
-    ) -> Strip:  # fmt: skip
+    ) -> Strip:
         columns, style = self.rows.columns, self.on(self.rich_style)[tone]
         chosen = tone in ("selected", "away")
         edge = (self.CURSOR_MARKED if marked else self.CURSOR) if chosen else self.MARKED if marked else " "

@@ -49,9 +49,19 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (
-        zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError, OSError,
-        OverflowError, UnicodeError, ValueError, KeyError, IndexError,
-    ) as error:  # fmt: skip
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        struct.error,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+        OverflowError,
+        UnicodeError,
+        ValueError,
+        KeyError,
+        IndexError,
+    ) as error:
         raise ImportRefused(path, f"is damaged ({_first_line(error)})") from error
 
 

@@ -44,8 +44,13 @@ class Manifest(Struct, kw_only=True, forbid_unknown_fields=True):
 MOST = {"supervisors": 10_000, "agents": 10_000, "specs": 20_000, "runs": 50_000, "tasks": 100_000, "texts": 200_000}
 """Limits of an archive, by kind."""
 MOST_AT_WORK = {
-    "supervisors": 1_000, "agents": 1_000, "specs": 2_000, "runs": 5_000, "tasks of agents": 10_000, "timers": 2_000,
-}  # fmt: skip
+    "supervisors": 1_000,
+    "agents": 1_000,
+    "specs": 2_000,
+    "runs": 5_000,
+    "tasks of agents": 10_000,
+    "timers": 2_000,
+}
 """How much of each kind an engine at work imports at once without delaying other messages."""
 LARGEST_AT_WORK = 1_000_000
 """Largest text or entity that an engine at work imports, in bytes."""

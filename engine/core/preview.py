@@ -79,9 +79,13 @@ def _previewed(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> At
     asked = REASONS.get(mode) if attempt.generation == agent.generation else None
     fate = _FATES.get(stronger(attempt.stopping, asked), "stops")
     return AttemptPreview(
-        title=task.title, generation=attempt.generation, steps=len(task.steps), waits=attempt.parked, fate=fate,
+        title=task.title,
+        generation=attempt.generation,
+        steps=len(task.steps),
+        waits=attempt.parked,
+        fate=fate,
         becomes=_becomes(task, attempt, fate),
-    )  # fmt: skip
+    )
 
 
 def _becomes(task: Task, attempt: Attempt, fate: Fate) -> str:

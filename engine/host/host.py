@@ -129,15 +129,24 @@ class Host:
         self._timers = Timers(self.clock)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
-            store, self._writer, self.clock, texts,
-            perform=self._perform, divert=self._divert, seed=seed, batch_ms=batch_ms,
-        )  # fmt: skip
+            store,
+            self._writer,
+            self.clock,
+            texts,
+            perform=self._perform,
+            divert=self._divert,
+            seed=seed,
+            batch_ms=batch_ms,
+        )
         if state is not None:
             self._loop.state = state
         self._trusting = Trusting(
-            allowed, db=None if store.path is None else store.path.resolve(), folder=folder,
-            state=lambda: self.state, is_program=is_program,
-        )  # fmt: skip
+            allowed,
+            db=None if store.path is None else store.path.resolve(),
+            folder=folder,
+            state=lambda: self.state,
+            is_program=is_program,
+        )
         self._connect(runtimes if runtimes is not None else built_in(), folder, grace_s=grace_s)
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Pending[RunSummary]]] = {}
@@ -152,9 +161,16 @@ class Host:
             self.store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call)
         )
         self._runtimes = RuntimePool(
-            runtimes=runtimes, bound=self._bound, state=lambda: self.state, folder=folder, trusting=self._trusting,
-            threads=self.threads, processes=self.processes, programs=self.programs, start=self.spawn,
-        )  # fmt: skip
+            runtimes=runtimes,
+            bound=self._bound,
+            state=lambda: self.state,
+            folder=folder,
+            trusting=self._trusting,
+            threads=self.threads,
+            processes=self.processes,
+            programs=self.programs,
+            start=self.spawn,
+        )
         self._attempts = Attempts(self, self._runtimes, grace_s=grace_s)
         self._performer = Performer(
             self, runtimes=self._runtimes, attempts=self._attempts, orders=self._orders, on_stop=self._end
@@ -162,9 +178,14 @@ class Host:
         loop = self._loop
         self._finished = FinishedRuns(self, self.store.journal, written=self.written)
         self._intake = Intake(
-            self, self.store.inbox, orders=self._orders, trusting=self._trusting, recalled=self._finished.recalled,
-            written=loop.written, put=loop.put,
-        )  # fmt: skip
+            self,
+            self.store.inbox,
+            orders=self._orders,
+            trusting=self._trusting,
+            recalled=self._finished.recalled,
+            written=loop.written,
+            put=loop.put,
+        )
         self._handover = Handover(self, self.store, self._attempts, put=loop.put, close_intake=self._intake.close)
         self._imports = Imports(self, granted=self._trusting.granted, tell=self._told)
 
@@ -243,9 +264,14 @@ class Host:
         with self.clock.held():
             granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
             order = Order(
-                id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted,
-                run_id=run_id, **await self._finished.recalled(command),
-            )  # fmt: skip
+                id=id or uuid.uuid4().hex,
+                command=command,
+                sender=sender or sender_of(),
+                role=role,
+                granted=granted,
+                run_id=run_id,
+                **await self._finished.recalled(command),
+            )
         slot = self._orders.expect(order.id)
         self._loop.put(order)
         try:

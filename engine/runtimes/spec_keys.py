@@ -12,8 +12,17 @@ from engine.core.specs.spec import MODEL_TYPES, AgentSpec
 from engine.errors import Unusable
 
 TOOL_KINDS = (
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other",
-)  # fmt: skip
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
+)
 """Kinds of tools in the Agent Client Protocol: what `approve` of an `acp` agent names."""
 
 

@@ -185,11 +185,15 @@ def _arguments(tool: ToolSchema, at: Playing, draw: Random) -> JsonValue:
     said: dict[str, Callable[[], JsonValue]] = {
         "delegate": lambda: {"worker": worker(), "instructions": about},
         "forward_message": lambda: {"worker": worker()},
-        "create_plan": lambda: {"tasks": draw.choice([
-            [task("a"), task("b", "a"), task("c", "a"), task("d", "b", "c")],
-            [task("a"), task("b")],
-            [task("a", "b"), task("b", "a")],
-        ])},
+        "create_plan": lambda: {
+            "tasks": draw.choice(
+                [
+                    [task("a"), task("b", "a"), task("c", "a"), task("d", "b", "c")],
+                    [task("a"), task("b")],
+                    [task("a", "b"), task("b", "a")],
+                ]
+            )
+        },
         "ask_human": lambda: {"question": f"{about}?", "options": draw.choice(_OPTIONS)},
         "remember": lambda: {"text": about, "tags": ["part"], "importance": draw.choice([0.2, 0.9])},
         "recall": lambda: {"query": "part"},
@@ -197,7 +201,7 @@ def _arguments(tool: ToolSchema, at: Playing, draw: Random) -> JsonValue:
         "read_result": lambda: {"result": draw.choice(_names(tool, "result") or ["none"]), "start": 100},
         "send": lambda: {"number": draw.randrange(3)},
         "look": lambda: {"at": draw.randrange(3)},
-    }  # fmt: skip
+    }
     return said.get(tool.name, dict)()
 
 

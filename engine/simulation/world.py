@@ -204,9 +204,15 @@ class World:
     def hears(self, work: Work, heard: list[str]) -> None:
         """Check that an attempt has heard every message in the journal once and in order; the state may be ahead."""
         job, effect = self.books.work.jobs.get(work.effect.task_id), work.effect
-        if job is None or job.attempt is None or (job.attempt.number, job.attempt.generation) != (
-            effect.attempt, effect.generation,
-        ):  # fmt: skip
+        if (
+            job is None
+            or job.attempt is None
+            or (job.attempt.number, job.attempt.generation)
+            != (
+                effect.attempt,
+                effect.generation,
+            )
+        ):
             return
         # Where its last turn is one that was taken before, what was said since waits for a turn of its own.
         waiting = [] if "steered:3" in effect.steps else job.steers.values()

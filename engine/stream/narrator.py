@@ -70,16 +70,30 @@ class Narrator:
 
     def _about(self, kind: Kind, place: _Place, seq: int, event: Any, **said: Any) -> StreamEvent:
         return StreamEvent(
-            kind=kind, at_ms=event.at_ms, seq=seq, run_id=self.run_id, task_id=place.task_id,
-            parent_id=place.parent_id, agent_id=place.agent_id, agent=place.agent, depth=place.depth,
-            attempt=said.pop("attempt", place.attempt), event=event, **said,
-        )  # fmt: skip
+            kind=kind,
+            at_ms=event.at_ms,
+            seq=seq,
+            run_id=self.run_id,
+            task_id=place.task_id,
+            parent_id=place.parent_id,
+            agent_id=place.agent_id,
+            agent=place.agent,
+            depth=place.depth,
+            attempt=said.pop("attempt", place.attempt),
+            event=event,
+            **said,
+        )
 
     def _place(self, task_id: str, parent: _Place, title: str, worker_id: str | None, supervisor_id: str) -> None:
         self._places[task_id] = _Place(
-            task_id, parent.task_id, parent.depth + 1, title, worker_id, self._name(worker_id or supervisor_id),
+            task_id,
+            parent.task_id,
+            parent.depth + 1,
+            title,
+            worker_id,
+            self._name(worker_id or supervisor_id),
             supervisor_id,
-        )  # fmt: skip
+        )
 
     def _place_nodes(self, group_id: str, nodes: list[e.NodePlan]) -> None:
         if (parent := self._places.get(group_id)) is not None:
@@ -131,24 +145,46 @@ class Narrator:
     def _stepped(self, seq: int, event: e.StepRecorded) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
             yield self._about(
-                "step", place, seq, event, attempt=event.attempt, name=event.name, arguments=event.input,
-                result=event.output, usage=event.usage, status="done",
-            )  # fmt: skip
+                "step",
+                place,
+                seq,
+                event,
+                attempt=event.attempt,
+                name=event.name,
+                arguments=event.input,
+                result=event.output,
+                usage=event.usage,
+                status="done",
+            )
 
     def _model_failed(self, seq: int, event: e.ModelFailed) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
             yield self._about(
-                "step", place, seq, event, attempt=event.attempt, name=event.model, text=event.error,
-                usage=event.usage, status="failed",
-            )  # fmt: skip
+                "step",
+                place,
+                seq,
+                event,
+                attempt=event.attempt,
+                name=event.model,
+                text=event.error,
+                usage=event.usage,
+                status="failed",
+            )
 
     def _ended(self, seq: int, event: Any) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
             yield self._about(
-                "task_ended", place, seq, event, attempt=event.attempt, name=place.title,
+                "task_ended",
+                place,
+                seq,
+                event,
+                attempt=event.attempt,
+                name=place.title,
                 result=getattr(event, "output", getattr(event, "partial", None)),
-                text=self._why(event), usage=getattr(event, "usage", None), status=_STATUS[type(event)],
-            )  # fmt: skip
+                text=self._why(event),
+                usage=getattr(event, "usage", None),
+                status=_STATUS[type(event)],
+            )
 
     def _why(self, event: Any) -> str:
         """Return the error of an attempt, or the reason for which it was stopped."""
@@ -161,9 +197,15 @@ class Narrator:
         place = self._places.get(event.task_id)
         if place is not None and place is not self._root:
             yield self._about(
-                "task_ended", place, seq, event, name=place.title, result=event.output, text=event.error or "",
+                "task_ended",
+                place,
+                seq,
+                event,
+                name=place.title,
+                result=event.output,
+                text=event.error or "",
                 status=event.status.value,
-            )  # fmt: skip
+            )
 
     def _never_begun(self, seq: int, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
         """Yield the end of a task without attempts; otherwise the end of its last attempt was reported as the end."""
@@ -201,9 +243,15 @@ class Narrator:
     def _finished(self, seq: int, event: e.RunFinished) -> Iterator[StreamEvent]:
         if self._root is not None:
             yield self._about(
-                "completed", self._root, seq, event, result=event.output, usage=event.figures.usage,
-                text=event.error or "", status=event.status.value,
-            )  # fmt: skip
+                "completed",
+                self._root,
+                seq,
+                event,
+                result=event.output,
+                usage=event.figures.usage,
+                text=event.error or "",
+                status=event.status.value,
+            )
 
 
 _TOLD: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
@@ -247,7 +295,18 @@ def _of_piece(piece: Piece, place: _Place, run_id: str) -> StreamEvent:
     kind: Any = piece.kind
     is_start = kind == "tool_started"
     return StreamEvent(
-        kind=kind, at_ms=piece.at_ms, seq=None, run_id=run_id, task_id=place.task_id, parent_id=place.parent_id,
-        agent_id=place.agent_id, agent=place.agent, depth=place.depth, attempt=piece.speaker.attempt, text=piece.text,
-        name=piece.name, arguments=piece.value if is_start else None, result=None if is_start else piece.value,
-    )  # fmt: skip
+        kind=kind,
+        at_ms=piece.at_ms,
+        seq=None,
+        run_id=run_id,
+        task_id=place.task_id,
+        parent_id=place.parent_id,
+        agent_id=place.agent_id,
+        agent=place.agent,
+        depth=place.depth,
+        attempt=piece.speaker.attempt,
+        text=piece.text,
+        name=piece.name,
+        arguments=piece.value if is_start else None,
+        result=None if is_start else piece.value,
+    )

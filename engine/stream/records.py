@@ -12,9 +12,19 @@ PieceKind: TypeAlias = Literal["text", "thought", "tool_started", "tool_ended", 
 """Kind of a piece. `closed` (no more output of the attempt) is for the live file only."""
 
 Kind: TypeAlias = Literal[
-    "started", "task_started", "text", "thought", "tool_started", "tool_ended", "step", "asked", "steered", "dropped",
-    "task_ended", "completed",
-]  # fmt: skip
+    "started",
+    "task_started",
+    "text",
+    "thought",
+    "tool_started",
+    "tool_ended",
+    "step",
+    "asked",
+    "steered",
+    "dropped",
+    "task_ended",
+    "completed",
+]
 
 
 class Speaker(Struct, frozen=True):

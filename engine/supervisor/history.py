@@ -39,9 +39,13 @@ class History(Node):
 
     @checks_arguments
     async def fork(
-        self, path: str | os.PathLike[str], at_seq: int | None = None, *, step: tuple[str, str] | None = None,
+        self,
+        path: str | os.PathLike[str],
+        at_seq: int | None = None,
+        *,
+        step: tuple[str, str] | None = None,
         output: Json = None,
-    ) -> Fork:  # fmt: skip
+    ) -> Fork:
         """Create a database that continues from a past state of this team, with its runs paused.
 
         Args:

@@ -39,9 +39,14 @@ from engine.trusted_code.trust import user_list
 from store import Durability, Record, Store, open_store
 
 _NEED_AN_ENGINE = (
-    commands.Submit, commands.Cancel, commands.RetryWork, commands.StopEngine, commands.HandOver, commands.Ping,
+    commands.Submit,
+    commands.Cancel,
+    commands.RetryWork,
+    commands.StopEngine,
+    commands.HandOver,
+    commands.Ping,
     commands.ImportState,
-)  # fmt: skip
+)
 
 
 class LocalEngine(EngineLink):

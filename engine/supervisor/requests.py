@@ -170,9 +170,15 @@ class Requests(Node):
             tasks, done, failed = ended.tasks, ended.done, ended.failed
         output = await self._engine.text(ended.output)
         return WorkStatus(
-            id=id, status=ended.status, title=ended.title, tasks=tasks, done=done, failed=failed, output=output,
+            id=id,
+            status=ended.status,
+            title=ended.title,
+            tasks=tasks,
+            done=done,
+            failed=failed,
+            output=output,
             error=ended.error,
-        )  # fmt: skip
+        )
 
     async def cancel(self, id: Target, reason: str = "cancelled by the program") -> Applied:
         """Stop a run, a task or an agent's work at its next steps; results so far are kept.

@@ -174,9 +174,15 @@ class TrustList:
         return found
 
     def allow(
-        self, path: Path, sha256: str, *, references: Sequence[str], at_ms: int, files: Mapping[str, str],
+        self,
+        path: Path,
+        sha256: str,
+        *,
+        references: Sequence[str],
+        at_ms: int,
+        files: Mapping[str, str],
         db: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Allow a file to run its code; replaces the entry of its earlier content.
 
         Args:

@@ -139,8 +139,11 @@ def _count_links(path: Path) -> int:
 
 def _describe_type(mode: int) -> str:
     descriptions = {
-        stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a pipe", stat.S_IFSOCK: "is a socket", stat.S_IFLNK: "is a link",
-    }  # fmt: skip
+        stat.S_IFDIR: "is a folder",
+        stat.S_IFIFO: "is a pipe",
+        stat.S_IFSOCK: "is a socket",
+        stat.S_IFLNK: "is a link",
+    }
     return descriptions.get(stat.S_IFMT(mode), "is a device")
 
 

@@ -69,10 +69,24 @@ if TYPE_CHECKING:
 @click.option("--while-fd", type=int, hidden=True)
 @click.pass_context
 def engine(
-    ctx: click.Context, team: Path | None, *, trusting: bool, prune: bool, keep: bool, on_conflict: Winner,
-    takeover: bool, standby: bool, takeover_after: float | None, handing_over: bool, grace: float | None,
-    durability: Durability, accept_loss: int, without_code: bool, ready_fd: int | None, while_fd: int | None,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    team: Path | None,
+    *,
+    trusting: bool,
+    prune: bool,
+    keep: bool,
+    on_conflict: Winner,
+    takeover: bool,
+    standby: bool,
+    takeover_after: float | None,
+    handing_over: bool,
+    grace: float | None,
+    durability: Durability,
+    accept_loss: int,
+    without_code: bool,
+    ready_fd: int | None,
+    while_fd: int | None,
+) -> int:
     """Run an engine until it is stopped.
 
     After a kill it needs nothing but the database, and goes on with what was open. SIGTERM and Ctrl-C end it cleanly, a
@@ -82,9 +96,12 @@ def engine(
     'quarterdeck stop' stops the whole team, and ends those that stand by too.
     """
     _check_options(
-        standby=standby, handing_over=handing_over, others=takeover or team is not None,
-        takeover_after=takeover_after, grace=grace,
-    )  # fmt: skip
+        standby=standby,
+        handing_over=handing_over,
+        others=takeover or team is not None,
+        takeover_after=takeover_after,
+        grace=grace,
+    )
     if handing_over:
         from dashboard.cli.engines.stop import GRACE_S, hand_over
 
@@ -119,10 +136,19 @@ def engine(
     if state is not None and not (standby or without_code):
         refuse_code_elsewhere(state, db)
     terms = EngineOptions(
-        db=db, load=load, digests={} if code is None else code.digests, allowed=trust_list(), takeover=takeover,
-        durability=durability, while_fd=while_fd, standby=standby, takeover_after_s=takeover_after,
-        json=ctx.ensure_object(Settings).json, accept_loss=accept_loss, without_code=without_code,
-    )  # fmt: skip
+        db=db,
+        load=load,
+        digests={} if code is None else code.digests,
+        allowed=trust_list(),
+        takeover=takeover,
+        durability=durability,
+        while_fd=while_fd,
+        standby=standby,
+        takeover_after_s=takeover_after,
+        json=ctx.ensure_object(Settings).json,
+        accept_loss=accept_loss,
+        without_code=without_code,
+    )
     return _serve(ctx, terms, announcer)
 
 
@@ -131,20 +157,29 @@ def _check_options(
 ) -> None:
     """Refuse options that exclude each other; `others` says whether --team or --takeover is given."""
     for wrong, said in (
-        (standby and (handing_over or others),
-         "--standby needs nothing but the database: give it without --team, --takeover, --hand-over"),
+        (
+            standby and (handing_over or others),
+            "--standby needs nothing but the database: give it without --team, --takeover, --hand-over",
+        ),
         (handing_over and others, "--hand-over is for the engine at work: give it without --team and --takeover"),
         (takeover_after is not None and not standby, "--takeover-after goes with --standby"),
         (grace is not None and not handing_over, "--grace goes with --hand-over"),
-    ):  # fmt: skip
+    ):
         if wrong:
             raise click.UsageError(said)
 
 
 def _load_of(
-    ctx: click.Context, db: Path, file: "TeamFile", code: "TeamCode", state: State | None, *, prune: bool, keep: bool,
+    ctx: click.Context,
+    db: Path,
+    file: "TeamFile",
+    code: "TeamCode",
+    state: State | None,
+    *,
+    prune: bool,
+    keep: bool,
     on_conflict: Winner,
-) -> LoadTeam:  # fmt: skip
+) -> LoadTeam:
     """Return the command that loads the team file, once changes of an existing team are confirmed."""
     load = changed(file.load_command(), on_conflict=on_conflict)
     if state is not None:

@@ -93,11 +93,16 @@ class Launched:
 def merge_options(command: F) -> F:
     """Add the options that decide beforehand how an edited file is merged."""
     for option in (
-        click.option("--on-conflict", type=click.Choice(["declared", "current"]), default="declared", show_default=True,
-                     help="What was changed since the file was loaded: as the file declares it, or as it is."),
+        click.option(
+            "--on-conflict",
+            type=click.Choice(["declared", "current"]),
+            default="declared",
+            show_default=True,
+            help="What was changed since the file was loaded: as the file declares it, or as it is.",
+        ),
         click.option("--keep", is_flag=True, help="Keep members that are no longer in the file."),
         click.option("--prune", is_flag=True, help="Remove members that are no longer in the file after their work."),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
@@ -110,9 +115,16 @@ def merge_options(command: F) -> F:
 @click.option("--dry-run", is_flag=True, help="Show what an edited file would change, without doing it.")
 @click.pass_context
 def up(
-    ctx: click.Context, team: Path | None, *, detach: bool, trusting: bool, prune: bool, keep: bool,
-    on_conflict: Winner, dry_run: bool,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    team: Path | None,
+    *,
+    detach: bool,
+    trusting: bool,
+    prune: bool,
+    keep: bool,
+    on_conflict: Winner,
+    dry_run: bool,
+) -> int:
     """Start the team of the file TEAM, or of team.yaml here, and open the dashboard on it.
 
     The engine outlives the terminal. Where it runs already this attaches to it; what an edited file would change is
@@ -271,7 +283,7 @@ def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list
 
 def confirmed(
     ctx: click.Context, db: Path, command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool
-) -> LoadTeam:  # fmt: skip
+) -> LoadTeam:
     """Return the command with the operator's choices; a person is asked, a script merge_options with options.
 
     Exit 2 if members are missing in the file and no option says whether to keep them.

@@ -75,9 +75,7 @@ def event_item(event: StreamEvent) -> dict[str, Any]:
     return {**said, "usage": None if event.usage is None else usage_item(event.usage)}
 
 
-def _follow(
-    db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: threading.Event, *, quiet: bool
-) -> None:  # fmt: skip
+def _follow(db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: threading.Event, *, quiet: bool) -> None:
     try:
         narrator, merger = Narrator(folded(db)), Merger()
         narrator.run_id = run_id

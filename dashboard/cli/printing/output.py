@@ -63,18 +63,29 @@ class Failure(Exception):
     """
 
     def __init__(
-        self, code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = (),
+        self,
+        code: str,
+        message: str,
+        hint: str = "",
+        exit_status: int = WRONG_USAGE,
+        *,
+        details: Sequence[str] = (),
         about: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(message)
         self.code, self.message, self.hint, self.exit_status = code, message, hint, exit_status
         self.details, self.about = details, about or {}
 
 
 def fail(
-    code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = (),
+    code: str,
+    message: str,
+    hint: str = "",
+    exit_status: int = WRONG_USAGE,
+    *,
+    details: Sequence[str] = (),
     about: Mapping[str, object] | None = None,
-) -> NoReturn:  # fmt: skip
+) -> NoReturn:
     """End the subcommand with a `Failure` of these, one line on stderr."""
     raise Failure(code, message, hint, exit_status, details=details, about=about)
 

@@ -84,10 +84,11 @@ def cancelling(state: State, keys: Sequence[str]) -> Bulk:
     found = [one for one in marked if ids.isdisjoint(_above(state, one.id))]
     members = [one for one in found if one.kind in ("agent", "supervisor")]
     made: list[Command] = [
-        RemoveMember(target=one.at, mode="drain" if one.kind == "agent" else None) if one in members
+        RemoveMember(target=one.at, mode="drain" if one.kind == "agent" else None)
+        if one in members
         else Cancel(target=one.at)
         for one in found
-    ]  # fmt: skip
+    ]
     does, done = ("Cancel", "cancelled") if not members else ("Stop", "stopped")
     if len(members) == len(found):
         does, done = "Remove", "removed"
@@ -136,10 +137,13 @@ def lines(found: Sequence[Part]) -> list[Cell]:
     """Return a line for each."""
     widest = min(WIDEST, max((len(one.name) for one in found), default=0))
     cells = [
-        Cell(f"would be refused: {one.told}" if one.refused else one.told, "error" if one.refused else "busy",
-             f"{'✕' if one.refused else '✓'} {cut(one.name, widest):<{widest}}  ")
+        Cell(
+            f"would be refused: {one.told}" if one.refused else one.told,
+            "error" if one.refused else "busy",
+            f"{'✕' if one.refused else '✓'} {cut(one.name, widest):<{widest}}  ",
+        )
         for one in found[:SHOWN]
-    ]  # fmt: skip
+    ]
     more = len(found) - SHOWN
     return [*cells, Cell(f"and {more:,} more", "muted")] if more > 0 else cells
 

@@ -72,9 +72,12 @@ SHOWN = 8
 
 
 def plan_lines(
-    creates: Mapping[str, int], needs_trust: Sequence[str], missing: Sequence[str], clashes: Sequence[str],
+    creates: Mapping[str, int],
+    needs_trust: Sequence[str],
+    missing: Sequence[str],
+    clashes: Sequence[str],
     bound: Sequence[str],
-) -> list[Cell]:  # fmt: skip
+) -> list[Cell]:
     """Return what comes in, what code it would run, and which names are taken."""
     cells = [Cell(brought(creates), "strong", "brings   ")]
     cells += _some("its code ", needs_trust, "draining")

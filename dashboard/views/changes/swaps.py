@@ -105,9 +105,7 @@ def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
 
 def _waiting(state: State, agent_ids: Sequence[str]) -> int:
     """Count what is ready for any of these agents, each task once."""
-    queues = {
-        key for agent_id in agent_ids if agent_id in state.agents for key in state.agents[agent_id].queues
-    }  # fmt: skip
+    queues = {key for agent_id in agent_ids if agent_id in state.agents for key in state.agents[agent_id].queues}
     found = (state.queues[key] for key in queues if key in state.queues and not key.startswith("back:"))
     return sum(queue.ready for queue in found)
 

@@ -64,9 +64,10 @@ def joins(now: str) -> list[Choice]:
 def scopes(state: State, supervisor: Supervisor) -> list[Choice]:
     """Return what a switch can be for: open runs and new ones, new ones alone, or one run."""
     runs = dict.fromkeys(
-        task.run_id for task in state.tasks.values()
+        task.run_id
+        for task in state.tasks.values()
         if task.kind == "group" and task.worker_id == supervisor.id and not task.ended
-    )  # fmt: skip
+    )
     each = [
         Choice(f"{_RUN}{one}", one, f"only that run, {state.runs[one].title}; new ones as before")
         for one in runs

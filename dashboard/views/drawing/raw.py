@@ -21,9 +21,15 @@ _FIELD = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*":)?(.*)$', re.DOTALL)
 def object_of(state: State, key: str) -> Any:
     """Return what the state holds under an id; None where it holds nothing."""
     homes: Iterable[Mapping[str, Any]] = (
-        state.agents, state.supervisors, state.tasks, state.runs, state.escalations, state.grants, state.insights,
+        state.agents,
+        state.supervisors,
+        state.tasks,
+        state.runs,
+        state.escalations,
+        state.grants,
+        state.insights,
         state.timers,
-    )  # fmt: skip
+    )
     for home in homes:
         if key in home:
             return home[key]

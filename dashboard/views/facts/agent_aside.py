@@ -74,14 +74,19 @@ def tools_section(steps: Sequence[Entry], width: int) -> Section:
     most = max((len(took) for _, took in ranked), default=1)
     wide = max(4, width - 40)
     lines = [
-        Line((
-            Span("⚙ ", "tool"), Span(padded(name, 18)), Span(" "),
-            *meter(len(took) / most, min(16, wide), tone="tool", rest="faint")[:1],
-            Span(" " * (min(16, wide) - round(len(took) / most * min(16, wide) + 0.49))),
-            Span(f"{len(took):>4} ×", "muted"), Span(f"{duration(sum(took) / len(took), most=9):>9}"),
-        ))
+        Line(
+            (
+                Span("⚙ ", "tool"),
+                Span(padded(name, 18)),
+                Span(" "),
+                *meter(len(took) / most, min(16, wide), tone="tool", rest="faint")[:1],
+                Span(" " * (min(16, wide) - round(len(took) / most * min(16, wide) + 0.49))),
+                Span(f"{len(took):>4} ×", "muted"),
+                Span(f"{duration(sum(took) / len(took), most=9):>9}"),
+            )
+        )
         for name, took in ranked
-    ]  # fmt: skip
+    ]
     return ("TOOLS", counted(sum(map(len, calls.values())), "call"), lines)
 
 
@@ -148,8 +153,10 @@ def _last(task: EndedTask, longest: int, wide: int, width: int, now_ms: int) -> 
     mark = TASK[task.status]
     bar = meter(task.duration_ms / longest, wide, tone=mark.tone)[0]
     right = (
-        bar, Span(" " * (wide - len(bar.text))), Span(f"{duration(task.duration_ms, most=9):>9}"),
+        bar,
+        Span(" " * (wide - len(bar.text))),
+        Span(f"{duration(task.duration_ms, most=9):>9}"),
         Span(padded(f"{left(now_ms - task.ended_ms)} ago", 12, right=True), "faint"),
-    )  # fmt: skip
+    )
     title = cut_path(task.title, max(4, width - wide - 25))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)

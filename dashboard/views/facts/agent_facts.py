@@ -103,7 +103,7 @@ def _figures(
     parts = _of_model(state, agent, steps) if is_known(agent.usage) else []
     shares = activity.shares(
         agent.id, now_ms, samples=2 * _SPARK, each=SAMPLES_EACH, slots=max(1, agent.max_concurrency)
-    )  # fmt: skip
+    )
     busy = sum(shares) / len(shares)
     worked = [Span("busy ", "muted"), Span(spark(shares, _SPARK, most=1.0), "busy"), Span(f" {percent(busy):>4}")]
     ended = agent.done + agent.failed

@@ -206,9 +206,11 @@ def _queue(seen: Seen, agent: Agent, room: int) -> list[Line]:
 def _tokens(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int) -> Section:
     usage = agent.usage
     spans = [
-        Span("in ", "muted"), Span(count(usage.tokens_in), "strong"),
-        Span("  out ", "muted"), Span(count(usage.tokens_out), "strong"),
-    ]  # fmt: skip
+        Span("in ", "muted"),
+        Span(count(usage.tokens_in), "strong"),
+        Span("  out ", "muted"),
+        Span(count(usage.tokens_out), "strong"),
+    ]
     if usage.tokens_cached:
         spans += [Span("  cached ", "muted"), Span(count(usage.tokens_cached))]
     context = [Line(fit_spans(part, room)) for part in context_of(seen.state, agent, entries[::-1])]

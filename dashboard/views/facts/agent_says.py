@@ -30,9 +30,16 @@ class Says(NamedTuple):
 
 
 def says(
-    state: State, task: Task | None, task_id: str | None, entries: Sequence[Entry], counts: Digest,
-    live: Mapping[str, str], *, width: int, now_ms: int,
-) -> Says:  # fmt: skip
+    state: State,
+    task: Task | None,
+    task_id: str | None,
+    entries: Sequence[Entry],
+    counts: Digest,
+    live: Mapping[str, str],
+    *,
+    width: int,
+    now_ms: int,
+) -> Says:
     """Return what is said at a task, which the state may have forgotten."""
     if task is not None and not task.ended:
         lines = _live(live, task.id, width)

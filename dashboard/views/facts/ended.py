@@ -22,7 +22,7 @@ from engine.core.events import (
     TaskAnswered,
     TaskFailed,
     TaskSkipped,
-)  # fmt: skip
+)
 from engine.core.records.values import Usage, preview
 from engine.core.state import TaskStatus
 
@@ -151,12 +151,19 @@ class Ended:
             status = TaskStatus.CANCELLED if event.limit is None else TaskStatus.FAILED
             error = event.limit or self._reasons.pop(event.task_id, "cancelled")
         self._found[event.task_id] = EndedTask(
-            id=event.task_id, run_id=event.run_id, agent_id=event.agent_id, title=names.of(event.task_id),
-            status=status, attempt=event.attempt,
+            id=event.task_id,
+            run_id=event.run_id,
+            agent_id=event.agent_id,
+            title=names.of(event.task_id),
+            status=status,
+            attempt=event.attempt,
             started_ms=begun_ms if last is None else min(last.started_ms, begun_ms),
-            ended_ms=entry.at_ms, duration_ms=event.duration_ms,
-            error=error, usage=None if begun is None else begun.usage, seq=entry.seq,
-        )  # fmt: skip
+            ended_ms=entry.at_ms,
+            duration_ms=event.duration_ms,
+            error=error,
+            usage=None if begun is None else begun.usage,
+            seq=entry.seq,
+        )
 
     def _come_to(self, task_id: str, status: TaskStatus, at_ms: int, error: str | None) -> None:
         if (task := self._found.get(task_id)) is not None:

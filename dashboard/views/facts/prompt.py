@@ -20,9 +20,14 @@ MOST_CHARACTERS = 8_000
 _ROLE = 10
 """Cells of a role before its text."""
 _TONES = {
-    "system": "muted", "tools": "muted", "earlier": "faint", "you": "accent", "model": "", "tool": "tool",
+    "system": "muted",
+    "tools": "muted",
+    "earlier": "faint",
+    "you": "accent",
+    "model": "",
+    "tool": "tool",
     "steer": "accent",
-}  # fmt: skip
+}
 
 
 class Message(NamedTuple):

@@ -43,9 +43,12 @@ def _head(state: State, run: Run | RunSummary, width: int, now_ms: int, working:
     if width >= 70:
         right.append(Span(f"  since {moment(run.started_ms, now_ms)}", "muted"))
     left = (
-        Span("▌", "accent"), Span(run.id, "strong"), Span("  "), Span(run.title, "strong"),
+        Span("▌", "accent"),
+        Span(run.id, "strong"),
+        Span("  "),
+        Span(run.title, "strong"),
         Span(f"   {run.strategy}{joined}", "muted"),
-    )  # fmt: skip
+    )
     return spread(left, (*right, Span(" ")), width)
 
 

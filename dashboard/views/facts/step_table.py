@@ -66,9 +66,11 @@ def _row(number: int, entry: Entry, width: int) -> Line:
 
 def _left(number: int, glyph: str, tone: str, name: str, name_tone: str, told: str) -> tuple[Span, ...]:
     return (
-        Span(f"{number:>2} ", "faint"), Span(f"{glyph} ", tone), Span(cut(name, 24), name_tone or "bold"),
+        Span(f"{number:>2} ", "faint"),
+        Span(f"{glyph} ", tone),
+        Span(cut(name, 24), name_tone or "bold"),
         Span(f" {told}" if told else "", "muted"),
-    )  # fmt: skip
+    )
 
 
 def _bare(given: JsonValue) -> JsonValue:

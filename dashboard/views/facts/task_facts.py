@@ -16,15 +16,24 @@ from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 
 _ENDS = {
-    AttemptDone: ("✓", "done"), AttemptFailed: ("✕", "error"), AttemptCancelled: ("■", "stopped"),
+    AttemptDone: ("✓", "done"),
+    AttemptFailed: ("✕", "error"),
+    AttemptCancelled: ("■", "stopped"),
     AttemptLost: ("↻", "draining"),
-}  # fmt: skip
+}
 
 
 def task_facts(
-    state: State, task: Task, counts: Digest, live: Mapping[str, str], names: Names, *, width: int, now_ms: int,
+    state: State,
+    task: Task,
+    counts: Digest,
+    live: Mapping[str, str],
+    names: Names,
+    *,
+    width: int,
+    now_ms: int,
     with_error: bool = True,
-) -> list[Line]:  # fmt: skip
+) -> list[Line]:
     """Return what a task is and whose, how it stands and why, and what a person should know."""
     mark = of_task(task, working=counts.working)
     right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {took(task, now_ms)} ", "strong"))
@@ -46,7 +55,7 @@ def _labelled(parts: Sequence[tuple[str, str]], width: int) -> list[Line]:
 
 def _alerts(
     state: State, task: Task, counts: Digest, live: Mapping[str, str], width: int, now_ms: int, *, with_error: bool
-) -> list[Line]:  # fmt: skip
+) -> list[Line]:
     """Return why it waits, how far it is, what went wrong, and what limits it: each where there is something to say."""
     found: list[tuple[str, str]] = []
     asked = state.escalations.get(task.escalation_id or "")
@@ -74,10 +83,12 @@ def gone_facts(task_id: str, ended: EndedTask | None, names: Names, *, width: in
     right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {duration(ended.took_ms)} ", "strong"))
     head = spread((Span("▌", "accent"), Span(ended.title, "strong"), Span(f"   {task_id}", "muted")), right, width)
     parts = [
-        ("agent", names.of(ended.agent_id)), ("run", f"{ended.run_id} {names.of(ended.run_id)}"),
-        ("attempts", str(ended.attempt)), ("ended", moment(ended.ended_ms, now_ms)),
+        ("agent", names.of(ended.agent_id)),
+        ("run", f"{ended.run_id} {names.of(ended.run_id)}"),
+        ("attempts", str(ended.attempt)),
+        ("ended", moment(ended.ended_ms, now_ms)),
         *([("spent", told)] if (told := spent(ended.usage)) else []),
-    ]  # fmt: skip
+    ]
     error = [Line((Span(f" ✕ {cut(ended.error, width - 4)}", "error"),))] if ended.error is not None else []
     return [head, *_labelled(parts, width), *error]
 

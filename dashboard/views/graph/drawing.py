@@ -126,9 +126,16 @@ def heading(title: str, width: int) -> Line:
 
 
 def drawing(
-    graph: Graph, *, width: int, height: int, now_ms: int, selected: str | None = None, calm: bool = False,
-    size: int | None = None, bound: bool = False,
-) -> Drawing:  # fmt: skip
+    graph: Graph,
+    *,
+    width: int,
+    height: int,
+    now_ms: int,
+    selected: str | None = None,
+    calm: bool = False,
+    size: int | None = None,
+    bound: bool = False,
+) -> Drawing:
     """Return a graph as exactly `height` lines.
 
     Args:

@@ -72,9 +72,11 @@ def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool
     names += [
         agent.name
         for agent in state.agents.values()
-        if agent.name not in drawn and agent.name not in names and sight.is_at_rest(agent)
+        if agent.name not in drawn
+        and agent.name not in names
+        and sight.is_at_rest(agent)
         and _is_below(state, agent.supervisor_id, run.supervisor_id)
-    ]  # fmt: skip
+    ]
     return Graph(
         title=f"RUN {run.id} {run.title}",
         is_run=True,

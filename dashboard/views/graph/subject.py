@@ -18,9 +18,14 @@ def run_to_show(state: State) -> Run | None:
 
 
 def graph_of(
-    sight: Sight, subject: str, flows: Mapping[tuple[str, str], int] | None = None, *, opened: str | None = None,
-    lines: int = 0, folded: bool = False,
-) -> Graph:  # fmt: skip
+    sight: Sight,
+    subject: str,
+    flows: Mapping[tuple[str, str], int] | None = None,
+    *,
+    opened: str | None = None,
+    lines: int = 0,
+    folded: bool = False,
+) -> Graph:
     """Return a graph.
 
     Args:
@@ -37,9 +42,10 @@ def graph_of(
         return run_graph(sight, run, opened=opened, folded=folded)
     if (ended := state.summary(subject)) is not None:
         return Graph(
-            title=f"RUN {ended.id} {ended.title}", is_run=True,
+            title=f"RUN {ended.id} {ended.title}",
+            is_run=True,
             empty=("its tasks are read from the journal …", "of a run that was imported they are not there"),
-        )  # fmt: skip
+        )
     below = subject if subject in state.supervisors else None
     folded = folded or (bool(lines) and is_crowded(sight, below, lines))
     flows = hand_overs(state) if flows is None else flows

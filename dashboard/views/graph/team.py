@@ -47,9 +47,13 @@ def is_crowded(sight: Sight, below: str | None, lines: int) -> bool:
 
 
 def team_graph(
-    sight: Sight, flows: Mapping[tuple[str, str], int], *, below: str | None = None, opened: str | None = None,
+    sight: Sight,
+    flows: Mapping[tuple[str, str], int],
+    *,
+    below: str | None = None,
+    opened: str | None = None,
     folded: bool = False,
-) -> Graph:  # fmt: skip
+) -> Graph:
     """Return the network of the team, or of what is below a supervisor.
 
     Args:

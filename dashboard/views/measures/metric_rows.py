@@ -127,9 +127,15 @@ def _of_all(members: Sequence[Figures]) -> Figures:
 
 
 def metric_rows(
-    state: State, found: Mapping[str, Figures], activity: Activity, *, now_ms: int, order: str, needle: str = "",
+    state: State,
+    found: Mapping[str, Figures],
+    activity: Activity,
+    *,
+    now_ms: int,
+    order: str,
+    needle: str = "",
     window: str = "1 m",
-) -> Listing:  # fmt: skip
+) -> Listing:
     """Return every supervisor, where there are several, then every agent, with their figures; keys are their ids.
 
     Args:

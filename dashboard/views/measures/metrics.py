@@ -125,9 +125,16 @@ class Window:
         self._buckets = {place: one for place, one in self._buckets.items() if place >= first}
         found = [self._buckets.get(first + place) or _Bucket() for place in range(samples)]
         out = Series(
-            each_ms, len(running_ms), [one.done for one in found], [one.failed for one in found], [], [],
-            [one.busy_ms / each_ms for one in found], [one.tokens for one in found], [one.cost_usd for one in found],
-        )  # fmt: skip
+            each_ms,
+            len(running_ms),
+            [one.done for one in found],
+            [one.failed for one in found],
+            [],
+            [],
+            [one.busy_ms / each_ms for one in found],
+            [one.tokens for one in found],
+            [one.cost_usd for one in found],
+        )
         begin_ms = first * each_ms
         _under_way(out.busy, [since_ms - begin_ms for since_ms in running_ms], now_ms - begin_ms, each_ms)
         over_ms = now_ms % each_ms
@@ -189,9 +196,19 @@ def grid(width: int, height: int) -> tuple[int, int]:
 
 
 def plots(
-    found: Series, activity: Activity, state: State, *, now_ms: int, width: int, height: int, large: int | None = None,
-    member: str | None = None, agents: int | None = None, waiting: int | None = None, end: str = "now",
-) -> list[Line]:  # fmt: skip
+    found: Series,
+    activity: Activity,
+    state: State,
+    *,
+    now_ms: int,
+    width: int,
+    height: int,
+    large: int | None = None,
+    member: str | None = None,
+    agents: int | None = None,
+    waiting: int | None = None,
+    end: str = "now",
+) -> list[Line]:
     """Return the plots in a grid of the size.
 
     Args:

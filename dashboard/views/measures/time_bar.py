@@ -14,9 +14,16 @@ from dashboard.views.event_log import Entry
 from store.journals.records import Span
 
 MARKS = {
-    "agent_swapped": "◆", "swap_rolled_back": "◆", "strategy_switched": "◇", "task_failed": "✕",
-    "agent_paused": "‖", "supervisor_paused": "‖", "run_paused": "‖", "escalated": "⚑", "run_submitted": "▸",
-}  # fmt: skip
+    "agent_swapped": "◆",
+    "swap_rolled_back": "◆",
+    "strategy_switched": "◇",
+    "task_failed": "✕",
+    "agent_paused": "‖",
+    "supervisor_paused": "‖",
+    "run_paused": "‖",
+    "escalated": "⚑",
+    "run_submitted": "▸",
+}
 """Signs by the kinds of events that they stand for; of a task that failed only where nothing tries it again."""
 TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "muted"}
 """What each sign means, for its colour; where two are equally rare, the first wins a column."""

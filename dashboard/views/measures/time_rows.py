@@ -35,9 +35,17 @@ WORDS = 25
 
 
 def time_rows(
-    bar: TimeBar, *, width: int, rows: int, seq: int, at_ms: int, alive: bool, past: Moment | None, said: Cell | None,
+    bar: TimeBar,
+    *,
+    width: int,
+    rows: int,
+    seq: int,
+    at_ms: int,
+    alive: bool,
+    past: Moment | None,
+    said: Cell | None,
     stays: bool = False,
-) -> list[Line]:  # fmt: skip
+) -> list[Line]:
     """Return the lines of the bar.
 
     Args:

@@ -33,20 +33,38 @@ GONE = 200
 MOST = 2**32 - 1
 """A lane counts no more: 50 days in one slot, as in a file whose times are not true."""
 ENDS = {
-    "attempt_done", "attempt_failed", "attempt_cancelled", "attempt_lost", "attempt_preempted", "attempt_set_aside",
-}  # fmt: skip
+    "attempt_done",
+    "attempt_failed",
+    "attempt_cancelled",
+    "attempt_lost",
+    "attempt_preempted",
+    "attempt_set_aside",
+}
 _FAILED = {"attempt_failed", "attempt_lost"}
 _SIGNS = {
-    "agent_swapped": "◆", "swap_rolled_back": "◆", "strategy_switched": "◇", "agent_paused": "‖",
-    "supervisor_paused": "‖", "escalated": "⚑", "run_submitted": "▸", "run_finished": "✓",
-}  # fmt: skip
+    "agent_swapped": "◆",
+    "swap_rolled_back": "◆",
+    "strategy_switched": "◇",
+    "agent_paused": "‖",
+    "supervisor_paused": "‖",
+    "escalated": "⚑",
+    "run_submitted": "▸",
+    "run_finished": "✓",
+}
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
 KINDS = frozenset({"attempt_started", "attempt_resumed", "engine_started", "agent_removed", *_PARKING, *ENDS, *_SIGNS})
 """Kinds of events that lanes are made of."""
-BODIED = frozenset({
-    "delegated", "call_rejoined", "strategy_switched", "supervisor_paused", "escalated", "run_submitted",
-    "run_finished",
-})  # fmt: skip
+BODIED = frozenset(
+    {
+        "delegated",
+        "call_rejoined",
+        "strategy_switched",
+        "supervisor_paused",
+        "escalated",
+        "run_submitted",
+        "run_finished",
+    }
+)
 """Those of which the body is needed."""
 
 

@@ -11,18 +11,31 @@ from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
 
 _LEGEND = (
-    ("█", "busy-before", "at work (height: share)"), ("╌", "waiting", "delegated"), ("✕", "error", "failed"),
-    ("◆", "accent", "swap"), ("◇", "accent", "strategy"), ("‖", "paused", "paused"), ("⚑", "attention", "asks"),
+    ("█", "busy-before", "at work (height: share)"),
+    ("╌", "waiting", "delegated"),
+    ("✕", "error", "failed"),
+    ("◆", "accent", "swap"),
+    ("◇", "accent", "strategy"),
+    ("‖", "paused", "paused"),
+    ("⚑", "attention", "asks"),
     ("╱", "faint", "idle, folded"),
-)  # fmt: skip
+)
 _SHORT = "<back here:b> goes back here"
 _HINT = "enter opens it · <back here:b> goes back to this moment"
 
 
 def moment_lines(
-    lanes: Lanes, lane: str, name: str, entries: Sequence[Entry] | None, names: Names, *, at: int, step_ms: int,
-    width: int, height: int,
-) -> list[Line]:  # fmt: skip
+    lanes: Lanes,
+    lane: str,
+    name: str,
+    entries: Sequence[Entry] | None,
+    names: Names,
+    *,
+    at: int,
+    step_ms: int,
+    width: int,
+    height: int,
+) -> list[Line]:
     """Return `height` lines.
 
     Args:
@@ -56,9 +69,13 @@ def _attempt(lanes: Lanes, one: Attempt, name: str, title: str, *, is_open: bool
     until = "now" if is_open else clock(lanes.moment(one.end))
     took = duration(lanes.moment(one.end) - lanes.moment(one.begin))
     spans = [
-        Span(f" {name}  ", "strong"), Span(cut_path(title, 60)), Span("  "), mark, Span(f"  {took}", "strong"),
+        Span(f" {name}  ", "strong"),
+        Span(cut_path(title, 60)),
+        Span("  "),
+        mark,
+        Span(f"  {took}", "strong"),
         Span(f"   {clock(lanes.moment(one.begin))} – {until}", "muted"),
-    ]  # fmt: skip
+    ]
     return Line(fit_spans(spans, width))
 
 

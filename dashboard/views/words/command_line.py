@@ -256,7 +256,9 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
     "submit": _run,
     "set_priority": _of("priority", "target", "priority"),
     "set_deadline": lambda args: [
-        "deadline", _text(args.get("target", "")), _seconds(args["deadline_s"]) if args.get("deadline_s") else "none"
+        "deadline",
+        _text(args.get("target", "")),
+        _seconds(args["deadline_s"]) if args.get("deadline_s") else "none",
     ],
     "answer": _answer,
     "revoke_grant": lambda args: ["grants", "--revoke", _text(args.get("grant", ""))],
@@ -266,7 +268,9 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
     "undo": lambda args: ["undo", *([short_id(_text(args["command_id"]))] if args.get("command_id") else [])],
     "stop_engine": _of("stop"),
     "hand_over": lambda args: [
-        "engine", "--hand-over", *(["--grace", _text(args["grace_s"])] if "grace_s" in args else [])
+        "engine",
+        "--hand-over",
+        *(["--grace", _text(args["grace_s"])] if "grace_s" in args else []),
     ],
     "import_state": _of("import", "path"),
     "load_team": _of("up", "path", options=("on_conflict", "prune")),
@@ -281,10 +285,13 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
     "change_capabilities": _capability,
     "move": _of("move", "target", "parent"),
     "replace_team": lambda args: [
-        "replace", _text(args.get("supervisor", "")), _spec_name(args.get("team")), *_options(args, ("mode",))
+        "replace",
+        _text(args.get("supervisor", "")),
+        _spec_name(args.get("team")),
+        *_options(args, ("mode",)),
     ],
     "change_supervisor": _settings,
-}  # fmt: skip
+}
 """By the type of the command, where its words are not those of `_plain`."""
 _UNSAID = {
     "submit": ("on_failure",),

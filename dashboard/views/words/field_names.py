@@ -34,12 +34,22 @@ FIELDS = (
 )
 """Label and name of every field of a spec except `name`; a field that `_FIRST` does not list comes at the end."""
 _CALLED = {
-    "aggregation": "joined by", "cost_usd": "cost", "exhausted": "budget spent", "file": "team file",
-    "file_sha256": "hash of the team file", "max_parallel": "at once", "mcp": "tool servers", "parent": "under",
-    "runs_total": "runs", "sha256": "hash", "size": "instances", "strategies": "by category", "tasks_total": "tasks",
+    "aggregation": "joined by",
+    "cost_usd": "cost",
+    "exhausted": "budget spent",
+    "file": "team file",
+    "file_sha256": "hash of the team file",
+    "max_parallel": "at once",
+    "mcp": "tool servers",
+    "parent": "under",
+    "runs_total": "runs",
+    "sha256": "hash",
+    "size": "instances",
+    "strategies": "by category",
+    "tasks_total": "tasks",
     "time_ms": "time at work",
     **{f"spec.{name}": f"spec {label}" for label, name in FIELDS},
-}  # fmt: skip
+}
 """Labels of fields whose names are not clear by themselves."""
 _UNITS = ("_ms", "_s")
 

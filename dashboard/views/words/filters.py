@@ -303,9 +303,15 @@ def _word(text: str) -> str:
 
 
 _EXAMPLES = {
-    "agent": "agent:scout", "run": "run:r4", "task": "task:t17", "supervisor": "supervisor:crew", "kind": "kind:failed",
-    "status": "status:running", "tool": "tool:search", "model": "model:gpt",
-}  # fmt: skip
+    "agent": "agent:scout",
+    "run": "run:r4",
+    "task": "task:t17",
+    "supervisor": "supervisor:crew",
+    "kind": "kind:failed",
+    "status": "status:running",
+    "tool": "tool:search",
+    "model": "model:gpt",
+}
 
 
 def _key(named: str) -> str | None:

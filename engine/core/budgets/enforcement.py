@@ -292,9 +292,13 @@ def _asked(state: State, subject: Subject, event: EscalationAnswered) -> Budget 
     # A task that has not begun was limited by the agent that was about to begin it: only the question records that.
     amount, spent, limit = (event.detail[key] for key in ("amount", "spent", "limit"))
     return Budget(
-        name=next(each for each in AMOUNTS if each == amount), spent=Decimal(str(spent)), limit=Decimal(str(limit)),
-        warn_at=1.0, then="ask", warned=True,
-    )  # fmt: skip
+        name=next(each for each in AMOUNTS if each == amount),
+        spent=Decimal(str(spent)),
+        limit=Decimal(str(limit)),
+        warn_at=1.0,
+        then="ask",
+        warned=True,
+    )
 
 
 def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
@@ -319,9 +323,15 @@ def _ids_of(subject: Subject) -> dict[str, Any]:
 
 
 def exhausted(
-    state: State, subject: Subject, budget: Budget, ctx: DecisionContext, *, last: str = "", needs: Decimal = _NOTHING,
+    state: State,
+    subject: Subject,
+    budget: Budget,
+    ctx: DecisionContext,
+    *,
+    last: str = "",
+    needs: Decimal = _NOTHING,
     reporter: str | None = None,
-) -> list[Event]:  # fmt: skip
+) -> list[Event]:
     """Return the event that ends a budget, and the question to a person if the budget says `ask`.
 
     Args:
@@ -351,9 +361,15 @@ def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Decis
 
 
 def exhausted_as(
-    state: State, subject: Subject, budget: Budget, then: str, *, last: str = "", needs: Decimal = _NOTHING,
+    state: State,
+    subject: Subject,
+    budget: Budget,
+    then: str,
+    *,
+    last: str = "",
+    needs: Decimal = _NOTHING,
     reporter: str | None = None,
-) -> BudgetExhausted:  # fmt: skip
+) -> BudgetExhausted:
     """Return the event that ends a budget as `then` says."""
     if budget.spent < budget.limit:
         needs = needs or _needs(state, subject, budget)

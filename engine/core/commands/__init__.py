@@ -52,9 +52,19 @@ COMMAND_KINDS: dict[str, type[Command]] = {cls.type: cls for cls in COMMANDS}
 URGENT_KINDS = frozenset(
     cls.type
     for cls in (
-        Abort, Answer, Cancel, HandOver, Pause, Resume, RevokeGrant, SetDeadline, SetPriority, Steer, StopEngine,
+        Abort,
+        Answer,
+        Cancel,
+        HandOver,
+        Pause,
+        Resume,
+        RevokeGrant,
+        SetDeadline,
+        SetPriority,
+        Steer,
+        StopEngine,
     )
-)  # fmt: skip
+)
 """Types of the commands by which people control work: they do not wait behind what others have queued."""
 
 

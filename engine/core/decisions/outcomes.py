@@ -59,10 +59,19 @@ def stamped(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
 
 
 def ask(
-    state: State, ctx: DecisionContext, *, kind: str, subject: str, run_id: str | None, question: str,
-    options: list[str], default: str | None = None, after_ms: int | None = None,
-    detail: Mapping[str, JsonValue] | None = None, mint: Mint | None = None,
-) -> Escalated:  # fmt: skip
+    state: State,
+    ctx: DecisionContext,
+    *,
+    kind: str,
+    subject: str,
+    run_id: str | None,
+    question: str,
+    options: list[str],
+    default: str | None = None,
+    after_ms: int | None = None,
+    detail: Mapping[str, JsonValue] | None = None,
+    mint: Mint | None = None,
+) -> Escalated:
     """Return the event that asks a person.
 
     Args:

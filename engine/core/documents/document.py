@@ -54,9 +54,18 @@ DERIVED = {
 INDEXES = ("pools", "leaving", "limited")
 """Fields of the state that an import derives."""
 KINDS = (
-    "specs", "registry", "supervisors", "agents", "queues", "runs", "tasks", "timers", "escalations", "ledgers",
+    "specs",
+    "registry",
+    "supervisors",
+    "agents",
+    "queues",
+    "runs",
+    "tasks",
+    "timers",
+    "escalations",
+    "ledgers",
     "insights",
-)  # fmt: skip
+)
 """Fields of the state that map ids or names to entities."""
 
 

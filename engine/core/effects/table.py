@@ -105,16 +105,25 @@ def _call_refused(state: State, event: events.CallRefused) -> list[Effect]:
     attempt = state.tasks[event.task_id].attempt
     return [
         effects.AnswerCall(
-            task_id=event.task_id, attempt=event.attempt, call_key=event.call_key, answers=[], refused=event.reason,
+            task_id=event.task_id,
+            attempt=event.attempt,
+            call_key=event.call_key,
+            answers=[],
+            refused=event.reason,
             has_slot=attempt is not None and not attempt.parked,
         )
-    ]  # fmt: skip
+    ]
 
 
 def _stop(
-    state: State, task_ids: list[str], *, now: bool, grace_ms: int | None = None, patient: bool = False,
+    state: State,
+    task_ids: list[str],
+    *,
+    now: bool,
+    grace_ms: int | None = None,
+    patient: bool = False,
     leave: bool = False,
-) -> list[Effect]:  # fmt: skip
+) -> list[Effect]:
     found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
     return [
         effects.StopAttempt(

@@ -46,9 +46,13 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
     for exchange in _seen(conversation, run):
         exchange.readers -= 1
     conversation.exchanges[conversation.ended] = Exchange(
-        run_id=run.id, status=event.status, request=run.request, output=event.output, error=event.error,
+        run_id=run.id,
+        status=event.status,
+        request=run.request,
+        output=event.output,
+        error=event.error,
         said=list(_outcome(state, run).said),
-    )  # fmt: skip
+    )
     conversation.ended += 1
     conversation.worked = _placed(state, run) or conversation.worked
     first = conversation.ended - EXCHANGES

@@ -196,8 +196,15 @@ def pool_watched(state: State, event: PoolWatched) -> None:
 
 
 _PRECEDENCE: dict[StopReason | None, int] = {
-    None: 0, "migrate": 1, "limit": 2, "preempt": 3, "crash": 4, "restart": 5, "requeue": 6, "cancel": 7,
-}  # fmt: skip
+    None: 0,
+    "migrate": 1,
+    "limit": 2,
+    "preempt": 3,
+    "crash": 4,
+    "restart": 5,
+    "requeue": 6,
+    "cancel": 7,
+}
 """Which of two reasons to stop wins: the one with the more drastic outcome has the larger number."""
 
 

@@ -39,11 +39,19 @@ CHANGES_WHO_IS_ABLE = frozenset(
 """Events that may change which agents are able, so that waiting tasks may have to be placed again."""
 _SPENDING = frozenset(
     {
-        events.AttemptStarted, events.AttemptResumed, events.StepRecorded, events.ModelFailed, events.AttemptDone,
-        events.AttemptFailed, events.AttemptCancelled, events.AttemptPreempted, events.AttemptSetAside,
-        events.AttemptMigrated, events.ThreadReturned,
+        events.AttemptStarted,
+        events.AttemptResumed,
+        events.StepRecorded,
+        events.ModelFailed,
+        events.AttemptDone,
+        events.AttemptFailed,
+        events.AttemptCancelled,
+        events.AttemptPreempted,
+        events.AttemptSetAside,
+        events.AttemptMigrated,
+        events.ThreadReturned,
     }
-)  # fmt: skip
+)
 """Events with which an attempt begins to spend, or reports usage."""
 
 
@@ -316,11 +324,17 @@ def _task_reopened(state: State, event: events.TaskReopened) -> list[FollowUp]:
 
 _CUTS_OFF = frozenset(
     {
-        events.AttemptLost, events.AttemptFailed, events.AttemptCancelled, events.AttemptPreempted,
-        events.AttemptSetAside, events.BudgetExtended, events.DoubtSettled, events.EscalationAnswered,
+        events.AttemptLost,
+        events.AttemptFailed,
+        events.AttemptCancelled,
+        events.AttemptPreempted,
+        events.AttemptSetAside,
+        events.BudgetExtended,
+        events.DoubtSettled,
+        events.EscalationAnswered,
         events.TaskReopened,
     }
-)  # fmt: skip
+)
 """Events after which a task may be in doubt (a tool call without a recorded end)."""
 
 
@@ -344,10 +358,17 @@ def _tasks_of(state: State, event: Any) -> list[Task]:
 
 _WAITS_AGAIN = frozenset(
     {
-        events.AttemptCancelled, events.AttemptLost, events.AttemptPreempted, events.AttemptSetAside,
-        events.DoubtSettled, events.ItemReturned, events.RetryDue, events.TaskReopened, events.TaskTriedAnew,
+        events.AttemptCancelled,
+        events.AttemptLost,
+        events.AttemptPreempted,
+        events.AttemptSetAside,
+        events.DoubtSettled,
+        events.ItemReturned,
+        events.RetryDue,
+        events.TaskReopened,
+        events.TaskTriedAnew,
     }
-)  # fmt: skip
+)
 """Events that return a task to a queue whose agents may have become unable meanwhile."""
 
 

@@ -97,9 +97,14 @@ class _Side:
 
 
 def _compared(
-    subject: Subject, sides: tuple[_Side, _Side], pair: tuple[T | None, T | None], told: Callable[[_Side, T], Fields],
-    *, id: str, name: str,
-) -> Iterator[Difference]:  # fmt: skip
+    subject: Subject,
+    sides: tuple[_Side, _Side],
+    pair: tuple[T | None, T | None],
+    told: Callable[[_Side, T], Fields],
+    *,
+    id: str,
+    name: str,
+) -> Iterator[Difference]:
     """Yield how one thing differs; `told` says what it is made of."""
     (side_a, side_b), (one, other) = sides, pair
     if one is None or other is None:
@@ -113,9 +118,14 @@ def _compared(
         after = now.get(field, before)
         if not json_equal(before, after):
             yield Difference(
-                subject=subject, id=id, name=name, change="changed", field=field,
-                a=side_a.plain(before), b=side_b.plain(after),
-            )  # fmt: skip
+                subject=subject,
+                id=id,
+                name=name,
+                change="changed",
+                field=field,
+                a=side_a.plain(before),
+                b=side_b.plain(after),
+            )
 
 
 def _pairs(
@@ -175,9 +185,15 @@ def _of_supervisor(side: _Side, one: Supervisor) -> Fields:
 
 
 _SETTINGS = (
-    "aggregation", "aggregator", "participants", "auto_discover", "max_matches", "default_agent", "max_parallel",
+    "aggregation",
+    "aggregator",
+    "participants",
+    "auto_discover",
+    "max_matches",
+    "default_agent",
+    "max_parallel",
     "max_agents",
-)  # fmt: skip
+)
 
 
 def _of_settings(_: _Side, one: Supervisor) -> Fields:
@@ -236,9 +252,13 @@ def _code(a: _Side, b: _Side) -> Iterator[Difference]:
     was, now = a.state.trusted, b.state.trusted
     for reference in {**was, **now}:
         yield from _compared(
-            "code", (a, b), (was.get(reference), now.get(reference)), lambda _, sha256: {"sha256": sha256},
-            id=reference, name=reference,
-        )  # fmt: skip
+            "code",
+            (a, b),
+            (was.get(reference), now.get(reference)),
+            lambda _, sha256: {"sha256": sha256},
+            id=reference,
+            name=reference,
+        )
 
 
 def _runs(a: _Side, b: _Side) -> Iterator[Difference]:
@@ -250,9 +270,12 @@ def _is_same_run(one: Run | RunSummary, other: Run | RunSummary) -> bool:
 
 
 def _work(
-    subject: Subject, sides: tuple[_Side, _Side], work: tuple[Mapping[str, T], Mapping[str, T]],
-    same: Callable[[T, T], bool], told: Callable[[_Side, T], Fields],
-) -> Iterator[Difference]:  # fmt: skip
+    subject: Subject,
+    sides: tuple[_Side, _Side],
+    work: tuple[Mapping[str, T], Mapping[str, T]],
+    same: Callable[[T, T], bool],
+    told: Callable[[_Side, T], Fields],
+) -> Iterator[Difference]:
     """Compare what has an id of its own; where one id stands for two things, one went and the other came."""
     was, now = work
     for an_id in {**was, **now}:

@@ -36,8 +36,17 @@ class Slots:
     """
 
     __slots__ = (
-        "ageing_ms", "balance", "capped", "offers", "own", "processes", "running", "total", "unranked", "urgent",
-    )  # fmt: skip
+        "ageing_ms",
+        "balance",
+        "capped",
+        "offers",
+        "own",
+        "processes",
+        "running",
+        "total",
+        "unranked",
+        "urgent",
+    )
 
     def __init__(self, state: State, supervisor: Supervisor) -> None:
         self.running = self.total = self.processes = 0

@@ -35,9 +35,15 @@ class Layout:
                     self._there[nodes.members.get(node, "")] = node
 
     def work(
-        self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", sees: Sequence[str] | None = None,
-        role: str = "", title: str = "",
-    ) -> str:  # fmt: skip
+        self,
+        member: str,
+        after: Iterable[str] = (),
+        *,
+        takes: Takes = "request",
+        sees: Sequence[str] | None = None,
+        role: str = "",
+        title: str = "",
+    ) -> str:
         """Return the node of a member, placed after `after` unless it has begun.
 
         A node that is being stopped has no result: its output is context, and its work is done again.

@@ -120,9 +120,16 @@ class Work(ModelCaller, PeopleLine, Remembering):
         return task is not None and key in task.calls
 
     def finished(
-        self, what: StepKind, name: str, key: str, output: JsonValue, *, given: JsonValue = None,
-        began_ms: int | None = None, is_charged: bool = True,
-    ) -> signals.StepFinished:  # fmt: skip
+        self,
+        what: StepKind,
+        name: str,
+        key: str,
+        output: JsonValue,
+        *,
+        given: JsonValue = None,
+        began_ms: int | None = None,
+        is_charged: bool = True,
+    ) -> signals.StepFinished:
         """Return the record of a step that ends now; it is charged for what was spent since the last report.
 
         Args:
@@ -132,9 +139,15 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """
         usage = self.take_spent() if is_charged else NO_USAGE
         return signals.StepFinished(
-            **of_attempt(self.effect), what=what, name=name, key=key, input=shown_input(given), output=output,
-            duration_ms=0 if began_ms is None else self.now_ms() - began_ms, usage=usage,
-        )  # fmt: skip
+            **of_attempt(self.effect),
+            what=what,
+            name=name,
+            key=key,
+            input=shown_input(given),
+            output=output,
+            duration_ms=0 if began_ms is None else self.now_ms() - began_ms,
+            usage=usage,
+        )
 
     def record_soon(self, step: signals.StepFinished) -> None:
         """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
@@ -215,9 +228,14 @@ class Work(ModelCaller, PeopleLine, Remembering):
         slot: Pending[AnswerCall] = self._waiting_slot()
         async with self._aside():
             signal = signals.DelegationAsked(
-                **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, plan=[*plan],
+                **of_attempt(self.effect),
+                call_key=key,
+                call_kind=kind,
+                target=target,
+                items=items,
+                plan=[*plan],
                 busy=self._is_busy,
-            )  # fmt: skip
+            )
             self._calls[key] = slot
             self._reports(key)
             self._services.signal(signal, lambda error: None if error is None else slot.fail(error))

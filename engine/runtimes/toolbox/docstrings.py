@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from docstring_parser import Docstring
 
 _PARAMETERS = (
-    "Args", "Arguments", "Parameters", "Params", "Keyword Args", "Keyword Arguments", "Other Parameters",
-)  # fmt: skip
+    "Args",
+    "Arguments",
+    "Parameters",
+    "Params",
+    "Keyword Args",
+    "Keyword Arguments",
+    "Other Parameters",
+)
 _OTHERS = (
     "Returns", "Return", "Yields", "Raises", "Example", "Examples", "Note", "Notes", "Warning", "Warnings", "See Also",
     "Todo", "References", "Attributes", "Source",

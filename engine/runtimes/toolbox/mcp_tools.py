@@ -130,10 +130,12 @@ def _checked(schema: Any) -> Any:
     if not isinstance(schema, Mapping):
         return schema
     return {
-        key: {name: _checked(one) for name, one in value.items()} if key in NAMED and isinstance(value, dict)
+        key: {name: _checked(one) for name, one in value.items()}
+        if key in NAMED and isinstance(value, dict)
         else _checked(value)
-        for key, value in schema.items() if key not in _NOT_CHECKED
-    }  # fmt: skip
+        for key, value in schema.items()
+        if key not in _NOT_CHECKED
+    }
 
 
 def legal_names(server: str, names: Sequence[str]) -> dict[str, str]:

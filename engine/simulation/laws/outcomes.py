@@ -211,8 +211,11 @@ def totals_add_up(books: ShadowLedger) -> str | None:
     """The state counts every task of an agent, every one that was done or failed, and every run."""
     state, totals = books.state, books.work.totals()
     found = {
-        "tasks": state.tasks_total, "done": state.tasks_done, "failed": state.tasks_failed, "runs": state.runs_total,
-    }  # fmt: skip
+        "tasks": state.tasks_total,
+        "done": state.tasks_done,
+        "failed": state.tasks_failed,
+        "runs": state.runs_total,
+    }
     for name, number in found.items():
         if number != totals[name]:
             return f"the state counts {number} {name}; events come to {totals[name]}"

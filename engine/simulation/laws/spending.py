@@ -26,8 +26,11 @@ def usage_adds_up(books: ShadowLedger) -> str | None:
     if state.usage != spending.of(TOTAL):
         return f"the total says {state.usage}; attempts come to {spending.of(TOTAL)}"
     everybody: list[Any] = [
-        *state.runs.values(), *state.tasks.values(), *state.agents.values(), *state.supervisors.values(),
-    ]  # fmt: skip
+        *state.runs.values(),
+        *state.tasks.values(),
+        *state.agents.values(),
+        *state.supervisors.values(),
+    ]
     for one in everybody:
         if (one.usage or NO_USAGE) != spending.of(one.id):
             return f"{one.id} says {one.usage}; its attempts come to {spending.of(one.id)}"
@@ -173,15 +176,22 @@ def payers(books: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender
 
 def _spender(books: ShadowLedger, subject: str) -> Spender | None:
     kinds: tuple[dict[str, Any], ...] = (
-        books.work.jobs, books.work.runs, books.team.agents, books.team.supervisors,
-    )  # fmt: skip
+        books.work.jobs,
+        books.work.runs,
+        books.team.agents,
+        books.team.supervisors,
+    )
     return next((kind[subject] for kind in kinds if subject in kind), None)
 
 
 def budgets(
-    books: ShadowLedger, spender: Spender, agent_id: str | None, *, every: bool = False,
+    books: ShadowLedger,
+    spender: Spender,
+    agent_id: str | None,
+    *,
+    every: bool = False,
     amounts: tuple[Amount, ...] = COUNTED,
-) -> Iterator[tuple[Amount, Decimal, Decimal]]:  # fmt: skip
+) -> Iterator[tuple[Amount, Decimal, Decimal]]:
     """Yield each amount that is limited, with what was spent and what may be; `every` limit, or the tightest."""
     for amount in amounts:
         said = [getattr(limits, amount) for limits in _limits(books, spender, agent_id)]

@@ -10,12 +10,20 @@ from engine.simulation.laws.registry import law
 from engine.simulation.shadow_ledger import ShadowLedger
 
 PAUSES = (
-    events.AgentPaused, events.AgentResumed, events.SupervisorPaused, events.SupervisorResumed, events.RunPaused,
+    events.AgentPaused,
+    events.AgentResumed,
+    events.SupervisorPaused,
+    events.SupervisorResumed,
+    events.RunPaused,
     events.RunResumed,
-)  # fmt: skip
+)
 SPECS = (
-    events.AgentAdded, events.AgentSwapped, events.SwapRolledBack, events.CapabilitiesChanged, events.MemberRenamed,
-)  # fmt: skip
+    events.AgentAdded,
+    events.AgentSwapped,
+    events.SwapRolledBack,
+    events.CapabilitiesChanged,
+    events.MemberRenamed,
+)
 SWAPS = ("swap_agent", "swap_agents", "rollback", "rollback_agents")
 
 

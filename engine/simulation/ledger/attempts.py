@@ -100,12 +100,23 @@ class WorkLedger(RunBook):
         for child in event.children:
             self.add(
                 Job(
-                    id=child.task_id, run_id=event.run_id, parent_id=asker.id, kind=child.kind, title=child.title,
-                    worker_id=child.worker_id, supervisor_id=child.supervisor_id, queue=child.queue,
-                    priority=asker.priority, created_ms=event.at_ms, optional=child.optional, call_key=event.call_key,
-                    after=[*child.after], sees=[*child.after] or None, takes="context" if child.after else "request",
+                    id=child.task_id,
+                    run_id=event.run_id,
+                    parent_id=asker.id,
+                    kind=child.kind,
+                    title=child.title,
+                    worker_id=child.worker_id,
+                    supervisor_id=child.supervisor_id,
+                    queue=child.queue,
+                    priority=asker.priority,
+                    created_ms=event.at_ms,
+                    optional=child.optional,
+                    call_key=event.call_key,
+                    after=[*child.after],
+                    sees=[*child.after] or None,
+                    takes="context" if child.after else "request",
                 )
-            )  # fmt: skip
+            )
         asker.calls[event.call_key] = [child.task_id for child in event.children]
         if event.children:
             self._await(asker, event)

@@ -12,19 +12,34 @@ class RunBook(WorkBook):
 
     def _on_run_submitted(self, event: events.RunSubmitted) -> None:
         self.runs[event.run_id] = RunEntry(
-            id=event.run_id, supervisor_id=event.supervisor_id, root_id=event.root_id, request=event.request,
-            priority=event.priority, submitted_ms=event.at_ms, on_failure=[*event.on_failure], limits=event.limits,
-            category=event.category, after=[*event.after], deadline_ms=event.deadline_ms,
+            id=event.run_id,
+            supervisor_id=event.supervisor_id,
+            root_id=event.root_id,
+            request=event.request,
+            priority=event.priority,
+            submitted_ms=event.at_ms,
+            on_failure=[*event.on_failure],
+            limits=event.limits,
+            category=event.category,
+            after=[*event.after],
+            deadline_ms=event.deadline_ms,
             conversation=event.conversation,
             remembers=self.conversations.get((event.supervisor_id, event.conversation or ""), [])[-EXCHANGES:],
-        )  # fmt: skip
+        )
         self.add(
             Job(
-                id=event.root_id, run_id=event.run_id, parent_id=None, kind="group", title="",
-                worker_id=event.supervisor_id, supervisor_id=event.supervisor_id, queue=None, priority=event.priority,
+                id=event.root_id,
+                run_id=event.run_id,
+                parent_id=None,
+                kind="group",
+                title="",
+                worker_id=event.supervisor_id,
+                supervisor_id=event.supervisor_id,
+                queue=None,
+                priority=event.priority,
                 created_ms=event.at_ms,
             )
-        )  # fmt: skip
+        )
 
     def _on_run_paused(self, event: events.RunPaused) -> None:
         self.runs[event.run_id].paused = True
@@ -198,9 +213,13 @@ class RunBook(WorkBook):
         run, due_ms = self.runs.get(event.run_id or ""), event.due_ms
         stands = run is not None and run.paused and due_ms is not None
         self.questions[event.escalation_id] = Question(
-            event.escalation_id, event.kind, event.subject, event.run_id,
-            None if stands else due_ms, due_ms - event.at_ms if stands and due_ms is not None else None,
-        )  # fmt: skip
+            event.escalation_id,
+            event.kind,
+            event.subject,
+            event.run_id,
+            None if stands else due_ms,
+            due_ms - event.at_ms if stands and due_ms is not None else None,
+        )
         if event.kind in OF_ATTEMPTS:
             self.jobs[event.subject].asks[str(event.detail["key"])] = event.escalation_id
         elif event.subject in self.jobs:

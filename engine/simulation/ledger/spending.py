@@ -56,8 +56,11 @@ class SpendingLedger:
     def adopt(self, state: State) -> None:
         """Take the figures of an import from the state."""
         everybody: list[Any] = [
-            *state.supervisors.values(), *state.agents.values(), *state.runs.values(), *state.tasks.values(),
-        ]  # fmt: skip
+            *state.supervisors.values(),
+            *state.agents.values(),
+            *state.runs.values(),
+            *state.tasks.values(),
+        ]
         self.usage[TOTAL] = state.usage.plus(NO_USAGE)
         for one in everybody:
             if one.id not in self.usage and one.usage is not None:

@@ -42,10 +42,20 @@ class SupervisorEntry:
 def supervisor_entry(one: Supervisor) -> SupervisorEntry:
     """Return what a state says of a supervisor, in the same words."""
     return SupervisorEntry(
-        id=one.id, name=one.name, parent_id=one.parent_id, mode=one.mode, options=one.options,
-        max_parallel=one.max_parallel, max_agents=one.max_agents, members=[*one.members], paused=one.paused,
-        error=one.error, leaving=one.leaving, exhausted=one.exhausted is not None, held=one.held,
-    )  # fmt: skip
+        id=one.id,
+        name=one.name,
+        parent_id=one.parent_id,
+        mode=one.mode,
+        options=one.options,
+        max_parallel=one.max_parallel,
+        max_agents=one.max_agents,
+        members=[*one.members],
+        paused=one.paused,
+        error=one.error,
+        leaving=one.leaving,
+        exhausted=one.exhausted is not None,
+        held=one.held,
+    )
 
 
 @dataclass(slots=True)
@@ -90,11 +100,23 @@ class AgentEntry:
 def agent_entry(state: State, one: Agent) -> AgentEntry:
     """Return what a state says of an agent, in the same words."""
     return AgentEntry(
-        id=one.id, name=one.name, supervisor_id=one.supervisor_id, spec=state.spec_of(one),
-        previous=state.specs.get(one.previous or ""), generation=one.generation, drained=one.drained, size=one.size,
-        paused=one.paused, removing=one.removing, error=one.error, away=one.away, stuck=one.stuck,
-        exhausted=one.exhausted is not None, held=one.held, restarts=one.restarts,
-    )  # fmt: skip
+        id=one.id,
+        name=one.name,
+        supervisor_id=one.supervisor_id,
+        spec=state.spec_of(one),
+        previous=state.specs.get(one.previous or ""),
+        generation=one.generation,
+        drained=one.drained,
+        size=one.size,
+        paused=one.paused,
+        removing=one.removing,
+        error=one.error,
+        away=one.away,
+        stuck=one.stuck,
+        exhausted=one.exhausted is not None,
+        held=one.held,
+        restarts=one.restarts,
+    )
 
 
 class TeamLedger(Ledger):
@@ -197,9 +219,14 @@ class TeamLedger(Ledger):
 
     def _on_supervisor_added(self, event: events.SupervisorAdded) -> None:
         self.supervisors[event.supervisor_id] = SupervisorEntry(
-            id=event.supervisor_id, name=event.name, parent_id=event.parent_id, mode=event.mode, options=event.options,
-            max_parallel=event.max_parallel, max_agents=event.max_agents,
-        )  # fmt: skip
+            id=event.supervisor_id,
+            name=event.name,
+            parent_id=event.parent_id,
+            mode=event.mode,
+            options=event.options,
+            max_parallel=event.max_parallel,
+            max_agents=event.max_agents,
+        )
         if event.parent_id is not None:
             self.supervisors[event.parent_id].members.append(event.supervisor_id)
         if event.declared:

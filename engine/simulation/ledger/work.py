@@ -351,13 +351,25 @@ class WorkBook(Ledger):
     def adopted_run(self, state: State, run: Run) -> RunEntry:
         """Convert a run of the state."""
         return RunEntry(
-            id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
-            priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
-            category=run.category, after=[*run.after], deadline_ms=run.deadline_ms, tasks=[*run.tasks],
-            paused=run.paused, cancelling=run.cancelling, exceeded=run.exceeded is not None, held=run.held,
+            id=run.id,
+            supervisor_id=run.supervisor_id,
+            root_id=run.root_id,
+            request=self.resolve(run.request),
+            priority=run.priority,
+            submitted_ms=run.started_ms,
+            on_failure=[*run.on_failure],
+            limits=run.limits,
+            category=run.category,
+            after=[*run.after],
+            deadline_ms=run.deadline_ms,
+            tasks=[*run.tasks],
+            paused=run.paused,
+            cancelling=run.cancelling,
+            exceeded=run.exceeded is not None,
+            held=run.held,
             conversation=run.conversation,
             remembers=[one.run_id for one in remembered_by(state, state.tasks[run.root_id])],
-        )  # fmt: skip
+        )
 
     def adopted_task(self, state: State, task: Task) -> Job:
         """Convert a task of the state."""

@@ -98,9 +98,12 @@ def permitted(state: State, event: EscalationAnswered, ctx: DecisionContext) -> 
     others = [
         one
         for one in state.escalations.values()
-        if one.kind == event.kind and one.detail.get("tool") == tool and said in one.options
-        and _is_asked_by(agent, one.detail) and state.tasks[one.subject].agent_id == agent.id
-    ]  # fmt: skip
+        if one.kind == event.kind
+        and one.detail.get("tool") == tool
+        and said in one.options
+        and _is_asked_by(agent, one.detail)
+        and state.tasks[one.subject].agent_id == agent.id
+    ]
     return [given, *(answered(one, said, by="grant") for one in others)]
 
 

@@ -145,8 +145,10 @@ def refusals(state: State, agent: Agent) -> list[str]:
     old = [state.tasks[task_id] for task_id, generation in at_work.items() if generation != agent.generation]
     named = ", ".join(f"{task.id} ({task.title})" for task in old[:MANY])
     more = f" and {len(old) - MANY} more" if len(old) > MANY else ""
-    return [f"{agent.name} is swapping already: {named}{more} still at work before g{agent.generation}; "
-            "wait for it, cancel it, or roll back"]  # fmt: skip
+    return [
+        f"{agent.name} is swapping already: {named}{more} still at work before g{agent.generation}; "
+        "wait for it, cancel it, or roll back"
+    ]
 
 
 def _due_ms(command: SwapAgent, mode: SwapMode, ctx: DecisionContext) -> int | None:
@@ -165,9 +167,15 @@ def _check_probation(failures: int, tasks: int) -> None:
 
 
 def swapped_to(
-    state: State, agent: Agent, spec: AgentSpec, *, mode: SwapMode = "drain", due_ms: int | None = None,
-    rollback_failures: int | None = None, rollback_tasks: int = 10,
-) -> AgentSwapped:  # fmt: skip
+    state: State,
+    agent: Agent,
+    spec: AgentSpec,
+    *,
+    mode: SwapMode = "drain",
+    due_ms: int | None = None,
+    rollback_failures: int | None = None,
+    rollback_tasks: int = 10,
+) -> AgentSwapped:
     """Return the event that gives `agent` its next generation."""
     return AgentSwapped(
         agent_id=agent.id,

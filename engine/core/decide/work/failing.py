@@ -153,8 +153,14 @@ def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> l
     if event.answer == "skip":
         return [_skipped(task)]
     place = event.detail.get("place")
-    failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
-                        others=_others(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
+    failures = Failures(
+        error=task.error or "failed",
+        retries=task.retries,
+        failovers=task.failovers,
+        others=_others(state, task),
+        asked=task.tried_by_default,
+        jitter=ctx.jitter,
+    )
     # `reject` continues behind the policy that asked; without a recorded place the chain is used up.
     after = place if isinstance(place, int) else len(chain_of(state, task))
     return _events(state, task, failures, *walk(chain_of(state, task), failures, after=after), ctx)

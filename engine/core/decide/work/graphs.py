@@ -111,9 +111,14 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
     try:
         growth = grown(group.mode, nodes, Verdict(node=check.id, role=check.role, said=said))
         graph = drawn(
-            state, supervisor, growth.wiring, {}, Mint(state),
-            item_of=lambda number: _item(state, check, followup, number), called=group.called,
-        )  # fmt: skip
+            state,
+            supervisor,
+            growth.wiring,
+            {},
+            Mint(state),
+            item_of=lambda number: _item(state, check, followup, number),
+            called=group.called,
+        )
     except Refused as refusal:
         growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), Drawn(nodes=[], ids={})
     wiring = growth.wiring

@@ -78,9 +78,15 @@ def grown(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
 
 
 def drawn(
-    state: State, supervisor: Supervisor, wiring: Wiring, wanted: Mapping[str, str], mint: Mint, *,
-    item_of: ItemOf | None = None, called: Mapping[str, str] | None = None,
-) -> Drawn:  # fmt: skip
+    state: State,
+    supervisor: Supervisor,
+    wiring: Wiring,
+    wanted: Mapping[str, str],
+    mint: Mint,
+    *,
+    item_of: ItemOf | None = None,
+    called: Mapping[str, str] | None = None,
+) -> Drawn:
     """Return the nodes that a wiring adds.
 
     Args:

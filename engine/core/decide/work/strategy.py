@@ -130,10 +130,12 @@ def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> li
     found = [
         task
         for task in state.tasks.values()
-        if task.kind == "group" and task.worker_id == supervisor.id and task.status is TaskStatus.RUNNING
+        if task.kind == "group"
+        and task.worker_id == supervisor.id
+        and task.status is TaskStatus.RUNNING
         and not is_cancelled(state, task)
         and (command.scope == "open" or task.run_id == command.run)
-    ]  # fmt: skip
+    ]
     if command.scope == "run" and not found:
         raise Refused(f"run {command.run} has no graph of {supervisor.name} in progress")
     return found

@@ -75,8 +75,11 @@ def budgets_of(state: State, subject_id: str, now_ms: int | None = None) -> list
 def subject_with(state: State, subject_id: str) -> Subject | None:
     """Return the task, run, agent or supervisor with an id, if it exists."""
     kinds: tuple[dict[str, Task] | dict[str, Run] | dict[str, Agent] | dict[str, Supervisor], ...] = (
-        state.tasks, state.runs, state.agents, state.supervisors,
-    )  # fmt: skip
+        state.tasks,
+        state.runs,
+        state.agents,
+        state.supervisors,
+    )
     return next((kind[subject_id] for kind in kinds if subject_id in kind), None)
 
 
@@ -98,9 +101,14 @@ def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Ag
 
 
 def _budget(
-    state: State, subject: Subject, limits: Limits, name: Amount, limit: Decimal, ledger: Ledger | None,
+    state: State,
+    subject: Subject,
+    limits: Limits,
+    name: Amount,
+    limit: Decimal,
+    ledger: Ledger | None,
     now_ms: int | None,
-) -> Budget:  # fmt: skip
+) -> Budget:
     warned = ledger is not None and name in ledger.warned
     spent = spent_of(state, subject, name, now_ms)
     return Budget(name=name, spent=spent, limit=limit, warn_at=limits.warn_at, then=limits.then, warned=warned)

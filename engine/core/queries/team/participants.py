@@ -115,9 +115,13 @@ def names_in(state: State, supervisor: Supervisor, group: Task) -> dict[str, str
 
 
 def aggregator_of(
-    state: State, supervisor: Supervisor, *, mode: str | None = None, settings: Mapping[str, JsonValue] | None = None,
+    state: State,
+    supervisor: Supervisor,
+    *,
+    mode: str | None = None,
+    settings: Mapping[str, JsonValue] | None = None,
     able: Sequence[str] | None = None,
-) -> str | None:  # fmt: skip
+) -> str | None:
     """Return the id of the agent that makes the synthesis; None if results are joined without one.
 
     Raises:
