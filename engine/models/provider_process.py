@@ -10,12 +10,12 @@ from tempfile import TemporaryFile
 import anyio
 from anyio.abc import Process
 
+from engine.children.tail import Tail, how_ended
 from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.at_work import BYTES, AtWork
 from engine.models.awake import Awake
 from engine.models.redaction import redacted
-from engine.runtimes.programs.tail import Tail, how_ended
 
 GONE_S = 5.0
 """How long the end of the process is waited for after it was killed."""

@@ -11,7 +11,8 @@ from subprocess import Popen
 import anyio
 import pytest
 
-from engine.runtimes.programs.watched import NotStarted, Program, Watched
+from engine.children.child import Child, NotStarted
+from engine.runtimes.programs.watched import Watched
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import soon
 
@@ -40,7 +41,7 @@ anyio.run(main)
 
 
 @asynccontextmanager
-async def at_work(*argv: str, cwd: Path = HERE) -> AsyncIterator[Program]:
+async def at_work(*argv: str, cwd: Path = HERE) -> AsyncIterator[Child]:
     """Run a program."""
     watched = Watched()
     try:
@@ -144,9 +145,7 @@ async def test_a_killed_engine_takes_every_group_with_it(started: Callable[..., 
 async def test_programs_are_watched_again_when_the_watcher_was_killed(started: Callable[..., "Popen[str]"]) -> None:
     killing = STARTS.replace(
         "    ended =",
-        "    os.kill(watched._watcher.transport.get_pid(), signal.SIGKILL)\n"
-        "    await watched._watcher.protocol.exited.wait()\n"
-        "    ended =",
+        "    os.kill(watched._watcher.pid, signal.SIGKILL)\n    await watched._watcher.exited.wait()\n    ended =",
     )
     engine = started(killing)
     assert engine.stdout is not None

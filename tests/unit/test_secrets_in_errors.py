@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.children.tail import TAIL_BYTES, Tail
 from engine.models.failures import failure_of, words_of
 from engine.models.redaction import HIDDEN, LONGEST, credentials_in, hide, note_sent, redacted
-from engine.runtimes.programs.tail import TAIL_BYTES, Tail
 from engine.runtimes.values import one_line
 from tests.depth import examples
 

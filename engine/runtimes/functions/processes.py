@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 from anyio.abc import Process
 
+from engine.children.tail import Tail, how_ended
 from engine.core.records.records import JsonValue
 from engine.errors import CallFailed, ProcessDied
-from engine.runtimes.programs.tail import Tail, how_ended
 from engine.trusted_code.references import Origin
 
 PROGRAM = Path(__file__).with_name("child.py")

@@ -17,13 +17,13 @@ from acp.exceptions import RequestError
 from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ValidationError
 
+from engine.children.child import Child
 from engine.errors import AttemptInterrupted, EngineError
 from engine.platform.version import program_version
 from engine.runtimes.options import first_fault
 from engine.runtimes.programs.acp_messages import Abilities, Choice, ToolCall, Turn
 from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
-from engine.runtimes.programs.watched import Program
 from engine.runtimes.spec_keys import TOOL_KINDS
 
 M = TypeVar("M", bound=BaseModel)
@@ -54,7 +54,7 @@ class AcpLink:
         runs: It may ask to run programs.
     """
 
-    def __init__(self, program: Program, client: AcpSession, *, reads: bool, writes: bool, runs: bool) -> None:
+    def __init__(self, program: Child, client: AcpSession, *, reads: bool, writes: bool, runs: bool) -> None:
         self._client = client
         self._runs = runs
         self._files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=writes)
@@ -225,7 +225,7 @@ class AcpLink:
 class _Lines:
     """Messages as lines of JSON: the transport of the package's connection."""
 
-    def __init__(self, program: Program, client: AcpSession) -> None:
+    def __init__(self, program: Child, client: AcpSession) -> None:
         self._program = program
         self._client = client
         self.fault: str | None = None

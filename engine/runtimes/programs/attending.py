@@ -13,16 +13,15 @@ from typing import Any, TypeAlias
 
 import anyio
 
+from engine.children.child import Child
+from engine.children.tail import how_ended
 from engine.errors import AttemptInterrupted, EngineError, ProcessDied
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.footprint import footprint
-from engine.runtimes.programs.tail import Tail, how_ended
-from engine.runtimes.programs.watched import Program
 
 Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
-CHUNK_BYTES = 65_536
 ASKED = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 """Escalation of signals with the wait after each, in seconds; less in sum than the grace period of 5 s."""
 CLEANS_UP_S = 0.2
@@ -45,14 +44,13 @@ class Attended:
         threads: Threads for reading its resource usage.
     """
 
-    def __init__(self, work: Work, program: Program, name: str, threads: Threads) -> None:
+    def __init__(self, work: Work, program: Child, name: str, threads: Threads) -> None:
         self._work = work
         self.program = self._program = program
         self._name = name
         self._threads = threads
         self._failure: BaseException | None = None
-        self._errors = Tail()
-        self._open_pipes = 2
+        self._is_read = False
         self.bytes_read = 0
         """Bytes of output read so far; updated by the reader."""
         self.is_stopped = False
@@ -82,7 +80,6 @@ class Attended:
         program = self._program
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._keep_errors)
                 group.start_soon(self._show)
                 group.start_soon(self._stop_when_told, before)
                 group.start_soon(self._read, read)
@@ -122,8 +119,9 @@ class Attended:
             raise AttemptInterrupted
         code = 0 if self._is_finished else self._program.returncode
         if code:
-            said = f"{self._name} {how_ended(code)}" + (f": {self._errors.line}" if self._errors.line else "")
-            raise ProcessDied(said) if code < 0 else ProgramFailed(said)
+            line = self._program.errors.line
+            reason = f"{self._name} {how_ended(code)}" + (f": {line}" if line else "")
+            raise ProcessDied(reason) if code < 0 else ProgramFailed(reason)
 
     async def _read(self, read: Talk) -> None:
         try:
@@ -132,7 +130,7 @@ class Attended:
             self._failure = error
             await self.stop()
         finally:
-            self._open_pipes -= 1
+            self._is_read = True
 
     async def _say(self, say: Talk) -> None:
         try:
@@ -140,11 +138,6 @@ class Attended:
         except (AttemptInterrupted, Exception) as error:  # raised once the program is gone
             self._failure = self._failure or error
             await self.stop()
-
-    async def _keep_errors(self) -> None:
-        while chunk := await self._program.stderr.read(CHUNK_BYTES):
-            self._errors.add(chunk)
-        self._open_pipes -= 1
 
     async def _stop_when_told(self, before: Talk) -> None:
         await self._work.told_to_stop()
@@ -163,10 +156,14 @@ class Attended:
 
     async def _drain(self) -> None:
         """Wait until both pipes have been read to the end, or were silent for a while."""
-        quiet = 0
-        while self._open_pipes and quiet < 2:
-            before = self.bytes_read, self._errors.bytes_read
+        errors, quiet = self._program.errors, 0
+        while not self._is_drained and quiet < 2:
+            before = self.bytes_read, errors.bytes_read
             with anyio.move_on_after(QUIET_S):
-                while self._open_pipes:  # noqa: ASYNC110 - a pipe ends within a turn of the loop, or never
+                while not self._is_drained:  # noqa: ASYNC110 - a pipe ends within a turn of the loop, or never
                     await anyio.sleep(0.002)
-            quiet = quiet + 1 if before == (self.bytes_read, self._errors.bytes_read) else 0
+            quiet = quiet + 1 if before == (self.bytes_read, errors.bytes_read) else 0
+
+    @property
+    def _is_drained(self) -> bool:
+        return self._is_read and self._program.errors_ended.is_set()

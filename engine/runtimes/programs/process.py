@@ -12,6 +12,7 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
+from engine.children.child import CHUNK_BYTES, Child
 from engine.core.queries.team.code import program_reference
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
@@ -21,13 +22,12 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.options import options_in
-from engine.runtimes.programs.attending import CHUNK_BYTES, Attended
+from engine.runtimes.programs.attending import Attended
 from engine.runtimes.programs.once import once
 from engine.runtimes.programs.options import ProcessOptions
 from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.programs.speaking import Speaking
-from engine.runtimes.programs.watched import Program
 from engine.runtimes.typed_output import check_output_schema, typed_text, typed_value
 
 
@@ -100,7 +100,7 @@ class ProcessRuntime:
         return await typed_value(work, speaking.result, self._code.threads)
 
 
-async def _feed(program: Program, said: bytes) -> None:
+async def _feed(program: Child, said: bytes) -> None:
     await program.send(said)
     program.close_input()
 
@@ -108,7 +108,7 @@ async def _feed(program: Program, said: bytes) -> None:
 class _Text:
     """The text output of a program."""
 
-    def __init__(self, work: Work, program: Program, attended: Attended, most_bytes: int) -> None:
+    def __init__(self, work: Work, program: Child, attended: Attended, most_bytes: int) -> None:
         self._work = work
         self._program = program
         self._attended = attended

@@ -7,13 +7,13 @@ import msgspec
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
+from engine.children.child import Child
 from engine.core.records.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.attempts.people import STEERED, turn_of
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.programs import lines
 from engine.runtimes.programs.attending import Attended
-from engine.runtimes.programs.watched import Program
 from engine.runtimes.values import Amounts, clean, json_value, usage_of
 
 ENDS_S = 5.0
@@ -60,7 +60,7 @@ class Speaking:
         most_bytes: Longest line, and longest text in all.
     """
 
-    def __init__(self, work: Work, program: Program, attended: Attended, most_bytes: int) -> None:
+    def __init__(self, work: Work, program: Child, attended: Attended, most_bytes: int) -> None:
         self._work = work
         self._program = program
         self._attended = attended

@@ -1,7 +1,6 @@
 """Terminals: programs that an ACP agent asks us to run, each permitted by a person, ended with the session."""
 
 import itertools
-from asyncio import StreamReader
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +8,10 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
+from engine.children.child import CHUNK_BYTES, Child
+from engine.children.tail import signal_name
 from engine.errors import EngineError
-from engine.runtimes.programs.attending import CHUNK_BYTES
-from engine.runtimes.programs.tail import signal_name
-from engine.runtimes.programs.watched import Program, Watched
+from engine.runtimes.programs.watched import Watched
 
 MOST_BYTES = 1_000_000
 """Limit on kept output, from the end; the agent may ask for less."""
@@ -27,12 +26,11 @@ class NoTerminal(EngineError):
 class Terminal:
     """One terminal."""
 
-    program: Program
+    program: Child
     most_bytes: int
     output: bytes = b""
     truncated: bool = False
-    open_pipes: int = 2
-    drained: anyio.Event = field(default_factory=anyio.Event)
+    is_read: anyio.Event = field(default_factory=anyio.Event)
 
     def add(self, chunk: bytes) -> None:
         """Append output, dropping the beginning beyond the limit."""
@@ -81,8 +79,8 @@ class Terminals:
         terminal = Terminal(program, min(MOST_BYTES, MOST_BYTES if most_bytes is None else most_bytes))
         name = f"terminal-{next(self._numbers)}"
         self._terminals[name] = terminal
-        self._group.start_soon(_read, terminal, program.stdout)
-        self._group.start_soon(_read, terminal, program.stderr)
+        program.on_errors = terminal.add
+        self._group.start_soon(_read, terminal)
         return name
 
     def at(self, name: str) -> Terminal:
@@ -100,7 +98,8 @@ class Terminals:
         terminal = self.at(name)
         await terminal.program.exited.wait()
         with anyio.move_on_after(1.0):  # a process that left the group may hold its pipes
-            await terminal.drained.wait()
+            await terminal.is_read.wait()
+            await terminal.program.errors_ended.wait()
         return terminal.exit_status or (None, None)
 
     async def kill(self, name: str) -> None:
@@ -119,9 +118,7 @@ class Terminals:
             await self.release(name)
 
 
-async def _read(terminal: Terminal, stream: StreamReader) -> None:
-    while chunk := await stream.read(CHUNK_BYTES):
+async def _read(terminal: Terminal) -> None:
+    while chunk := await terminal.program.stdout.read(CHUNK_BYTES):
         terminal.add(chunk)
-    terminal.open_pipes -= 1
-    if not terminal.open_pipes:
-        terminal.drained.set()
+    terminal.is_read.set()

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from engine.children.child import Child
 from engine.core.records.records import JsonValue
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import EngineError
 from engine.models.bounds import SCHEMA_CHARACTERS
 from engine.platform.garbage import importing
-from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.toolbox.mcp_answers import MOST_TOOLS, Fault
 from engine.runtimes.toolbox.mcp_http import over_http
@@ -149,13 +149,13 @@ def _unusable(reason: str) -> ToolError:
 
 @asynccontextmanager
 async def connected(
-    spec: McpSpec, start: Callable[[], Awaitable[Program]], words: LastWords
+    spec: McpSpec, start: Callable[[], Awaitable[Child]], words: LastWords
 ) -> AsyncIterator[Connection]:
     """Connect to a server while the context is open.
 
     Args:
         start: Starts it, if it is a program.
-        words: Gets what it writes on its standard error.
+        words: Gets the program.
 
     Raises:
         Exception: Any error of the connection, or a group of them.
@@ -175,7 +175,8 @@ async def connected(
     if spec.url is not None:
         transport = over_http(spec, streamable_http_client)
     else:
-        transport = over_pipes(await start(), ended, words, SessionMessage)
+        words.program = await start()
+        transport = over_pipes(words.program, ended, SessionMessage)
     async with Client(transport, cache=None, message_handler=heard) as client:
         connections.append(Connection(client, ended))
         yield connections[0]

@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import anyio
 
-from engine.runtimes.programs.tail import Tail, how_ended
-from engine.runtimes.programs.watched import Program
+from engine.children.child import Child
+from engine.children.tail import how_ended
 from engine.runtimes.toolbox import mcp_answers
 from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, answered_id, failed, parse, too_large
 
@@ -20,37 +19,30 @@ GOES_S = 0.5
 """How long a program may take to end by itself after its input was closed, in seconds."""
 
 
-class LastWords(Tail):
-    """The last lines that a program wrote on its standard error, and how it ended."""
+@dataclass(slots=True)
+class LastWords:
+    """How a program ended, and the last line of its standard error."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._program: Program | None = None
-        self.why = ""
-        """Why it was ended; empty if it ended by itself."""
+    program: Child | None = None
 
-    async def listen(self, program: Program) -> None:
-        """Read until it ends, because a program blocks when its pipe is full."""
-        self._program = program
-        with suppress(ValueError, ConnectionError):
-            while chunk := await program.stderr.read(65_536):
-                self.add(chunk)
+    @property
+    def kill_reason(self) -> str:
+        """Why it was ended by us; empty if it ended by itself."""
+        return "" if self.program is None else self.program.kill_reason
 
     def __str__(self) -> str:
         """Return it as one line; empty if it neither ended nor wrote anything."""
-        if self.why:
-            return self.why
-        code = None if self._program is None else self._program.returncode
+        if self.program is None or self.kill_reason:
+            return self.kill_reason
+        code, line = self.program.returncode, self.program.errors.line
         parts = [] if code is None else [f"it {how_ended(code)}"]
-        if self.line:
-            parts.append(f"it last said: {self.line[:300]}")
+        if line:
+            parts.append(f"it last said: {line[:300]}")
         return "; ".join(parts)
 
 
 @asynccontextmanager
-async def over_pipes(
-    program: Program, ended: anyio.Event, words: LastWords, wrap: Callable[[Any], Any]
-) -> AsyncIterator[Any]:
+async def over_pipes(program: Child, ended: anyio.Event, wrap: Callable[[Any], Any]) -> AsyncIterator[Any]:
     """Yield the streams of messages from and to a program; ends the program afterwards.
 
     Args:
@@ -71,7 +63,7 @@ async def over_pipes(
 
     async def read() -> None:
         async with inward:
-            async for line in _lines(program, words):
+            async for line in _lines(program):
                 message = await _message(line, unanswered)
                 if message is not None:
                     await inward.send(wrap(message))
@@ -79,7 +71,7 @@ async def over_pipes(
 
     try:
         async with inward, messages, outward, requests, anyio.create_task_group() as group:
-            for part in (read, write, partial(words.listen, program)):
+            for part in (read, write):
                 group.start_soon(part)
             yield messages, outward
             group.cancel_scope.cancel()
@@ -99,7 +91,7 @@ class _Line:
     is_whole: bool = True
 
 
-async def _lines(program: Program, words: LastWords) -> AsyncIterator[_Line]:
+async def _lines(program: Child) -> AsyncIterator[_Line]:
     """Yield the lines that a program writes.
 
     One that is too long is passed over to its end if it may be an answer; any other ends the program.
@@ -124,7 +116,7 @@ async def _lines(program: Program, words: LastWords) -> AsyncIterator[_Line]:
                 continue
             pieces = []
             if not start.lstrip().startswith(b"{") or length > MOST_LINES_SKIPPED * mcp_answers.LINE_BYTES:
-                words.why = f"it wrote a line of more than {mcp_answers.LINE_BYTES // 1024 // 1024} MB"
+                program.kill_reason = f"it wrote a line of more than {mcp_answers.LINE_BYTES // 1024 // 1024} MB"
                 return
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import anyio
 
+from engine.children.child import Child
 from engine.core.queries.team.code import reference_of_server
 from engine.core.queries.team.tree import above_of
 from engine.core.specs.model_spec import McpSpec
@@ -21,7 +22,7 @@ from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.programs.watched import Program, Watched
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, Offered, connected, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
@@ -167,8 +168,8 @@ class Server:
                         self._begun(connection)
                         await connection.ended.wait()
                 if starting.cancelled_caught:
-                    reasons = [f"it did not answer for {STARTS_S:g} s", *([words.why] if words.why else [])]
-                    failure = ServerDown(self.name, "; ".join(reasons))
+                    reasons = [f"it did not answer for {STARTS_S:g} s", words.kill_reason]
+                    failure = ServerDown(self.name, "; ".join(filter(None, reasons)))
         except Unusable as unusable:
             failure, self._not_before_ms = ServerDown(self.name, unusable.reason, retryable=False), 0
         except Exception as error:  # a server may break the protocol in any way, and the package in as many
@@ -191,7 +192,7 @@ class Server:
         for pending in waiting or ():
             pending.fail(failure)
 
-    async def _started(self, code: ServerCode) -> Program:
+    async def _started(self, code: ServerCode) -> Child:
         spec, folder = self.spec, code.folder or Path.cwd()
         env = environment(spec.env)
         await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import anyio
 
+from engine.children.child import Child
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.programs.watched import Program, Watched
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.toolbox.mcp_connection import connected, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.toolbox.mcp_servers import STARTS_S
@@ -30,7 +31,7 @@ def offered_by(spec: McpSpec, folder: Path) -> list[str]:
 async def _offered(spec: McpSpec, folder: Path) -> list[str]:
     words, programs = LastWords(), Watched()
 
-    async def start() -> Program:
+    async def start() -> Child:
         env = environment(spec.env)
         check_program(spec.argv[0], cwd=folder, env=env)
         return await programs.start(spec.argv, env=env, cwd=folder)

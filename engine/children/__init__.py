@@ -1,0 +1,1 @@
+"""Child processes: started, read, stopped and reaped."""
