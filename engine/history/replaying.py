@@ -205,7 +205,7 @@ class _Attempt:
             sources=trusting.sources,
             folder=trusting.folder,
             threads=self.threads,
-            processes=Processes(self.spawn),
+            processes=Processes(),
             programs=Watched(),
         )
         if self.spec.is_played_by_model:

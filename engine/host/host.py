@@ -114,7 +114,7 @@ class Host:
         self.threads = Threads()
         self.reserved = Reservations()
         self.models = ModelService(self.spawn, self._check_outside)
-        self.processes = Processes(self.spawn)
+        self.processes = Processes()
         self.programs = Watched()
         self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_on)
         store.live.follow(self.bus.board.take)

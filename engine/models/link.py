@@ -16,7 +16,7 @@ import msgspec
 
 from engine.models import child_messages as messages
 from engine.models.awake import Awake
-from engine.models.provider_process import ProcessGone, ProviderProcess
+from engine.models.provider_process import ProviderProcess
 from engine.models.records import Chunk, ModelAnswer, ModelRequest
 from engine.runtimes.attempts.pending import Pending
 
@@ -106,7 +106,7 @@ class Link:
         """End the child process."""
         process, self._process = self._process, None
         if process is not None:
-            await process.close()
+            await process.child.end()
 
     async def _send(
         self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
@@ -127,23 +127,21 @@ class Link:
             with anyio.move_on_after(longest_s):
                 await process.write(message(id))
                 return await pending.answer.wait()
-            process.kill()  # The child enforces the timeouts itself: it hangs, and the next request starts another.
+            # The child enforces the timeouts itself: it hangs, and the next request starts another.
+            process.child.kill()
             raise CallFailed(_died(id, "the provider process hangs, and was ended"))
-        except ProcessGone as gone:
-            raise CallFailed(_died(id, "the provider process is gone")) from gone
         finally:
             # Still pending means that this task was cancelled or timed out: the child may drop the request.
             if self._pending.pop(id, None) is not None:
-                with anyio.move_on_after(CANCEL_S, shield=True), contextlib.suppress(ProcessGone):
+                with anyio.move_on_after(CANCEL_S, shield=True):
                     await process.write(messages.Cancel(id))
 
     async def _started(self) -> ProviderProcess:
         async with self._starting:
-            if self._process is not None and self._process.is_running:
+            if self._process is not None and not self._process.child.exited.is_set():
                 return self._process
             process = self._process = await ProviderProcess.started(self._variables)
             self._spawn(self._read, process)
-            self._spawn(process.keep_tail)
             return process
 
     def _of(self, process: ProviderProcess) -> list[int]:

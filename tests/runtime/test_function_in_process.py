@@ -217,32 +217,29 @@ async def test_an_agent_whose_process_is_killed_while_it_is_checked_is_checked_a
 async def test_a_process_that_is_cancelled_while_it_begins_is_ended_too() -> None:
     before = _children()
 
-    async with anyio.create_task_group() as group:
-        processes = Processes(group.start_soon)
-        for turns in range(8):
-            async with anyio.create_task_group() as asking:
-                asking.start_soon(processes.check, Origin("os:getcwd", None))
-                for _ in range(turns):
-                    await checkpoint()
-                asking.cancel_scope.cancel()
-        left = _children() - before
+    processes = Processes()
+    for turns in range(8):
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(processes.check, Origin("os:getcwd", None))
+            for _ in range(turns):
+                await checkpoint()
+            asking.cancel_scope.cancel()
 
-    assert left == set()
+    assert _children() - before == set()
 
 
 async def test_a_process_that_ended_while_it_was_idle_is_not_killed_by_its_id_which_may_be_given_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     killed: list[int] = []
-    async with anyio.create_task_group() as group:
-        processes = Processes(group.start_soon)
-        pid = await processes.call(Origin("os:getpgid", None), 0, report=lambda *_: None)
-        assert isinstance(pid, int)
-        os.kill(pid, signal.SIGKILL)
-        (child,) = processes._all
-        await child.process.wait()
-        monkeypatch.setattr("os.killpg", lambda *said: killed.append(said))
-        await processes.close()
+    processes = Processes()
+    pid = await processes.call(Origin("os:getpgid", None), 0, report=lambda *_: None)
+    assert isinstance(pid, int)
+    os.kill(pid, signal.SIGKILL)
+    (worker,) = processes._all
+    await worker.child.exited.wait()
+    monkeypatch.setattr("os.killpg", lambda *said: killed.append(said))
+    await processes.close()
 
     assert killed == []
 

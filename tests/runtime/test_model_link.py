@@ -21,9 +21,9 @@ async def test_a_process_that_is_heard_of_last_when_the_next_is_at_work_fails_no
         link = Link(group.start_soon)
         first = await link._started()
         # What it has started may hold its output open, and with it the end of what is read from it.
-        output = os.open(f"/proc/{first.pid}/fd/1", os.O_WRONLY)
-        os.kill(first.pid, signal.SIGKILL)
-        await first.wait()
+        output = os.open(f"/proc/{first.child.pid}/fd/1", os.O_WRONLY)
+        os.kill(first.child.pid, signal.SIGKILL)
+        await first.child.exited.wait()
 
         async def look() -> None:
             found.append(await link.look("gpt-4o"))

@@ -93,12 +93,12 @@ def stop_at(process: ProviderProcess, id: int) -> None:
     """Stop a process in the middle of its work at a request."""
     end_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < end_s:
-        os.kill(process.pid, signal.SIGSTOP)
-        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        os.kill(process.child.pid, signal.SIGSTOP)
+        while Path(f"/proc/{process.child.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
             os.sched_yield()
         if process.at_work.id == id:
             return
-        os.kill(process.pid, signal.SIGCONT)
+        os.kill(process.child.pid, signal.SIGCONT)
         os.sched_yield()
     raise AssertionError("it never works at the request")
 
@@ -115,7 +115,7 @@ async def stopped(link: Link, server: ModelServer) -> ProviderProcess:
 async def ended_for_silence(process: ProviderProcess, clock: Clock) -> None:
     """Let time pass until a process that is stopped has been ended."""
     with clock.running(), anyio.fail_after(PATIENCE_S):
-        await process.wait()
+        await process.child.exited.wait()
 
 
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed by the system", "ended for its silence"])
@@ -139,7 +139,7 @@ async def test_the_request_that_a_process_worked_at_fails_and_the_others_are_ans
         group.start_soon(ask_endless)
         process = await stopped(link, server)
         if is_killed:
-            os.kill(process.pid, signal.SIGKILL)
+            os.kill(process.child.pid, signal.SIGKILL)
         else:
             await ended_for_silence(process, clock)
 
@@ -167,6 +167,6 @@ async def test_a_cancelled_request_that_a_process_still_works_at_ends_with_the_p
 async def test_the_memory_of_the_process_is_bounded(link: Link) -> None:
     await link.look("openai/tested")
 
-    limits = await anyio.Path(f"/proc/{(await link._started()).pid}/limits").read_text()
+    limits = await anyio.Path(f"/proc/{(await link._started()).child.pid}/limits").read_text()
 
     assert str(bounds.PROCESS_BYTES) in next(line for line in limits.splitlines() if line.startswith("Max data size"))

@@ -69,7 +69,7 @@ async def crew_of(
                 folder=None,
                 trusting=Trusting(None, db=None, folder=None, state=State, is_program=True),
                 threads=Threads(),
-                processes=Processes(group.start_soon),
+                processes=Processes(),
                 programs=Watched(),
                 start=group.start_soon,
             ),
