@@ -43,7 +43,7 @@ class TeamFile:
     @property
     def name(self) -> str:
         """Name of the supervisor at the top."""
-        return self.team.supervisor.name
+        return str(self.team.supervisor.name)
 
     @property
     def folder(self) -> Path:

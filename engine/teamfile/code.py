@@ -8,7 +8,6 @@ from typing import Any
 from engine.core.errors import Refused
 from engine.core.queries.team.code import PROGRAM_TYPES
 from engine.core.specs.approval import check_ruled_tools, punctuation_warning
-from engine.core.specs.model_spec import McpSpec
 from engine.errors import NotImported, Unusable
 from engine.runtimes.functions.tools import options_of
 from engine.runtimes.spec_keys import WITHOUT_CONTEXT, unused_keys
@@ -108,7 +107,7 @@ class TeamCode:
         for loc, block in teams_of(self.team.team):
             for name, server in block.mcp.items():
                 try:
-                    yield (*loc, "mcp", name), offered_by(McpSpec(**server.model_dump()), self.team.folder)
+                    yield (*loc, "mcp", name), offered_by(server, self.team.folder)
                 except Unusable as unusable:
                     yield (*loc, "mcp", name), unusable
 

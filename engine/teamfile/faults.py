@@ -12,28 +12,11 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from engine.models.scripted import ScriptedCall
-from engine.runtimes.script import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
+from engine.core.errors import BadValue
+from engine.core.validation.rules import Wrong
+from engine.teamfile.blocks import blocks_in
 from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, or_nearest, printable, value_shown
-from engine.teamfile.policies import (
-    BLOCKS,
-    CircuitBlock,
-    LimitsBlock,
-    PoolBlock,
-    PreemptBlock,
-    RestartBlock,
-    RetryPolicy,
-)
-from engine.teamfile.schema import (
-    LATER,
-    AgentBlock,
-    McpBlock,
-    ModelBlock,
-    PriceBlock,
-    SupervisorBlock,
-    TeamBlock,
-    TeamDocument,
-)
+from engine.teamfile.schema import LATER, TeamDocument
 
 _WRONG_TYPE = {
     "string_type": "text",
@@ -63,53 +46,39 @@ _SHAPES = {
 }
 """What a value must look like, by a part of its pattern."""
 
-_BLOCKS: dict[str, type[BaseModel]] = {
-    "supervisor": SupervisorBlock,
-    "agents": AgentBlock,
-    "registry": AgentBlock,
-    "teams": TeamBlock,
-    "models": ModelBlock,
-    "price": PriceBlock,
-    "mcp": McpBlock,
-    "on_failure": RetryPolicy,
-    **BLOCKS,
-    "limits": LimitsBlock,
-    "pool": PoolBlock,
-    "circuit": CircuitBlock,
-    "restart": RestartBlock,
-    "preempt": PreemptBlock,
-    "options": Script,
-    "script": Rule,
-    "steps": ScriptedStep,
-    "delegate": ScriptedDelegation,
-    "map": ScriptedMap,
-    "calls": ScriptedCall,
-}
-"""Models by key, so that an error can name the keys allowed there."""
 _ROUNDS = 20
 """Removing a fault may uncover another in the same block: a wrong name is a missing one next."""
 
 
 def problems_of(
-    errors: Iterable[ErrorDetails], document: Document, *, under: Loc = (), of: type[BaseModel] | None = None
+    errors: Iterable[ErrorDetails],
+    document: Document,
+    *,
+    under: Loc = (),
+    model: type[BaseModel] = TeamDocument,
 ) -> list[Problem]:
     """Return the faults of one validation, at most one for each location, and up to `MOST_PROBLEMS`.
 
     Args:
         document: The document that contains the validated value.
         under: Path of the validated value.
-        of: The model that it was validated as, if its path does not determine that.
+        model: The model that it was validated as.
     """
-    found: dict[tuple[Loc, str], Problem] = {}
+    problems: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
-        if len(found) >= MOST_PROBLEMS:
+        if len(problems) >= MOST_PROBLEMS:
             break
-        loc = place_of(document.value, (*under, *error["loc"]))
-        text = _text(error, loc, list(of.model_fields) if of is not None and len(loc) == len(under) + 1 else None)
-        found.setdefault(
-            (loc, "" if _is_choice(error) else text), Problem(document.line(loc), field(document, loc), text)
-        )
-    return list(found.values())
+        loc, text = place_of(document.value, (*under, *error["loc"])), ""
+        refusal = error.get("ctx", {}).get("error")
+        if isinstance(refusal, BadValue | Wrong):  # of a record, at a place below its block
+            loc, text = (*loc, *refusal.path), refusal.text
+        elif error["type"] == "extra_forbidden" and loc[-1] not in LATER:
+            text = f"is not a key here; {or_nearest(str(loc[-1]), _keys_at(model, loc[len(under) : -1]))}"
+        else:
+            text = _text(error, loc)
+        key = (loc, "" if _is_choice(error) else text)
+        problems.setdefault(key, Problem(document.line(loc), field(document, loc), text))
+    return list(problems.values())
 
 
 def field(document: Document, loc: Loc) -> str:
@@ -161,7 +130,7 @@ def _is_choice(error: ErrorDetails) -> bool:
     return error["type"] in _WRONG_TYPE or error["type"] == "literal_error"
 
 
-def _text(error: ErrorDetails, loc: Loc, known: list[str] | None = None) -> str:
+def _text(error: ErrorDetails, loc: Loc) -> str:
     kind, given, bounds = error["type"], error["input"], error.get("ctx", {})
     last = loc[-1] if loc else ""
     if kind == "missing":
@@ -169,10 +138,7 @@ def _text(error: ErrorDetails, loc: Loc, known: list[str] | None = None) -> str:
             return "is missing; a team file begins with 'version: 1'"
         return f"is missing{'; every supervisor and agent has one' if last == 'name' else ''}"
     if kind == "extra_forbidden":
-        keys = known or _keys_at(loc[:-1])
-        return (
-            "is not supported yet; remove it" if last in LATER else f"is not a key here; {or_nearest(str(last), keys)}"
-        )
+        return "is not supported yet; remove it"
     if kind in _WRONG_TYPE:
         wanted = "a name or a list of names" if last == "model" else _WRONG_TYPE[kind]
         return f"must be {wanted}, not {value_shown(given)}"
@@ -195,12 +161,13 @@ def _text(error: ErrorDetails, loc: Loc, known: list[str] | None = None) -> str:
     return printable(error["msg"].removeprefix("Value error, "))
 
 
-def _keys_at(parent: Loc) -> list[str]:
-    """Return the keys that are allowed in a block."""
-    model: type[BaseModel] = TeamDocument
-    for part in parent:
-        model = _BLOCKS.get(str(part), model)
-    return list(model.model_fields)
+def _keys_at(model: type[BaseModel], path: Loc) -> list[str]:
+    """Return the keys that are allowed in a block, by its path in a value of a model."""
+    blocks = [model]
+    for part in path:
+        keys = [block.model_fields[part] for block in blocks if part in block.model_fields]
+        blocks = [block for key in keys for block in blocks_in(key.annotation)] or blocks
+    return list(dict.fromkeys(key for block in blocks for key in block.model_fields))
 
 
 def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument | None, list[Loc]]:

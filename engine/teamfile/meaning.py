@@ -3,19 +3,17 @@
 Rule: nothing of the team's own code is imported.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from engine.core.errors import BadValue, Refused
+from engine.core.errors import Refused
 from engine.core.queries.team.code import PROGRAM_TYPES
 from engine.core.records.records import JsonValue
 from engine.core.specs.approval import check_approval
-from engine.core.specs.model_spec import McpSpec
-from engine.core.specs.options import SupervisorOptions
-from engine.core.specs.spec import MODEL_TYPES, Pool
+from engine.core.specs.model_spec import ModelSpec
+from engine.core.specs.spec import MODEL_TYPES
 from engine.core.strategies import STRATEGIES, check_settings
 from engine.errors import Unusable
 from engine.models.scripted import Reply
@@ -27,11 +25,9 @@ from engine.runtimes.script import Script
 from engine.runtimes.spec_keys import unused_keys, unused_model_keys, unused_server_keys
 from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
-from engine.teamfile.policies import Policy, policy_of
-from engine.teamfile.schema import AgentBlock, ModelBlock, TeamBlock, TeamDocument, model_spec
+from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
-T = TypeVar("T")
-
+_MODEL = ModelSpec(model="any")
 DEEP = 3
 """Levels of teams; deeper nesting is warned about, because each further level costs more than it contributes."""
 
@@ -90,15 +86,12 @@ class Meaning:
         self._leads(block, loc)
         if self._has_all_names(loc):
             self._named(block, agents, members, loc)
-        self._policies(chief.on_failure, (*here, "on_failure"))
         for name, model in block.models.items():
-            self._can_be((*loc, "models", name), partial(model_spec, model))
-            for key in unused_model_keys(model, ModelBlock(replies=[])):
+            for key in unused_model_keys(model, _MODEL):
                 self._say((*loc, "models", name, key), "does nothing beside 'replies', which are said in its place")
             for at, reply in enumerate(model.replies):
-                self._fits(Reply, reply, (*loc, "models", name, "replies", at), of=Reply)
+                self._fits(Reply, reply, (*loc, "models", name, "replies", at))
         for name, server in block.mcp.items():
-            self._can_be((*loc, "mcp", name), partial(McpSpec, **server.model_dump()))
             for key in unused_server_keys(server):
                 whose = "an address" if server.url is not None else "a program"
                 self._say((*loc, "mcp", name, key), f"does nothing for {whose}; leave it out")
@@ -158,39 +151,23 @@ class Meaning:
         self._servers(agent, loc)
         for tool, rule in agent.approve.items():
             self._approval((*loc, "approve", tool), rule)
-        self._policies(agent.on_failure, (*loc, "on_failure"))
-        if agent.pool is not None:
-            self._can_be((*loc, "pool"), partial(Pool, **agent.pool.model_dump()))
 
     def _servers(self, agent: AgentBlock, loc: Loc) -> None:
         """Check that the tool servers that an agent names are defined in its team or in one above."""
         teams = [(at, block) for at, block in teams_of(self._team) if loc[0] == "registry" or loc[: len(at)] == at]
-        known = list(dict.fromkeys(name for _, block in teams for name in block.mcp))
-        for place, one in enumerate(agent.mcp):
-            server = one.partition("/")[0]
-            if server not in known:
-                said = or_nearest(server, known) if known else "name it under mcp"
-                self._say((*loc, "mcp", place), f"no tool server {server!r} here or above; {said}")
+        servers = list(dict.fromkeys(name for _, block in teams for name in block.mcp))
+        for place, tool in enumerate(agent.mcp):
+            server = tool.partition("/")[0]
+            is_faulty = any({(*at, "mcp"), (*at, "mcp", server)} & self._faulty for at, _ in teams)
+            if server not in servers and not is_faulty:
+                hint = or_nearest(server, servers) if servers else "name it under mcp"
+                self._say((*loc, "mcp", place), f"no tool server {server!r} here or above; {hint}")
 
     def _approval(self, loc: Loc, rule: JsonValue) -> None:
         try:
             check_approval("approve", rule)
         except Refused as refused:
             self._say(loc, refused.reason.removeprefix("approve: "))
-
-    def _policies(self, policies: Sequence[Policy], loc: Loc) -> None:
-        made = [self._can_be((*loc, at), partial(policy_of, policy)) for at, policy in enumerate(policies)]
-        chain = [policy for policy in made if policy is not None]
-        if len(chain) == len(made):
-            self._can_be(loc[:-1], partial(SupervisorOptions, on_failure=chain))
-
-    def _can_be(self, loc: Loc, make: Callable[[], T]) -> T | None:
-        """Build the record of a block, and report its faults."""
-        try:
-            return make()
-        except BadValue as bad:
-            self._say((*loc, *bad.path), bad.text)
-            return None
 
     def _scripted(self, agent: AgentBlock, loc: Loc) -> None:
         if agent.script is not None and "script" in agent.options:
@@ -201,8 +178,7 @@ class Meaning:
 
     def _modelled(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
         """Check a model agent."""
-        kind = options_class(runtime)
-        self._fits(kind, agent.options, (*loc, "options"), of=kind)
+        self._fits(options_class(runtime), agent.options, (*loc, "options"))
 
     def _output(self, schema: JsonValue, loc: Loc) -> None:
         try:
@@ -228,15 +204,14 @@ class Meaning:
         if not agent.options:
             self._say((*loc, "options"), "is missing; name the program: options: {argv: [tr, a-z, A-Z]}")
             return
-        kind = KINDS[agent.type or ""]
-        self._fits(kind, agent.options, (*loc, "options"), of=kind)
+        self._fits(KINDS[agent.type or ""], agent.options, (*loc, "options"))
 
-    def _fits(self, kind: type[BaseModel], value: object, loc: Loc, *, of: type[BaseModel] | None = None) -> None:
-        """Check a value against a model; `of` is the model if the path does not determine it."""
+    def _fits(self, model: type[BaseModel], value: object, loc: Loc) -> None:
+        """Check a value against a model."""
         try:
-            kind.model_validate(value)
+            model.model_validate(value)
         except ValidationError as error:
-            self._found += problems_of(error.errors(include_url=False), self._document, under=loc, of=of)
+            self._found += problems_of(error.errors(include_url=False), self._document, under=loc, model=model)
 
     def _once(self, taken: dict[str, int], name: str, loc: Loc) -> None:
         if name in taken:

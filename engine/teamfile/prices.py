@@ -9,14 +9,14 @@ from typing import Any
 
 import anyio
 
+from engine.core.specs.model_spec import ModelSpec
 from engine.models.link import CallFailed
 from engine.models.service import ModelService
 from engine.teamfile import TeamFile
 from engine.teamfile.document import Loc, Problem
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of, teams_of
-from engine.teamfile.policies import AmountsBlock
-from engine.teamfile.schema import ModelBlock, TeamBlock, TeamDocument
+from engine.teamfile.schema import AmountsBlock, TeamBlock, TeamDocument
 
 
 def unpriced(file: TeamFile) -> list[Problem]:
@@ -56,7 +56,7 @@ async def _refuse(reference: str) -> None:
     raise AssertionError(f"{reference} is not to be reached")
 
 
-def _paid_for(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelBlock]]:
+def _paid_for(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelSpec]]:
     """Yield each model under a cost budget that has no price in the file, with its path."""
     blocks = dict(teams_of(team))
     for at, agent in agents_of(team):
@@ -67,13 +67,13 @@ def _paid_for(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelBlock]]:
 
 def _of(
     loc: Loc, said: Any, blocks: dict[Loc, TeamBlock], *, own: AmountsBlock | None
-) -> Iterator[tuple[Loc, str, ModelBlock]]:
+) -> Iterator[tuple[Loc, str, ModelSpec]]:
     around = [blocks[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in blocks]
     if not any(_bounds_money(limits) for limits in (own, *(block.limits for block in around))):
         return
     for name in [said] if isinstance(said, str) else said or ():
         named = (block.models[name] for block in around if name in block.models)
-        model = next(named, None) or ModelBlock(model=name, replies=[])
+        model = next(named, None) or ModelSpec(model=name)
         if not model.replies and model.price is None:
             yield loc, name, model
 

@@ -1,239 +1,133 @@
-"""The format of a team file: its keys, their types and their bounds.
+"""The format of a team file: which records its blocks have their keys from, and the keys that no record has.
 
-Checks across keys (name clashes, missing members) are in `meaning`; `build` converts the models to records of the
-engine. See docs/reference/team-file.md.
+Types, bounds, defaults and descriptions are those of the records (`blocks`). Checks across keys (name clashes, missing
+members) are in `meaning`; `build` converts blocks that are no records. See docs/reference/team-file.md.
 """
 
-from decimal import Decimal
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, Strict, StringConstraints
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
-from engine.core.records.records import JsonValue
-from engine.core.specs.model_spec import Address, LongestWait, ModelSpec, PerMillion, PerMinute, Price, Variable
-from engine.core.specs.options import Balance
-from engine.core.specs.spec import Aggregation, May, RunIn
-from engine.core.validation.bounds import (
-    Label,
-    Matches,
-    Members,
-    Name,
-    NoneToADay,
-    Participants,
-    Seconds,
-    Slots,
-    Text,
-    Weight,
-)
-from engine.teamfile.policies import (
-    AgentLimitsBlock,
-    Block,
-    CircuitBlock,
-    LimitsBlock,
-    Policy,
-    PoolBounds,
-    PreemptBlock,
-    RestartBlock,
-)
-
-REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
-
-Reference = Annotated[str, StringConstraints(pattern=REFERENCE_PATTERN, max_length=500)]
-"""`module:qualname`."""
+from engine.core.commands import SupervisorSpec
+from engine.core.records.records import JsonValue, names
+from engine.core.specs.failure_policies import FailurePolicy
+from engine.core.specs.limits import Limits
+from engine.core.specs.options import SupervisorOptions
+from engine.core.specs.spec import AgentSpec, Pool
+from engine.core.validation.bounds import Label, Participants, Text
+from engine.teamfile.blocks import FORMS, Block, as_record, block_of, keys_of
+from engine.teamfile.policies import POLICY
 
 LATER = frozenset({"enable_auto_evolution", "memory"})
 """Keys of later versions, refused by name so that they are not silently ignored."""
+_RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
 
 
+def _range_in_full(value: Any) -> Any:
+    """Return the bounds of a pool for `1..8`."""
+    if not isinstance(value, str):
+        return value
+    bounds = _RANGE.fullmatch(value)
+    if bounds is None:
+        raise PydanticCustomError("pool", "must be a range such as 1..8, or {min: 1, max: 8}")
+    return {"min": int(bounds[1]), "max": int(bounds[2])}
+
+
+FORMS[FailurePolicy] = POLICY
+FORMS[Pool] = Annotated[as_record(Pool), BeforeValidator(_range_in_full, json_schema_input_type=str | block_of(Pool))]
+
+
+@keys_of(Limits, leave=("run_s", "depth"))
+class AmountsBlock(Block):
+    """A budget: each amount that is left out is without limit."""
+
+
+class AgentLimitsBlock(AmountsBlock):
+    """What an agent may spend in all, and on each task."""
+
+    task: AmountsBlock | None = None
+    """The budget of each task."""
+
+
+@keys_of(Limits)
+class LimitsBlock(AmountsBlock):
+    """What a supervisor and everything under it may spend in all, and on each run, task and agent."""
+
+    run: AmountsBlock | None = None
+    """The budget of each run."""
+    task: AmountsBlock | None = None
+    """The budget of each task."""
+    agent: AmountsBlock | None = None
+    """The budget of each agent."""
+
+
+@keys_of(
+    AgentSpec,
+    leave=("agent_type", "task_limits"),
+    first=("name", "type", "description", "specialties", "tools", "run", "run_in", "script"),
+)
 class AgentBlock(Block):
     """One agent: what it is, can do and may use."""
 
-    name: Annotated[Name, Field(description="A letter, then up to 63 letters, digits, '_' or '-'.")]
-    type: Annotated[
-        Label | None,
-        Field(description="The runtime that executes it; function where run is given, scripted where script is given."),
-    ] = None
-    description: Annotated[Text, Field(description="What it does, in words that requests are matched with.")] = ""
-    specialties: Annotated[
-        list[Label], Field(default_factory=list, max_length=100, description="What it is able to do.")
-    ]
-    tools: Annotated[
-        list[Reference],
-        Field(default_factory=list, max_length=200, description="Functions it may call, module:qualname."),
-    ]
-    run: Annotated[Reference | None, Field(description="The function that does the work, module:qualname.")] = None
-    run_in: Annotated[
-        RunIn | None, Field(description="loop for async functions, thread for plain ones, process for heavy ones.")
-    ] = None
-    script: Annotated[JsonValue, Field(description="What a scripted agent does, step by step.")] = None
-    model: Annotated[Label | list[Label] | None, Field(description="A model, or several to fail over along.")] = None
-    instructions: Annotated[Text, Field(description="What a model is told it is.")] = ""
-    mcp: Annotated[
-        list[Label], Field(default_factory=list, max_length=100, description="Servers of tools, or server/tool.")
-    ]
-    may: Annotated[
-        list[May], Field(default_factory=list, max_length=10, description="What a model may do besides its tools.")
-    ]
-    approve: Annotated[
-        dict[Label, JsonValue],
-        Field(default_factory=dict, description="When a person is asked before a tool: never, always, or a guard."),
-    ]
-    output: Annotated[JsonValue, Field(description="JSON Schema of its output; text where it is left out.")] = None
-    category: Annotated[Label | None, Field(description="The kind of work it is for.")] = None
-    weight: Annotated[Weight, Field(description="Its share of the work, among those able to do it.")] = 1.0
-    max_concurrency: Annotated[Slots, Field(description="Attempts it may run at once.")] = 1
-    timeout_s: Annotated[Seconds | None, Field(description="Longest an attempt may take, in seconds.")] = None
-    step_timeout_s: Annotated[Seconds | None, Field(description="Longest one step may take, in seconds.")] = None
-    on_failure: Annotated[
-        list[Policy], Field(default_factory=list, max_length=10, description="What happens when it fails, in order.")
-    ]
-    pool: Annotated[PoolBounds | None, Field(description="As many instances as its queue asks for, such as 1..8.")] = (
-        None
-    )
-    limits: Annotated[AgentLimitsBlock | None, Field(description="What it may spend.")] = None
-    circuit: Annotated[CircuitBlock | None, Field(description="When it gets nothing to do after failures.")] = None
-    options: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its runtime asks for.")]
+    type: Label | None = None
+    """The runtime; `function` where `run` is given, `scripted` where `script` is, `llm` where a model is."""
+    script: JsonValue = None
+    """The script of a scripted agent, instead of `run`."""
+    limits: AgentLimitsBlock | None = None
+    """Its budget, and with `task` that of each of its tasks."""
 
 
-class PriceBlock(Block):
-    """What tokens cost, in US dollars for a million of them."""
-
-    in_usd: Annotated[Annotated[PerMillion, Strict(False)], Field(description="Tokens in.")] = Decimal(0)
-    out_usd: Annotated[Annotated[PerMillion, Strict(False)], Field(description="Tokens out.")] = Decimal(0)
-    cached_usd: Annotated[
-        Annotated[PerMillion, Strict(False)] | None, Field(description="Tokens in from the provider's cache.")
-    ] = None
+_OF_TEAM = ("strategies", "models", "mcp")
+"""Options of a supervisor that a file has beside its block, with its limits."""
+_LIMITS = ("limits", "run_limits", "task_limits", "agent_limits")
 
 
-class ModelBlock(Block):
-    """A model under a name of the team's own."""
-
-    model: Annotated[Label | None, Field(description="Its name in litellm, such as openai/gpt-4o-mini.")] = None
-    key_env: Annotated[Variable | None, Field(description="The variable that holds its key.")] = None
-    base_url: Annotated[Address | None, Field(description="Where it is served, if not at its provider.")] = None
-    rpm: Annotated[PerMinute | None, Field(description="Requests a minute that are allowed.")] = None
-    tpm: Annotated[PerMinute | None, Field(description="Tokens a minute that are allowed.")] = None
-    price: Annotated[PriceBlock | None, Field(description="What its tokens cost.")] = None
-    context_tokens: Annotated[int | None, Field(ge=256, le=10**9, description="Tokens that a request may hold.")] = None
-    timeout_s: Annotated[LongestWait, Field(description="Longest a request may take, in seconds.")] = 600.0
-    idle_s: Annotated[LongestWait, Field(description="Longest that nothing may come, in seconds.")] = 60.0
-    replies: Annotated[
-        list[JsonValue], Field(default_factory=list, max_length=1_000, description="What it says, in place of a model.")
-    ]
-
-
-def model_spec(block: ModelBlock) -> ModelSpec:
-    """Return the record of a model.
-
-    Raises:
-        BadValue: If its values contradict each other.
-    """
-    price = None if block.price is None else Price(**block.price.model_dump())
-    return ModelSpec(**block.model_dump() | {"price": price})
-
-
-class McpBlock(Block):
-    """A tool server that speaks the Model Context Protocol."""
-
-    argv: Annotated[list[Text], Field(default_factory=list, max_length=100, description="A program and arguments.")]
-    url: Annotated[Address | None, Field(description="The address of a server, in place of a program.")] = None
-    env: Annotated[
-        list[Variable], Field(default_factory=list, max_length=100, description="Variables that the program gets.")
-    ]
-    headers_env: Annotated[
-        dict[Label, Variable], Field(default_factory=dict, description="Variables that hold headers of each request.")
-    ]
-    idempotent: Annotated[
-        list[Label], Field(default_factory=list, max_length=200, description="Tools that may be called twice.")
-    ]
-    timeout_s: Annotated[LongestWait, Field(description="Longest a call may take, in seconds.")] = 60.0
-
-
+@keys_of(
+    SupervisorSpec,
+    SupervisorOptions,
+    leave=("mode", "options", "members", "optimize", *_OF_TEAM, *_LIMITS),
+    first=("name", "strategy", "settings", "order", "model", "instructions"),
+)
 class SupervisorBlock(Block):
     """One supervisor: who receives requests and how it hands them on."""
 
-    name: Annotated[Name, Field(description="A letter, then up to 63 letters, digits, '_' or '-'.")]
-    strategy: Annotated[Label, Field(description="How a request becomes tasks, such as sequential or parallel.")] = (
-        "sequential"
-    )
-    aggregation: Annotated[Aggregation, Field(description="How results are joined.")] = "concat"
-    aggregator: Annotated[Name | None, Field(description="The agent that joins results by synthesis.")] = None
-    participants: Annotated[
-        Participants | None, Field(description="Who takes part, in this order; all where it is left out.")
-    ] = None
-    order: Annotated[
-        list[Name] | None,
-        Field(min_length=1, description="Order of agents and teams; those left out follow as they are declared."),
-    ] = None
-    auto_discover: Annotated[bool, Field(description="Choose agents by the words of the request.")] = False
-    max_matches: Annotated[Matches, Field(description="The most agents a request is given to.")] = 5
-    default_agent: Annotated[Name | None, Field(description="Takes requests that match no agent.")] = None
-    max_parallel: Annotated[Slots, Field(description="Attempts its agents may run at once.")] = 10
-    max_agents: Annotated[Members, Field(description="The most agents it may have.")] = 50
-    max_total: Annotated[
-        Members | None, Field(description="Attempts that may be at work in it and everything under it.")
-    ] = None
-    processes: Annotated[
-        Slots | None, Field(description="Attempts in processes that may be at work in it and everything under it.")
-    ] = None
-    model: Annotated[
-        Label | list[Label] | None, Field(description="A model that leads, or several to fail over along.")
-    ] = None
-    instructions: Annotated[Text, Field(description="What the model that leads is told it is.")] = ""
-    lead: Annotated[Name | None, Field(description="The agent that gets the whole request under delegate.")] = None
-    settings: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its strategy asks for.")]
-    on_failure: Annotated[
-        list[Policy],
-        Field(default_factory=list, max_length=10, description="For agents that say nothing themselves, in order."),
-    ]
-    balance: Annotated[Balance | None, Field(description="Which of several able agents gets a task.")] = None
-    track_record: Annotated[
-        bool | None, Field(description="A model that leads is told how its workers did at such work before.")
-    ] = None
-    ageing_s: Annotated[
-        NoneToADay | None,
-        Field(description="Seconds of waiting that raise a task by a priority; 0 never."),
-    ] = None
-    preempt: Annotated[PreemptBlock | None, Field(description="When an urgent task takes a slot.")] = None
-    restart: Annotated[RestartBlock | None, Field(description="What happens when an agent crashes.")] = None
-    circuit: Annotated[CircuitBlock | None, Field(description="For agents that say nothing themselves.")] = None
-    grace_s: Annotated[
-        NoneToADay | None, Field(description="Seconds to the next step after a deadline, before the abort.")
-    ] = None
+    strategy: Label = "sequential"
+    """How a request becomes tasks: `sequential`, `parallel`, and others."""
+    order: Participants | None = None
+    """The order of agents and teams; the others follow as they are declared."""
+    model: Label | list[Label] | None = None
+    """The model that leads, or several to fail over along."""
+    instructions: Text = ""
+    """What the model that leads is told it is."""
 
 
+@keys_of(
+    SupervisorOptions,
+    leave=set(names(SupervisorOptions)) - set(_OF_TEAM),
+    first=("supervisor", "agents", "limits"),
+)
 class TeamBlock(Block):
     """A supervisor with its agents and the teams under it."""
 
     supervisor: SupervisorBlock
-    agents: Annotated[
-        list[AgentBlock], Field(default_factory=list, description="Agents, in the order in which they take part.")
-    ]
-    limits: Annotated[LimitsBlock | None, Field(description="What may be spent, and by when.")] = None
-    models: Annotated[
-        dict[Label, ModelBlock], Field(default_factory=dict, description="Models by the names that agents use.")
-    ]
-    mcp: Annotated[
-        dict[Label, McpBlock], Field(default_factory=dict, description="Servers of tools by the names agents use.")
-    ]
-    strategies: Annotated[
-        dict[Label, Label],
-        Field(default_factory=dict, description="Strategies by category, such as {research_tasks: parallel}."),
-    ]
-    teams: Annotated[
-        list["TeamBlock"],
-        Field(default_factory=list, description="Supervisors under this one, each with its own agents."),
-    ]
+    """Who gets the requests."""
+    agents: list[AgentBlock] = Field(default_factory=list)
+    """Its agents, in the order in which they take part."""
+    limits: LimitsBlock | None = None
+    """Budgets and deadlines."""
+    teams: list["TeamBlock"] = Field(default_factory=list)
+    """Supervisors under it, each with `agents`, `teams`, `limits`, `models`, `mcp` and `strategies` of its own."""
 
 
 class TeamDocument(TeamBlock):
     """A team of agents for Quarterdeck."""
 
-    version: Annotated[Literal[1], Field(description="Version of this format.")]
-    registry: Annotated[
-        list[AgentBlock],
-        Field(default_factory=list, description="Specs without an agent, to add or to swap in while the team runs."),
-    ]
+    version: Literal[1]
+    """The version of this format."""
+    registry: list[AgentBlock] = Field(default_factory=list)
+    """Specs without an agent, to swap in or add while the team runs."""
 
 
 def json_schema() -> dict[str, Any]:

@@ -20,11 +20,10 @@ from engine.core.specs.spec import AgentSpec, Pool
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import plain_value
 from engine.teamfile.meaning import implied_type
+from engine.teamfile.policies import short_setting
 from engine.teamfile.schema import AgentBlock
 
 _AMOUNTS = ("attempts", "time_s", "tokens", "cost_usd")
-_SHORT = {"retry": "retries", "failover": "agents", "escalate": "after_s"}
-"""The setting of each policy that its short form contains."""
 _LINES = re.compile(r"[^\S\n]$", re.MULTILINE)
 _LONGEST = 10**6
 """Line width for YAML, so large that text for people to edit is never folded."""
@@ -77,7 +76,7 @@ def _policy(policy: Policy) -> Any:
     own = {name: getattr(policy, name) for name in names(type(policy)) if getattr(policy, name) != getattr(usual, name)}
     if not own:
         return {"retry": policy.retries} if isinstance(policy, Retry) else policy.type
-    short = _SHORT.get(policy.type, "")
+    short = short_setting(type(policy))
     return {policy.type: own[short] if [*own] == [short] else own}
 
 

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.spec import MODEL_TYPES
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
 from engine.teamfile import TeamFileError, parse_team
-from engine.teamfile.schema import AgentBlock, McpBlock, ModelBlock, SupervisorBlock
+from engine.teamfile.blocks import block_of
+from engine.teamfile.schema import AgentBlock, SupervisorBlock
 from tests.runtime.test_key_effects import EFFECTS
 
 TESTS = Path(__file__).parents[1]
@@ -150,7 +152,7 @@ UNDER_ANOTHER_NAME = {"strategy": "mode", "order": "members", "model": "lead_spe
 """Keys of a supervisor that become something else: `engine.teamfile.build`."""
 
 
-@pytest.mark.parametrize("block", [SupervisorBlock, ModelBlock, McpBlock])
+@pytest.mark.parametrize("block", [SupervisorBlock, block_of(ModelSpec), block_of(McpSpec)])
 def test_every_key_of_a_supervisor_a_model_and_a_server_is_read_by_what_carries_it_out(block: type[BaseModel]) -> None:
     root = TESTS.parent / "engine"
     folders = [*(root / "core" / name for name in CARRIES_OUT), root / "models", root / "runtimes"]

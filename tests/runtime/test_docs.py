@@ -27,7 +27,6 @@ from engine.runtimes.programs.options import AcpOptions, ProcessOptions
 from engine.teamfile import read_team
 from engine.teamfile.document import read_document
 from engine.teamfile.policies import BLOCKS as POLICY_BLOCKS
-from engine.teamfile.policies import FailoverBlock
 from engine.teamfile.schema import json_schema
 from quarterdeck import AgentSpec, AgentView, DynamicSupervisor, StreamEvent
 
@@ -124,16 +123,51 @@ def test_every_key_of_a_team_file_is_told_and_no_other(section: str) -> None:
     assert {key for key, _ in rows()[section]} == keys, f"the rows of {section!r} in docs/reference/team-file.md"
 
 
+@cache
+def meanings(section: str) -> dict[str, str]:
+    """What a table of docs/reference/team-file.md says of each key."""
+    text = re.split(rf"^## {section}$", page("reference/team-file.md"), flags=re.MULTILINE)[1].partition("\n## ")[0]
+    return dict(re.findall(r"^\| `(\w+)` \| `.*?` \| (.*) \|$", text, re.MULTILINE))
+
+
+def described_keys(section: str) -> list[tuple[str, dict[str, Any]]]:
+    schema = json_schema()
+    blocks = [schema if name == "TeamDocument" else schema["$defs"][name] for name in BLOCKS[section]]
+    return [each for block in blocks for each in block["properties"].items()]
+
+
 @pytest.mark.parametrize("section", BLOCKS)
 def test_every_default_of_a_team_file_is_told(section: str) -> None:
-    text = re.split(rf"^## {section}$", page("reference/team-file.md"), flags=re.MULTILINE)[1].partition("\n## ")[0]
-    told = dict(re.findall(r"^\| `(\w+)` \| `.*?` \| (.*) \|$", text, re.MULTILINE))
-    blocks = [json_schema()["$defs"][name]["properties"] for name in BLOCKS[section] if name != "TeamDocument"]
-    known = {
-        key: one["default"] for block in blocks for key, one in block.items() if one.get("default") not in (None, "")
-    }
+    rows = meanings(section)
+    defaults = {key: one["default"] for key, one in described_keys(section) if one.get("default") not in (None, "")}
 
-    assert {key: told[key] for key, value in known.items() if not _ends_with(told[key], value)} == {}
+    assert {key: rows[key] for key, value in defaults.items() if not _ends_with(rows[key], value)} == {}
+
+
+@pytest.mark.parametrize("section", BLOCKS)
+def test_every_key_has_one_wording_in_its_record_in_the_schema_and_in_the_reference(section: str) -> None:
+    """A row begins with the first clause of the docstring of the field, and may say more after it."""
+    rows = meanings(section)
+    clauses = {key: re.split(r"[;.:](?:\s|$)", one["description"])[0] for key, one in described_keys(section)}
+
+    assert {key: rows[key] for key, text in clauses.items() if not _plain(rows[key]).startswith(_plain(text))} == {}
+
+
+def _plain(text: str) -> str:
+    """Return a text without links, code marks and capitals."""
+    return re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text).replace("`", "").lower()
+
+
+def test_every_key_of_the_schema_has_a_description() -> None:
+    schema = json_schema()
+    blocks = {"TeamDocument": schema, **schema["$defs"]}
+
+    assert [
+        f"{name}.{key}"
+        for name, block in blocks.items()
+        for key, one in block["properties"].items()
+        if "description" not in one and not name.endswith("Policy")
+    ] == []
 
 
 def _ends_with(told: str, default: Any) -> bool:
@@ -166,12 +200,12 @@ def test_every_option_of_serve_is_told() -> None:
 
 def test_every_failure_policy_is_told_with_its_settings() -> None:
     table = dict(rows()["on_failure"])
-    settings = {name: block for name, block in POLICY_BLOCKS.items() if block is not FailoverBlock}
+    settings = {name: block for name, block in POLICY_BLOCKS.items() if name != "failover"}
     policies = {policy.__name__.lower() for policy in get_args(FailurePolicy)}
 
     assert set(table) == policies, "the rows of 'on_failure' in docs/reference/team-file.md"
     assert [key for name, block in settings.items() for key in block.model_fields if key not in table[name]] == []
-    assert set(FailoverBlock.model_fields) == {"agents"}
+    assert set(POLICY_BLOCKS["failover"].model_fields) == {"agents"}
 
 
 def whole_teams() -> list[tuple[str, str]]:

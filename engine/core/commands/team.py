@@ -23,16 +23,27 @@ class SupervisorSpec(Written, kw_only=True, tag_field="type", tag="supervisor"):
 
     whose = "supervisor"
     name: Name
+    """An ASCII letter, then up to 63 of these, digits, `_` or `-`."""
     mode: Label = "sequential"
+    """Its coordination strategy."""
     aggregation: Aggregation = "concat"
+    """How results are joined."""
     aggregator: Name | None = None
+    """The agent that makes a synthesis."""
     participants: Participants | None = None
+    """Who takes part, in this order; by default all members."""
     auto_discover: bool = False
+    """Chooses agents by the words of the request."""
     max_matches: Matches = 5
+    """With `auto_discover`: the most agents that a request is given to."""
     default_agent: Name | None = None
+    """Gets a request that no agent matches; need not be a participant."""
     max_parallel: Slots = 10
+    """Attempts that its own agents may run at once."""
     max_agents: Members = 50
+    """The most agents it may have."""
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
+    """Its settings besides these."""
     members: list[Union[AgentSpec, "SupervisorSpec"]] = field(default_factory=list)
     """Agents and sub-supervisors, in order."""
 

@@ -149,7 +149,7 @@ class Failover(Policy):
     """Give the task to another agent that can do it, never to one that failed on it while another is left."""
 
     agents: Several | None = None
-    """How many others to try; None tries all there are."""
+    """How many others to try; by default all there are."""
 
     def verdict(self, failures: Failures) -> Verdict | None:
         """Fail over to the best stand-in."""
@@ -162,7 +162,7 @@ class Escalate(Policy):
     """Ask a person what is to become of the task."""
 
     after_s: Seconds | None = None
-    """How long to wait for an answer, in seconds; with None there is no limit."""
+    """How long to wait for an answer, in seconds; by default without limit."""
     default: Literal["reject", "retry", "skip"] = "reject"
     """The answer when none was given in time."""
 

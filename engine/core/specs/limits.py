@@ -21,15 +21,16 @@ class Limits(Written, kw_only=True):
     attempts: Attempts | None = None
     """Attempts begun, retries included."""
     time_s: Seconds | None = None
-    """Time that attempts held a slot, summed over all of them, in seconds; not while they waited for delegations."""
+    """Time at work, summed over attempts, in seconds; not while they wait for delegations."""
     tokens: Tokens | None = None
     """Tokens in and out."""
     cost_usd: Dollars | None = None
+    """Cost, in US dollars."""
     run_s: Seconds | None = None
-    """Of a supervisor: how long a run may take from its submission, in seconds; its deadline."""
+    """The deadline of every run, in seconds from its submission; of a supervisor."""
     depth: Depth | None = None
-    """Of a supervisor: how deep delegations may nest."""
+    """How deep delegations and teams may nest; of a supervisor."""
     warn_at: Share = WARN_AT
-    """The share that is warned about."""
+    """The share at which a warning is recorded."""
     then: Literal["stop", "ask", "fail"] = "stop"
-    """What happens at the end: stop at the next step and keep what is done; wait for a person; or fail."""
+    """When it is spent: stop at the next step and keep what is done, ask a person, or fail at once."""

@@ -36,9 +36,11 @@ class Price(Written, kw_only=True):
     """What tokens cost, in US dollars for a million of them."""
 
     in_usd: PerMillion = Decimal(0)
+    """Price of input tokens."""
     out_usd: PerMillion = Decimal(0)
+    """Price of output tokens."""
     cached_usd: PerMillion | None = None
-    """Price of input tokens from the provider's cache; None if they cost the same as others."""
+    """Price of input tokens from the provider's cache; by default that of others."""
 
 
 class ModelSpec(Written, kw_only=True):
@@ -52,22 +54,23 @@ class ModelSpec(Written, kw_only=True):
     model: Label | None = None
     """Its name in litellm, such as `openai/gpt-4o-mini`."""
     key_env: Variable | None = None
-    """The environment variable that holds the key; None is the provider's usual one."""
+    """The environment variable that holds the key; by default the provider's own."""
     base_url: Address | None = None
-    """Address of the server, if not the provider's own; it gets no key except the one that `key_env` names."""
+    """Where it is served, if not at its provider; gets no key but the one that `key_env` names."""
     rpm: PerMinute | None = None
-    """Limit of requests per minute."""
+    """Requests a minute that are allowed."""
     tpm: PerMinute | None = None
-    """Limit of tokens per minute, input and output together."""
+    """Tokens a minute that are allowed, in and out."""
     price: Price | None = None
+    """US dollars for a million tokens in, out, and in from the provider's cache."""
     context_tokens: Annotated[int, Within(ge=256, le=10**9)] | None = None
-    """Most tokens of a request; None takes the value of litellm's table."""
+    """Tokens that a request may hold; by default as litellm's table says."""
     timeout_s: LongestWait = 600.0
-    """Time limit of a request, in seconds."""
+    """Longest a request may take, in seconds."""
     idle_s: LongestWait = 60.0
-    """Time limit for a pause within an answer, in seconds."""
+    """Longest that nothing of an answer may come, in seconds."""
     replies: Annotated[Sequence[Json], Within(max_length=1_000)] = ()
-    """Scripted answers in place of a model, in order (`engine.models.scripted`)."""
+    """What is said in place of a model: scripted answers, in order (`engine.models.scripted`)."""
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
@@ -87,14 +90,15 @@ class McpSpec(Written, kw_only=True):
     argv: Annotated[tuple[Text, ...], Within(max_length=100)] = ()
     """The program and its arguments; never a shell."""
     url: Address | None = None
+    """The address of a server; in place of a program."""
     env: Annotated[tuple[Variable, ...], Within(max_length=100)] = ()
-    """Environment variables that the program gets besides PATH, HOME, LANG, TERM and TMPDIR."""
+    """Variables that the program gets besides PATH, HOME, LANG, TERM and TMPDIR."""
     headers_env: Mapping[Label, Variable] = field(default_factory=dict)
-    """Headers of each request, with the environment variables that hold their values."""
+    """Variables that hold headers of each request; by the name of the header."""
     idempotent: Annotated[tuple[Label, ...], Within(max_length=200)] = ()
     """Tools that may be called twice without harm."""
     timeout_s: LongestWait = 60.0
-    """Time limit of a call, in seconds."""
+    """Longest a call may take, in seconds."""
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""

@@ -27,9 +27,9 @@ class Preempt(Written, kw_only=True):
     """When an urgent task preempts a less urgent one."""
 
     at: Literal["step", "now", "never"] = "step"
-    """When the preempted attempt stops: at its next step, at once, or never."""
+    """When the less urgent attempt stops: at its next step, now or never."""
     urgent: Priority = 0
-    """Tasks of this priority or a more urgent one (0 is the most urgent) preempt others."""
+    """Priorities from 0 to this one may take slots; 0 is the most urgent."""
     limit: Annotated[int, Within(ge=0, le=100)] = 3
     """How often one task may be preempted."""
 
@@ -56,11 +56,11 @@ class SupervisorOptions(Written, kw_only=True):
     lead: Name | None = None
     """The agent that gets the whole request under `delegate`; not inherited."""
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Settings of its coordination strategy; not inherited."""
+    """Parameters of its strategy; not inherited."""
     strategies: Mapping[Label, Label] = field(default_factory=dict)
-    """Strategies by category of work; not inherited."""
+    """Another strategy for a category of work; not inherited."""
     on_failure: Chain = ()
-    """Failure policies of agents whose specs have none."""
+    """Failure policies of agents that set none."""
     limits: Limits | None = None
     """Budget of everything under it together; not inherited, because budgets above apply in addition."""
     run_limits: Limits | None = None
@@ -70,26 +70,28 @@ class SupervisorOptions(Written, kw_only=True):
     agent_limits: Limits | None = None
     """Budget of each of its agents."""
     max_total: Members | None = None
-    """Limit on concurrent attempts in it and everything under it; not inherited."""
+    """Attempts that it and everything under it may run at once; not inherited."""
     processes: Slots | None = None
-    """Limit on concurrent attempts in child processes, in it and everything under it; not inherited. Roots without one
-    share a limit of one less than the cores of the computer."""
+    """Process slots, for attempts of agents with `run_in: process`, of it and everything under it; not inherited. Roots
+    without one share a limit of one less than the cores of the computer."""
     balance: Balance | None = None
-    """Which of several able agents gets a task; the default is `round_robin`."""
+    """Which of several free agents gets a task; the default is `round_robin`."""
     track_record: bool | None = None
-    """Whether a lead model is told the results of its workers in the category of the request; the default is not."""
+    """Tells a model that leads how its workers did in the category of the request before; the default is not."""
     ageing_s: NoneToADay | None = None
-    """Waiting time, in seconds, after which a task counts as one priority more urgent; 0 turns ageing off."""
+    """Seconds of waiting that raise a task by one priority; 0 never."""
     preempt: Preempt | None = None
+    """When an urgent task takes a slot."""
     restart: Restart | None = None
     """What happens when an agent crashes; by default it alone is restarted, without a limit."""
     circuit: Circuit | None = None
-    """Circuit of agents whose specs have none; by default circuits never open."""
+    """The circuit of agents that set none; by default circuits never open."""
     grace_s: NoneToADay | None = None
-    """How long attempts may run to their next step after a deadline or a cancellation, in seconds."""
+    """Seconds that work which has to stop (a deadline, a cancel), delegated work too, may run to its next step before
+    it is aborted."""
     models: Mapping[Label, ModelSpec] = field(default_factory=dict)
-    """Models by the names that specs under it use, in addition to those of the supervisors above."""
+    """Models by the names that agents use; in addition to those of the supervisors above."""
     mcp: Mapping[Label, McpSpec] = field(default_factory=dict)
-    """Tool servers by the names that specs under it use, in addition to those of the supervisors above."""
+    """Tool servers by the names that agents use; in addition to those of the supervisors above."""
     optimize: Optimize | None = None
     """What it may tune by itself; not inherited."""

@@ -14,10 +14,11 @@ class Restart(Written):
     """
 
     strategy: Literal["one_for_one", "one_for_all", "rest_for_one"] = "one_for_one"
-    """Which members restart: the crashed one, all, or the crashed one and those declared after it."""
+    """Who is started again: the crashed agent, all agents, or it and those declared after it."""
     intensity: Annotated[int, Within(ge=0, le=1000)] = 3
-    """How many restarts within `period_s` are allowed; one more, and the supervisor itself fails."""
+    """Restarts allowed within the period; one more, and the supervisor itself fails."""
     period_s: UpToADay = 60.0
+    """The period, in seconds."""
 
 
 class Circuit(Written):
@@ -29,4 +30,4 @@ class Circuit(Written):
     failures: Annotated[int, Within(ge=1, le=1000)] = 5
     """Failed attempts in a row that open it."""
     cool_s: UpToADay = 30.0
-    """How long it stays open before one attempt is let through, in seconds."""
+    """How long it stays open, in seconds; then one attempt is let through."""

@@ -50,11 +50,13 @@ class Pool(Written, kw_only=True):
     """Bounds of a pool: an agent whose instances are scaled by its queue. Each runs `max_concurrency` attempts."""
 
     min: Slots = 1
+    """The fewest instances."""
     max: Slots
+    """The most instances."""
     grow_at: Attempts = 2
-    """Waiting tasks for each instance above which an instance is added."""
+    """Waiting tasks for each instance that add another."""
     idle_s: UpToADay = 10.0
-    """Idle time after which an instance is removed, in seconds."""
+    """Seconds without work that remove one."""
 
     def __post_init__(self) -> None:
         """Refuse a maximum below the minimum."""
@@ -74,43 +76,53 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
 
     whose = "agent"
     name: Name
+    """An ASCII letter, then up to 63 of these, digits, `_` or `-`."""
     agent_type: Label | None = None
     """The runtime that executes it; the default is `function` if `run` is given, else `llm`."""
     description: Text = ""
+    """Words that requests are compared with."""
     specialties: Annotated[Sequence[Label], Within(max_length=100)] = ()
+    """The capabilities that work can ask for."""
     tools: Annotated[Sequence[Code], Within(max_length=200)] = ()
+    """Functions that it may call by name."""
     run: Code | None = None
-    """A callable, or its symbolic reference `module:qualname`."""
+    """The function that does the work, `module:qualname`; a program may give a callable."""
     model: Label | Sequence[Label] | None = None
+    """The model that plays it, or several to fail over along: names of the team's models, or of litellm."""
     instructions: Text = ""
+    """What the model is told it is."""
     mcp: Annotated[Sequence[Label], Within(max_length=100)] = ()
-    """Tool servers by their names in the team, with all their tools; or `server/tool` for one tool."""
+    """Tool servers whose tools it may call, by their names in the team; or `server/tool` for one tool."""
     may: Annotated[Sequence[May], Within(max_length=10)] = ()
-    """What a model agent may do besides calling tools, and delegating as a lead."""
+    """What its model may do besides calling tools, and delegating as a lead."""
     approve: Mapping[Label, JsonValue] = field(default_factory=dict)
-    """By tool, when a person is asked before a call: `never`, `always`, or a guard over the arguments."""
+    """When a person is asked before a tool is called: `never`, `always`, or a guard over its arguments."""
     output: JsonValue = None
-    """The JSON Schema of its output; None is text."""
+    """The JSON Schema of its output; text where it is left out."""
     category: Label | None = None
+    """Its category of work."""
     weight: Weight = 1.0
+    """Its share of the tasks under `balance: weight`."""
     max_concurrency: Slots = 1
-    """Limit on concurrent attempts of the agent, or of each instance of a pool."""
+    """Attempts that it, or each instance of a pool, may run at once."""
     timeout_s: Seconds | None = None
-    """Time limit of an attempt, in seconds."""
+    """Time limit of an attempt, in seconds, without waits for people."""
     on_failure: Chain = ()
+    """What happens when an attempt fails; by default what its supervisor says."""
     run_in: RunIn | None = None
     """Where a function runs; by default `loop` for `async def` and `thread` for plain `def`."""
     options: Mapping[str, Json] = field(default_factory=dict)
+    """Parameters of its runtime."""
     step_timeout_s: Seconds | None = None
-    """Time limit of one step of an attempt, in seconds."""
+    """Time limit of one step, in seconds, without waits for people."""
     pool: Pool | None = None
-    """Bounds of its number of instances; None is one instance."""
+    """Several instances, scaled by its queue; by default there is one."""
     limits: Limits | None = None
     """Budget of the agent in all."""
     task_limits: Limits | None = None
     """Budget of each of its tasks."""
     circuit: Circuit | None = None
-    """When it gets no work after repeated failures; None inherits from its supervisor."""
+    """When it gets no work for a while; by default what its supervisor says."""
 
     def __post_init__(self) -> None:
         """Convert and check the fields, and fill in `agent_type`; the hash of a spec depends on the result."""

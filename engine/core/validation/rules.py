@@ -25,8 +25,8 @@ WIDEST_INTEGER = 13_000
 """In bits: Python refuses to read longer numbers from JSON."""
 
 
-class Wrong(Exception):
-    """A value breaks its rule.
+class Wrong(ValueError):
+    """A value breaks its rule. For pydantic, which reads the same checks, a `ValueError`.
 
     Attributes:
         wanted: What the value must be, in words.
@@ -140,6 +140,19 @@ class Also:
     """In `Annotated`: a further check of a value of the right type; raises `Wrong`."""
 
     look: Callable[[Any], None]
+
+    __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the same check as pydantic metadata."""
+        from pydantic import AfterValidator  # As in `Within`.
+
+        yield AfterValidator(self.passed)
+
+    def passed(self, value: Any) -> Any:
+        """Return the value if it passes the check."""
+        self.look(value)
+        return value
 
 
 def rule_for(hint: Any) -> Rule:

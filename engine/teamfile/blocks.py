@@ -1,0 +1,165 @@
+"""Makes the blocks of a team file from the records of the core: the same keys, types, bounds and defaults.
+
+A block that stands for one record is read as that record, whose refusals are errors of the block. What a file writes in
+another way than the record is declared in `policies` and `schema`.
+"""
+
+import ast
+import inspect
+import sys
+import types
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache, partial, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT
+from msgspec.structs import FieldInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints, create_model
+from pydantic.fields import FieldInfo as KeyInfo
+
+from engine.core.records.records import fields, names
+from engine.core.validation.records import Written
+from engine.core.validation.rules import Means
+
+REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+
+Reference = Annotated[str, StringConstraints(pattern=REFERENCE_PATTERN, max_length=500)]
+"""`module:qualname`."""
+FORMS: dict[Any, Any] = {}
+"""By record, or union of records: its type in a team file, if that is not the block of the same keys alone."""
+
+
+def _describe(schema: dict[str, Any], model: type["Block"]) -> None:
+    """Describe the keys of a block by the docstrings of their fields."""
+    for name, key in schema.get("properties", {}).items():
+        if text := _texts(model).get(name):
+            key["description"] = text
+
+
+class Block(BaseModel):
+    """A block of keys; unknown keys and other types are refused."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, defer_build=True, json_schema_extra=_describe
+    )
+    records: ClassVar[tuple[type, ...]] = ()
+    """The records from which it has keys."""
+
+    if TYPE_CHECKING:  # checkers know none of the keys that come from records
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+BlockT = TypeVar("BlockT", bound=Block)
+
+
+def keys_of(
+    *records: Any, leave: Container[str] = (), first: Iterable[str] = ()
+) -> Callable[[type[BlockT]], type[BlockT]]:
+    """Give a block the keys of records; one that it declares itself replaces that of a record.
+
+    Args:
+        records: Classes of records; their fields are the keys.
+        leave: Fields that a file cannot set, or sets in another way.
+        first: Keys in the order in which they begin the block; the others follow as they are declared.
+    """
+
+    def with_keys(block: type[BlockT]) -> type[BlockT]:
+        keys = {key: form for record in records for key, form in _keys(record, leave)}
+        keys |= {key: (hint, block.model_fields[key]) for key, hint in block.__annotations__.items()}
+        ordered: Any = {key: keys[key] for key in dict.fromkeys([*first, *keys])}
+        base = cast(type[BlockT], block.__base__)
+        model = create_model(
+            block.__name__, __base__=base, __module__=block.__module__, __doc__=block.__doc__, **ordered
+        )
+        model.records = records
+        return model
+
+    return with_keys
+
+
+@cache
+def block_of(record: Any) -> type[Block]:
+    """Return the block that has the fields of a record as its keys."""
+    text = inspect.cleandoc(record.__doc__ or "").partition("\n\n")[0]
+    keys: Any = dict(_keys(record))
+    name = f"{record.__name__.removesuffix('Spec')}Block"
+    model = create_model(name, __base__=Block, __module__=__name__, __doc__=text, **keys)
+    model.records = (record,)
+    return model
+
+
+def as_record(record: Any) -> Any:
+    """Return the type in a team file for a record: its block, which is read as the record."""
+    return Annotated[block_of(record), AfterValidator(partial(_record_of, record))]
+
+
+def _record_of(record: Any, block: Block) -> Any:
+    return record(**{name: getattr(block, name) for name in names(record)})
+
+
+def _keys(record: Any, leave: Container[str] = ()) -> Iterator[tuple[str, tuple[Any, KeyInfo]]]:
+    hints = get_type_hints(record, include_extras=True)
+    for field in fields(record):
+        if field.name not in leave:
+            yield field.name, (_in_file(hints[field.name]), _default(field))
+
+
+def _default(field: FieldInfo) -> Any:
+    if field.default_factory is not NODEFAULT:
+        return Field(default_factory=field.default_factory)
+    if field.default == ():
+        return Field(default_factory=list)
+    return Field() if field.default is NODEFAULT else Field(default=field.default)
+
+
+def _in_file(hint: Any) -> Any:
+    """Return the type in a team file for the type of a field."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint in FORMS:
+        return FORMS[hint]
+    if inspect.isclass(hint) and issubclass(hint, Written):
+        return as_record(hint)
+    if origin is Annotated and isinstance(args[1], Means):
+        return Reference
+    if origin is Annotated:
+        lax = [Strict(False)] if args[0] is Decimal else []  # YAML has no decimals
+        return Annotated[(_in_file(args[0]), *args[1:], *lax)]
+    if origin in (Sequence, tuple, list):
+        return types.GenericAlias(list, (_in_file(args[0]),))
+    if origin in (Mapping, dict):
+        return types.GenericAlias(dict, (_in_file(args[0]), _in_file(args[1])))
+    return reduce(or_, map(_in_file, args)) if origin in (Union, types.UnionType) else hint
+
+
+def blocks_in(hint: Any) -> list[type[BaseModel]]:
+    """Return the models of the blocks that a type allows, in lists and mappings too."""
+    if inspect.isclass(hint) and issubclass(hint, BaseModel):
+        return [hint]
+    return [block for arg in get_args(hint) for block in blocks_in(arg)]
+
+
+@cache
+def _texts(block: type[Block]) -> dict[str, str]:
+    """Return the docstrings of the keys of a block: its own, or those of its records."""
+    texts: dict[str, str] = {}
+    for base in (base for base in reversed(block.__mro__) if issubclass(base, Block)):
+        for cls in (*vars(base).get("records", ()), base):
+            texts |= _docstrings(cls.__module__).get(cls.__name__, {})
+    return texts
+
+
+@cache
+def _docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings of the fields of all classes of a module, by class and by field."""
+    nodes = ast.parse(inspect.getsource(sys.modules[module])).body
+    return {node.name: dict(_field_docstrings(node)) for node in nodes if isinstance(node, ast.ClassDef)}
+
+
+def _field_docstrings(cls: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, after in zip(cls.body, cls.body[1:], strict=False):
+        match field, after:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, " ".join(text.split())
