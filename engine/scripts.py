@@ -35,13 +35,13 @@ Expression = Annotated[str, AfterValidator(_expression)]
 
 
 @overload
-def filled(value: str, said: Mapping[str, str]) -> str: ...
+def fill_placeholders(value: str, values: Mapping[str, str]) -> str: ...
 @overload
-def filled(value: JsonValue, said: Mapping[str, str]) -> JsonValue: ...
-def filled(value: JsonValue, said: Mapping[str, str]) -> JsonValue:
+def fill_placeholders(value: JsonValue, values: Mapping[str, str]) -> JsonValue: ...
+def fill_placeholders(value: JsonValue, values: Mapping[str, str]) -> JsonValue:
     """Return a JSON value with each `{name}` that is known replaced in all its texts; other braces stay."""
     if isinstance(value, str):
-        return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1], found[0]), value)
+        return re.sub(r"\{(\w+)\}", lambda placeholder: values.get(placeholder[1], placeholder[0]), value)
     if isinstance(value, list):
-        return [filled(item, said) for item in value]
-    return {key: filled(item, said) for key, item in value.items()} if isinstance(value, dict) else value
+        return [fill_placeholders(item, values) for item in value]
+    return {key: fill_placeholders(item, values) for key, item in value.items()} if isinstance(value, dict) else value

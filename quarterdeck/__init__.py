@@ -7,12 +7,12 @@ other package here imports this one.
 import sys
 from typing import TYPE_CHECKING, Any
 
-from quarterdeck.shadowing import shadowed
+from quarterdeck.shadowing import describe_shadowing
 
-if _taken := shadowed("engine", "store"):
+if _conflict := describe_shadowing("engine", "store"):
     if sys.argv[:1] == ["-m"]:  # `python -m` imports the package before it runs `__main__`, which could say it better
-        sys.exit(f"quarterdeck: {_taken}")
-    raise ImportError(_taken)
+        sys.exit(f"quarterdeck: {_conflict}")
+    raise ImportError(_conflict)
 
 import engine
 
@@ -28,8 +28,8 @@ if not TYPE_CHECKING:  # a checker that sees it takes every misspelt name for An
     def __getattr__(name: str) -> Any:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(engine, name)
-        return found
+        public_object = globals()[name] = getattr(engine, name)
+        return public_object
 
 
 def __dir__() -> list[str]:

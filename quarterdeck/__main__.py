@@ -2,11 +2,11 @@
 
 import sys
 
-from quarterdeck.shadowing import shadowed
+from quarterdeck.shadowing import describe_shadowing
 
 if __name__ == "__main__":
-    if taken := shadowed("dashboard"):
-        sys.exit(f"quarterdeck: {taken}")
+    if conflict := describe_shadowing("dashboard"):
+        sys.exit(f"quarterdeck: {conflict}")
     from dashboard.__main__ import main
 
     sys.exit(main())

@@ -4,17 +4,17 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-_OURS = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[1]
 
 
-def shadowed(*names: str) -> str | None:
+def describe_shadowing(*names: str) -> str | None:
     """Return one line about the first of our packages that another module hides; None where all are ours.
 
     Nothing is imported. A module that was imported before counts as what it is.
     """
     for name in names:
         place = _place(name)
-        if place is None or Path(place).resolve() != _OURS / name / "__init__.py":
+        if place is None or Path(place).resolve() != _ROOT / name / "__init__.py":
             return (
                 f"{place or f'something named {name!r}'} takes the place of quarterdeck's own package {name!r}; "
                 "rename it, or take its folder off sys.path (PYTHONPATH, or the folder of the program)"

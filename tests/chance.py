@@ -23,13 +23,13 @@ from engine.core.signals import (
 )
 from engine.core.state import Agent, Run, Supervisor
 from engine.simulation.drawing import NAMES, SKILLS
-from engine.simulation.operators import acts, considered, drawn_command
-from engine.simulation.teams import drawn_team, each_spec
+from engine.simulation.operators import choose_command, command_weights, draw_command
+from engine.simulation.teams import draw_team, map_specs
 from tests.world import LONG, PROCESSES, World, load
 
 OF_THE_SHELL = {"hand_over", "import_state", "ping", "stop_engine"}
 """Commands that are not decided by the core alone."""
-KINDS = {kind: weight for kind, weight in acts().items() if kind not in OF_THE_SHELL}
+KINDS = {kind: weight for kind, weight in command_weights().items() if kind not in OF_THE_SHELL}
 CHANGES = {
     "swap_agent": 3.0,
     "swap_agents": 1.0,
@@ -56,7 +56,7 @@ def random_command(draw: Random, world: World, kinds: Mapping[str, float] = KIND
     """Draw something that an operator may ask for, right or wrong."""
     while True:
         (kind,) = draw.choices(list(kinds), list(kinds.values()))
-        drawn = considered if draw.random() < 0.5 else drawn_command
+        drawn = choose_command if draw.random() < 0.5 else draw_command
         if (command := drawn(kind, draw, world.state, world.orders)) is not None:
             return with_code(command)
 
@@ -201,7 +201,7 @@ def worlds(draw: Callable[[st.SearchStrategy[Any]], Any], max_turns: int = 160) 
     kinds = random.choice([KINDS, CHANGES])
     world.say(EngineBegan(pid=1, token=1, version="test", processes=PROCESSES))
     while not world.state.supervisors:  # some teams cannot be
-        world.order(with_code(load(drawn_team(random))))
+        world.order(with_code(load(draw_team(random))))
     for _ in range(random.randint(1, 4)):
         world.order(Submit(request="parse it", priority=random.choice([None, 9, 5, 0])))
     for _ in range(draw(st.integers(0, max_turns))):
@@ -211,4 +211,4 @@ def worlds(draw: Callable[[st.SearchStrategy[Any]], Any], max_turns: int = 160) 
 
 def with_code(value: T) -> T:
     """Return a command or a spec whose agents refer to code that nobody imports here."""
-    return each_spec(value, lambda spec: changed(spec, agent_type="function", run=f"crew:{spec.name}"))
+    return map_specs(value, lambda spec: changed(spec, agent_type="function", run=f"crew:{spec.name}"))

@@ -15,7 +15,7 @@ from dashboard.views.words.amounts import counted, duration
 if TYPE_CHECKING:
     from collections import Counter
 
-    from engine.simulation.plan import Past
+    from engine.simulation.plan import HistoryResult
     from engine.simulation.report import Cause, Report
 
 SAY_EVERY_S = 5.0
@@ -54,9 +54,9 @@ def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | N
     spec = file.load_command().team if file is not None else None
     chosen = range(1, seeds + 1) if seed is None else [seed]
     report = run(chosen, spec, hours=hours, progress=_progress(len(chosen)))
-    replay = None if report.broken is None else _replay(team, report.broken.plan.seed, hours)
+    replay = None if report.counterexample is None else _replay(team, report.counterexample.plan.seed, hours)
     emit(ctx, _body(report, team, replay), lambda: _told(report, replay))
-    return WORK_FAILED if report.broken is not None else DONE
+    return WORK_FAILED if report.counterexample is not None else DONE
 
 
 def _progress(seeds: int) -> "Callable[[Report], None]":
@@ -97,7 +97,7 @@ def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, 
             for name, count in sorted(report.workers.items())
         },
         "unused": report.unused,
-        "trouble": dict(report.wrong),
+        "trouble": dict(report.mishaps),
         "faults": dict(report.faults),
         "failures": [
             {
@@ -108,19 +108,19 @@ def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, 
             for cause, count in _worst(report)
         ],
         "starved": report.starved,
-        "left": dict(report.left),
-        "broken": None if report.broken is None else _broken(report.broken, replay),
+        "left": dict(report.blocked_tasks),
+        "broken": None if report.counterexample is None else _broken(report.counterexample, replay),
     }
 
 
-def _broken(past: "Past", replay: str | None) -> dict[str, Any]:
-    assert past.broken is not None
-    broken = past.broken
+def _broken(past: "HistoryResult", replay: str | None) -> dict[str, Any]:
+    assert past.violation is not None
+    broken = past.violation
     return {
         "seed": past.plan.seed,
         "invariant": broken.law,
-        "says": broken.says,
-        "what": broken.what,
+        "says": broken.statement,
+        "what": broken.details,
         "seq": broken.seq,
         "replay": replay,
         "story": _story(past),
@@ -143,7 +143,7 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         ("runs", runs),
         ("tasks", tasks),
         ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
-        ("trouble", f"in {counted(report.wrong.total(), 'attempt')}: {_told_of(report.wrong)}"),
+        ("trouble", f"in {counted(report.mishaps.total(), 'attempt')}: {_told_of(report.mishaps)}"),
         ("", f"around the team: {_told_of(report.faults)}"),
         *_failures(report),
         ("wait p95", duration(report.wait_ms(0.95))),
@@ -153,16 +153,16 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         ("never used", ", ".join(report.unused) or "nobody"),
         ("starved", f"{counted(report.starved, 'task')} waited for more than 6 h" if report.starved else "no task"),
         ("deadlocks", "none"),
-        ("no agent for", ", ".join(f"{name} ({count})" for name, count in report.left.most_common(3)) or "no task"),
+        ("no agent for", ", ".join(f"{name} ({n})" for name, n in report.blocked_tasks.most_common(3)) or "no task"),
         ("invariants", "all hold"),
     ]
-    if report.broken is not None:
-        assert report.broken.broken is not None
-        is_deadlock = report.broken.broken.law == "whatever_can_move_has_moved"
+    if report.counterexample is not None:
+        assert report.counterexample.violation is not None
+        is_deadlock = report.counterexample.violation.law == "whatever_can_move_has_moved"
         rows[-3] = ("deadlocks", "found, see below" if is_deadlock else "none")
         rows[-1] = ("invariants", "BROKEN")
     lines = [f"{name:<13}{text}" for name, text in rows if name or text]
-    return [*lines, *(_broken_lines(report.broken, replay) if report.broken is not None else [])]
+    return [*lines, *(_broken_lines(report.counterexample, replay) if report.counterexample is not None else [])]
 
 
 def _failures(report: "Report") -> list[tuple[str, str]]:
@@ -193,13 +193,13 @@ def _bottlenecks(report: "Report") -> str:
     return ", ".join(found) or "nobody"
 
 
-def _broken_lines(past: "Past", replay: str | None) -> list[str]:
-    broken = past.broken
+def _broken_lines(past: "HistoryResult", replay: str | None) -> list[str]:
+    broken = past.violation
     assert broken is not None
     return [
         "",
-        f"seed {past.plan.seed} breaks an invariant: {broken.says}.",
-        f"  {broken.what}",
+        f"seed {past.plan.seed} breaks an invariant: {broken.statement}.",
+        f"  {broken.details}",
         f"  ({broken.law}, at seq {broken.seq})",
         "",
         "the shortest history found that breaks it:",
@@ -209,7 +209,7 @@ def _broken_lines(past: "Past", replay: str | None) -> list[str]:
     ]
 
 
-def _story(past: "Past") -> list[str]:
+def _story(past: "HistoryResult") -> list[str]:
     """Return what happened, from outside and inside, one line each."""
     from dashboard.views.words.names import Names
     from dashboard.views.words.sentences import sentence

@@ -334,14 +334,14 @@ class Host:
         """Register callables of this process by their references."""
         self._bound.update(callables)
 
-    def signal(self, signal: Signal, then: Then | None = None) -> None:
+    def signal(self, signal: Signal, on_written: Then | None = None) -> None:
         """Queue a signal for the core; never blocks.
 
         Args:
             signal: The signal.
-            then: Called once it is decided and on disk, with the error if it was not.
+            on_written: Called once it is decided and on disk, with the error if it was not.
         """
-        self._loop.put(signal, then)
+        self._loop.put(signal, on_written)
 
     def may_act(self) -> bool:
         """Return whether this engine still holds its store; if not, end the engine.

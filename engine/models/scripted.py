@@ -25,7 +25,7 @@ from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps
 from engine.platform.patterns import LONG_S, Pattern, TooSlow
 from engine.runtimes.options import first_fault
-from engine.scripts import Expression, Part, filled
+from engine.scripts import Expression, Part, fill_placeholders
 
 PIECE = 24
 """Characters of a streamed piece."""
@@ -100,7 +100,7 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
             retryable=reply.fail not in ("auth", "bad_request", "context", "content"),
             retry_after_s=reply.retry_after_s,
         )
-    text, thought = filled(reply.text, said), filled(reply.thought, said)
+    text, thought = fill_placeholders(reply.text, said), fill_placeholders(reply.thought, said)
     for chunk in [*_pieces("thought", thought), *_pieces("text", text)]:
         on_chunk(chunk)
         if reply.every_s:
@@ -110,7 +110,7 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         Call(
             id=f"call_{turn}_{place}",
             name=one.name,
-            arguments=None if one.invalid else filled(one.arguments, said),
+            arguments=None if one.invalid else fill_placeholders(one.arguments, said),
             invalid=one.invalid,
         )
         for place, one in enumerate(reply.calls)
@@ -134,7 +134,7 @@ def scripted_usage(request: ModelRequest) -> Usage:
     except (Unusable, TooSlow):
         return NO_USAGE
     said = {"text": _last(request.messages), "request": _first(request.messages)}
-    return _usage(request, reply, filled(reply.text, said))
+    return _usage(request, reply, fill_placeholders(reply.text, said))
 
 
 def _next(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:

@@ -38,7 +38,7 @@ from engine.runtimes.functions.context import Context
 from engine.runtimes.options import options_in
 from engine.runtimes.script import Rule, Script, ScriptedStep, Spending
 from engine.runtimes.typed_output import check_output_schema, typed_value
-from engine.scripts import filled
+from engine.scripts import fill_placeholders
 
 
 class ScriptedFailure(EngineError):
@@ -77,13 +77,13 @@ class ScriptedRuntime:
         for place, piece in enumerate(rule.emit):
             if place:
                 await context.sleep(rule.emit_every_s)
-            context.emit(filled(piece, said))
+            context.emit(fill_placeholders(piece, said))
         for step in rule.steps:
             await context.step(step.name, _step_of(step, context, said))
         said["answer"] = as_text(await _answer(rule, context, said))
         if rule.fail is not None and _draw(work, "fail") < rule.fail_rate:
-            raise ScriptedFailure(filled(rule.fail, said))
-        return await typed_value(work, filled(rule.output, said), self._threads)
+            raise ScriptedFailure(fill_placeholders(rule.fail, said))
+        return await typed_value(work, fill_placeholders(rule.output, said), self._threads)
 
     def _rule(self, text: str, attempt: int) -> Rule:
         for rule in self._rules:
@@ -115,7 +115,7 @@ def _step_of(step: ScriptedStep, context: Context, said: Mapping[str, str]) -> A
         if step.delay_s:
             await context.sleep(step.delay_s)
         _spend(step.spend, context)
-        return filled(step.output, said)
+        return fill_placeholders(step.output, said)
 
     return played
 
@@ -124,13 +124,13 @@ async def _answer(rule: Rule, context: Context, said: Mapping[str, str]) -> Json
     answer: JsonValue = ""
     if rule.delegate is not None:
         try:
-            answer = await context.delegate(rule.delegate.to, filled(rule.delegate.text, said))
+            answer = await context.delegate(rule.delegate.to, fill_placeholders(rule.delegate.text, said))
         except EngineError:
             if rule.delegate.or_output is None:
                 raise
-            answer = filled(rule.delegate.or_output, said)
+            answer = fill_placeholders(rule.delegate.or_output, said)
     if rule.map is not None:
-        items = [filled(item, said) for item in rule.map.items]
+        items = [fill_placeholders(item, said) for item in rule.map.items]
         found = await context.map(rule.map.to, items, return_failures=rule.map.return_failures)
         answer = [str(one) if isinstance(one, EngineError) else one for one in found]
     return answer

@@ -30,31 +30,33 @@ from engine.runtimes.functions.context import Context
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
 from engine.simulation.drawing import NAMES, SKILLS
-from engine.simulation.laws.outcomes import LIE
+from engine.simulation.laws.outcomes import FALSE_REPORT
 from engine.simulation.model_agents import SimulatedModelAgent
 from engine.simulation.teams import SIMULATED
 from engine.simulation.world import World
 
 HANG_S = 6 * 3600.0
 LONGEST_S = 600.0
-SPENDS = 0.3
+SPENDING_SHARE = 0.3
 """Share of pieces of work that cost tokens or money."""
-SENDS = 15
+TOOL_CALL_PERCENT = 15
 """Percentage of steps that call a tool that must not be called twice."""
-REMEMBERS = 10
+REMEMBERING_PERCENT = 10
 """Percentage of steps that store an insight."""
-BESIDE = 40
+CONCURRENT_STEP_PERCENT = 40
 """Percentage of delegating agents that run a step of their own meanwhile."""
-CONSULTS = 8
+QUESTION_PERCENT = 8
 """Percentage of tasks whose agents ask a person."""
-PLANS = 25
+PLAN_PERCENT = 25
 """Percentage of delegating agents that delegate a plan, whose tasks wait for each other."""
-PIECES = 5
+MAX_PIECES = 5
 """Most pieces of work in an attempt."""
-LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
-MOST_TASKS = 80
+LONG_TEXT = (
+    "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
+)
+MAX_TASKS = 80
 """Number of tasks in a run from which on no agent delegates: teams that delegate to teams would never end."""
-DEEPEST = 2
+MAX_DEPTH = 2
 """How often a delegated text may be delegated again."""
 
 
@@ -68,15 +70,17 @@ class Scene:
     draw: Random
     longest_s: float
     """Longest duration of a piece of work without failures, in seconds."""
-    given: bool
+    has_user_team: bool
 
 
 class SimulatedRuntime:
     """Play one agent of a simulation."""
 
     def __init__(self, spec: AgentSpec, world: World) -> None:
-        limits = [limit for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None and world.plan.given]
-        self._longest_s = max(0.1, min([LONGEST_S, *(limit / PIECES for limit in limits)]))
+        limits = [
+            limit for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None and world.plan.has_user_team
+        ]
+        self._longest_s = max(0.1, min([LONGEST_S, *(limit / MAX_PIECES for limit in limits)]))
         self._spec = spec
         self._world = world
 
@@ -90,22 +94,22 @@ class SimulatedRuntime:
 
     async def execute(self, work: Work) -> JsonValue:
         """Run this attempt of the agent."""
-        self._world.begins(work)
-        self._world.books.models.besides.add((work.effect.task_id, work.effect.attempt))
+        self._world.check_begin(work)
+        self._world.books.models.inexact_attempts.add((work.effect.task_id, work.effect.attempt))
         try:
             return await self._play(work)
         finally:
-            self._world.ends(work)
+            self._world.note_end(work)
 
     async def _play(self, work: Work) -> JsonValue:
         world = self._world
-        task, _, draw, mishap = await world.opened(work, "", list(MISHAPS))
+        task, _, draw, mishap = await world.open_attempt(work, "", list(MISHAPS))
         early = draw.random() < 0.5
         await work.load_steers()
-        scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, world.plan.given)
+        scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, world.plan.has_user_team)
         scene = replace(scene, context=Context(work, task, {"send": _tool(scene)}))
         if mishap is None or not early:
-            await _work(scene, task.text)
+            await _do_work(scene, task.text)
         if mishap is not None:
             return await MISHAPS[mishap](scene)
         if not (work.saw_stopping or work.timed_out or work.over):
@@ -120,12 +124,12 @@ def _tool(scene: Scene) -> FunctionTool:
 def simulated_runtimes(world: World) -> dict[str, Factory]:
     """Return the factory of the runtimes of a history; agents of a given team keep their time limits."""
 
-    def played(spec: AgentSpec, code: Code) -> Runtime:
+    def create_model_agent(spec: AgentSpec, code: Code) -> Runtime:
         return SimulatedModelAgent(spec, code, world)
 
     return {
         SIMULATED: lambda spec, code: SimulatedRuntime(spec, world),
-        **dict.fromkeys(MODEL_TYPES, played),
+        **dict.fromkeys(MODEL_TYPES, create_model_agent),
     }
 
 
@@ -138,44 +142,45 @@ async def _remember(scene: Scene, number: int) -> None:
     """Store an insight, and recall insights about the same subject."""
     title, context = scene.work.effect.title, scene.context
     importance = crc32(title.encode()) % 11 / 10
-    await context.remember(f"{title} is number {number}. {LONG if number else ''}", [title[:20]], importance)
+    await context.remember(f"{title} is number {number}. {LONG_TEXT if number else ''}", [title[:20]], importance)
     await scene.work.recall(title, 3)
 
 
-async def _work(scene: Scene, text: str) -> None:
+async def _do_work(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
-    heard = context.steers() + context.steers()
+    messages = context.steers() + context.steers()
     await context.sleep(seconds(draw, scene.longest_s))
-    heard += context.steers()
-    scene.world.hears(scene.work, heard)
+    messages += context.steers()
+    scene.world.check_messages(scene.work, messages)
     if draw.random() < 0.2:
-        context.emit(draw.choice(["a beginning", LONG]))
+        context.emit(draw.choice(["a beginning", LONG_TEXT]))
     for number in range(draw.choice([0, 0, 1, 2, 3])):
-        if draw.random() < SPENDS:
+        if draw.random() < SPENDING_SHARE:
             _spend(scene)
-        if crc32(f"{scene.work.effect.title} {number}".encode()) % 100 < SENDS:  # again in a second attempt
+        if crc32(f"{scene.work.effect.title} {number}".encode()) % 100 < TOOL_CALL_PERCENT:  # again in a second attempt
             await _call(scene, number)
-        elif crc32(f"{number} {scene.work.effect.title}".encode()) % 100 < REMEMBERS:
+        elif crc32(f"{number} {scene.work.effect.title}".encode()) % 100 < REMEMBERING_PERCENT:
             await _remember(scene, number)
         else:
             await _step(scene, f"step{number}")
-    if _consults(scene):
-        await _consult(scene)
-    if draw.random() < SPENDS:
+    if _has_question(scene):
+        await _ask_person(scene)
+    if draw.random() < SPENDING_SHARE:
         _spend(scene)
     run = scene.world.state.runs.get(scene.work.effect.run_id)
-    is_large = run is not None and run.total >= MOST_TASKS
-    asks = draw.random() < 0.25 and text.count("part of") < DEEPEST and not is_large
-    if asks and not (scene.given and scene.work.spec.timeout_s is not None):  # it may wait for others for hours
-        await (_ask_beside_a_step if _is_beside(scene) else _ask)(scene, text)
+    is_large = run is not None and run.total >= MAX_TASKS
+    will_delegate = draw.random() < 0.25 and text.count("part of") < MAX_DEPTH and not is_large
+    has_time_limit = scene.has_user_team and scene.work.spec.timeout_s is not None
+    if will_delegate and not has_time_limit:  # it may wait for others for hours
+        await (_delegate_during_step if _has_concurrent_step(scene) else _delegate)(scene, text)
 
 
-def _is_beside(scene: Scene) -> bool:
+def _has_concurrent_step(scene: Scene) -> bool:
     """Return whether an agent runs a step of its own while others work for it; the same in each attempt."""
-    return crc32(f"{scene.work.effect.title} beside".encode()) % 100 < BESIDE
+    return crc32(f"{scene.work.effect.title} beside".encode()) % 100 < CONCURRENT_STEP_PERCENT
 
 
-async def _ask_beside_a_step(scene: Scene, text: str) -> None:
+async def _delegate_during_step(scene: Scene, text: str) -> None:
     first = ("ask", "step", "both")[crc32(scene.work.effect.title.encode()) % 3]
 
     async def step() -> None:
@@ -187,47 +192,47 @@ async def _ask_beside_a_step(scene: Scene, text: str) -> None:
         group.start_soon(step)
         if first == "step":
             await scene.context.sleep(0.01)
-        await _ask(scene, text)
+        await _delegate(scene, text)
 
 
 async def _step(scene: Scene, name: str) -> None:
-    async def done() -> JsonValue:
-        scene.world.step_runs(scene.work, name)
+    async def run() -> JsonValue:
+        scene.world.check_step(scene.work, name)
         await scene.context.sleep(seconds(scene.draw, scene.longest_s))
-        results: list[JsonValue] = ["a result", LONG, 7, None, {"rows": [1, LONG]}]
+        results: list[JsonValue] = ["a result", LONG_TEXT, 7, None, {"rows": [1, LONG_TEXT]}]
         return scene.draw.choice(results)
 
-    await scene.context.step(name, done)
+    await scene.context.step(name, run)
 
 
-def _consults(scene: Scene) -> bool:
+def _has_question(scene: Scene) -> bool:
     """Return whether an agent asks a person."""
-    return crc32(f"{scene.work.effect.task_id} asks".encode()) % 100 < CONSULTS
+    return crc32(f"{scene.work.effect.task_id} asks".encode()) % 100 < QUESTION_PERCENT
 
 
-async def _consult(scene: Scene) -> None:
+async def _ask_person(scene: Scene) -> None:
     """Ask a person, the same in each attempt; some ask twice at once, run a step meanwhile, or stop waiting."""
-    how = crc32(scene.work.effect.task_id.encode()) % 5
-    if how == 0:
+    variant = crc32(scene.work.effect.task_id.encode()) % 5
+    if variant == 0:
         with anyio.move_on_after(0):  # it does not wait: nobody is asked any more
             await scene.context.ask("given up at once?")
         return
 
-    async def asks(number: int) -> None:
-        if how == 4:
+    async def ask_once(number: int) -> None:
+        if variant == 4:
             await _send_if_allowed(scene)
             return
-        with scene.world.asks(scene.work):
-            if (how + number) % 2:
-                said = await scene.context.ask(f"{number}?", ["yes", "no"], default="no", due_s=900)
+        with scene.world.open_question(scene.work):
+            if (variant + number) % 2:
+                answer = await scene.context.ask(f"{number}?", ["yes", "no"], default="no", due_s=900)
             else:
-                said = await scene.context.ask(f"{number}?", ["yes", "no"] if number else ())
-        scene.world.is_told(scene.work, said)
+                answer = await scene.context.ask(f"{number}?", ["yes", "no"] if number else ())
+        scene.world.check_answer(scene.work, answer)
 
     async with anyio.create_task_group() as group:
-        for number in range(1 + how % 2):
-            group.start_soon(asks, number)
-        if how == 3:
+        for number in range(1 + variant % 2):
+            group.start_soon(ask_once, number)
+        if variant == 3:
             await _step(scene, "beside a question")
 
 
@@ -235,12 +240,12 @@ async def _send_if_allowed(scene: Scene) -> None:
     """Ask whether a tool may be called."""
     tool = scene.draw.choice(["send", "delete"])
     try:
-        with scene.world.asks(scene.work):
+        with scene.world.open_question(scene.work):
             await scene.work.approve(tool, ["it"], "always", due_s=scene.draw.choice([None, 900.0]))
     except ToolRejected:
-        scene.world.is_decided(scene.work, tool, allows=False)
+        scene.world.check_decision(scene.work, tool, allows=False)
     else:
-        scene.world.is_decided(scene.work, tool, allows=True)
+        scene.world.check_decision(scene.work, tool, allows=True)
 
 
 def _spend(scene: Scene) -> None:
@@ -266,27 +271,27 @@ async def _call(scene: Scene, number: int) -> None:
 
 
 async def _send(scene: Scene, number: int) -> JsonValue:
-    scene.world.tool_runs(scene.work)
+    scene.world.check_tool_call(scene.work)
     await scene.context.sleep(seconds(scene.draw, scene.longest_s))
-    if scene.draw.random() < 0.15 and scene.world.goes_wrong("a tool", 0.0):  # never where nothing is to go wrong
+    if scene.draw.random() < 0.15 and scene.world.should_fail("a tool", 0.0):  # never where nothing is to go wrong
         effect = scene.work.effect
         scene.world.books.stepping[effect.task_id, effect.attempt, effect.generation] -= 1
         raise ConnectionError("the other side is not there")
     return f"sent {number}"
 
 
-async def _ask(scene: Scene, text: str) -> None:
+async def _delegate(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
-    if scene.given:
-        others = [one.name for one in scene.world.state.agents.values() if one.id != scene.work.effect.agent_id]
+    if scene.has_user_team:
+        others = [agent.name for agent in scene.world.state.agents.values() if agent.id != scene.work.effect.agent_id]
         if not others:
             return
         target = draw.choice(others)
     else:
-        target = draw.choice([*SKILLS, *NAMES[:3], *_words(scene.world.state), "nobody"])
+        target = draw.choice([*SKILLS, *NAMES[:3], *_delegation_targets(scene.world.state), "nobody"])
     about = f"part of {text[:60]}"
     try:
-        if crc32(f"{scene.work.effect.title} plans".encode()) % 100 < PLANS:
+        if crc32(f"{scene.work.effect.title} plans".encode()) % 100 < PLAN_PERCENT:
             await _plan(scene, target, about)
         elif draw.random() < 0.5:
             await context.delegate(target, about)
@@ -300,7 +305,7 @@ async def _ask(scene: Scene, text: str) -> None:
 
 async def _plan(scene: Scene, target: str, about: str) -> None:
     """Delegate a plan: a diamond with one more task beside it, for various workers."""
-    other = target if scene.given else NAMES[crc32(about.encode()) % 3]
+    other = target if scene.has_user_team else NAMES[crc32(about.encode()) % 3]
     plan = [
         PlannedItem(title="all", target=target, input=f"{about}, all", after=[1, 2]),
         PlannedItem(title="left", target=other, input=f"{about}, left", after=[3]),
@@ -311,40 +316,43 @@ async def _plan(scene: Scene, target: str, about: str) -> None:
     await scene.work.ask("plan", scene.work.key("plan", about), "", [], plan=plan)
 
 
-def _words(state: State) -> list[str]:
-    members = [*(one.name for one in state.agents.values()), *(one.name for one in state.supervisors.values())]
+def _delegation_targets(state: State) -> list[str]:
+    members = [
+        *(agent.name for agent in state.agents.values()),
+        *(supervisor.name for supervisor in state.supervisors.values()),
+    ]
     return members + [word for spec in state.specs.values() for word in spec.specialties]
 
 
 def _output(draw: Random, agent: str) -> JsonValue:
     done = f"{agent} is done"
-    outputs: list[JsonValue] = [done, done, done, LONG, 42, None, {"found": [1, 2, LONG]}, "", [True]]
+    outputs: list[JsonValue] = [done, done, done, LONG_TEXT, 42, None, {"found": [1, 2, LONG_TEXT]}, "", [True]]
     return draw.choice(outputs)
 
 
 # Failures
 
 
-class Worse(Exception):
+class UnprintableError(Exception):
     """An exception that cannot even be printed."""
 
     def __str__(self) -> str:
         raise ValueError("this cannot be printed either")
 
 
-async def _fails(scene: Scene) -> JsonValue:
+async def _fail(scene: Scene) -> JsonValue:
     raise scene.draw.choice(
         [ValueError("broken"), ConnectionError("nobody answers"), TimeoutError(), RuntimeError("a\nb\0\x1b[31m")]
     )
 
 
-async def _crashes(scene: Scene) -> JsonValue:
+async def _crash(scene: Scene) -> JsonValue:
     raise AgentCrashed("a module of it has died")
 
 
-async def _raises_oddly(scene: Scene) -> JsonValue:
+async def _raise_odd_error(scene: Scene) -> JsonValue:
     odd: list[BaseException] = [
-        Worse(),
+        UnprintableError(),
         KeyboardInterrupt(),
         SystemExit(3),
         GeneratorExit(),
@@ -356,12 +364,12 @@ async def _raises_oddly(scene: Scene) -> JsonValue:
     raise scene.draw.choice(odd)
 
 
-async def _hangs(scene: Scene) -> JsonValue:
+async def _hang(scene: Scene) -> JsonValue:
     await scene.context.sleep(HANG_S)
     return "at last"
 
 
-async def _answers_after_a_stop(scene: Scene) -> JsonValue:
+async def _answer_after_stop(scene: Scene) -> JsonValue:
     try:
         await scene.context.sleep(HANG_S / 4)
     except AttemptInterrupted:
@@ -371,7 +379,7 @@ async def _answers_after_a_stop(scene: Scene) -> JsonValue:
     return "done, and late"
 
 
-async def _does_not_stop(scene: Scene) -> JsonValue:
+async def _ignore_stop(scene: Scene) -> JsonValue:
     """Ignore every request to stop, until the engine abandons the attempt."""
     clock, work = scene.world.clock, scene.work
     until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
@@ -387,29 +395,29 @@ async def _does_not_stop(scene: Scene) -> JsonValue:
     return "not to be stopped"
 
 
-async def _answers_twice(scene: Scene) -> JsonValue:
-    _say(scene, scene.work.effect.task_id, scene.work.effect.attempt, "the first answer")
+async def _answer_twice(scene: Scene) -> JsonValue:
+    _report_success(scene, scene.work.effect.task_id, scene.work.effect.attempt, "the first answer")
     await scene.context.sleep(seconds(scene.draw))
     return "the second answer"
 
 
-async def _answers_for_others(scene: Scene) -> JsonValue:
+async def _answer_for_others(scene: Scene) -> JsonValue:
     for _ in range(5):
         tasks = scene.world.state.tasks
         at_work = [task.id for task in tasks.values() if task.attempt is not None]
         task_id = scene.draw.choice([*at_work, *tasks, "t999999"])
         now = tasks[task_id].attempts if task_id in tasks else 1
-        _say(scene, task_id, now + scene.draw.choice([-1, 7]), LIE)
+        _report_success(scene, task_id, now + scene.draw.choice([-1, 7]), FALSE_REPORT)
         await scene.context.sleep(seconds(scene.draw))
     return "an answer"
 
 
-def _say(scene: Scene, task_id: str, attempt: int, output: str) -> None:
+def _report_success(scene: Scene, task_id: str, attempt: int, output: str) -> None:
     usage = Usage(tokens_in=scene.draw.randrange(10**6), tokens_out=None, cost_usd=Decimal("0.001"), time_ms=5)
     scene.world.signal(AttemptSucceeded(task_id=task_id, attempt=attempt, output=output, duration_ms=5, usage=usage))
 
 
-async def _returns_oddly(scene: Scene) -> JsonValue:
+async def _return_odd_value(scene: Scene) -> JsonValue:
     deep: Any = []
     for _ in range(3_000):
         deep = [deep]
@@ -430,14 +438,14 @@ async def _returns_oddly(scene: Scene) -> JsonValue:
     return value
 
 
-async def _stalls(scene: Scene) -> JsonValue:
+async def _stall(scene: Scene) -> JsonValue:
     for _ in range(5):
         await scene.context.sleep(600)
         scene.context.progress(1, 2)
     return "slowly done"
 
 
-async def _gives_way(scene: Scene) -> JsonValue:
+async def _yield_often(scene: Scene) -> JsonValue:
     """Yield to the event loop again and again."""
     for _ in range(50):
         await anyio.lowlevel.checkpoint()
@@ -445,16 +453,16 @@ async def _gives_way(scene: Scene) -> JsonValue:
 
 
 MISHAPS: dict[str, Callable[[Scene], Awaitable[JsonValue]]] = {
-    "fails": _fails,
-    "crashes": _crashes,
-    "raises something odd": _raises_oddly,
-    "hangs": _hangs,
-    "answers after it was stopped": _answers_after_a_stop,
-    "does not let itself be stopped": _does_not_stop,
-    "answers twice": _answers_twice,
-    "answers for others": _answers_for_others,
-    "returns something odd": _returns_oddly,
-    "stalls": _stalls,
-    "gives way": _gives_way,
+    "fails": _fail,
+    "crashes": _crash,
+    "raises something odd": _raise_odd_error,
+    "hangs": _hang,
+    "answers after it was stopped": _answer_after_stop,
+    "does not let itself be stopped": _ignore_stop,
+    "answers twice": _answer_twice,
+    "answers for others": _answer_for_others,
+    "returns something odd": _return_odd_value,
+    "stalls": _stall,
+    "gives way": _yield_often,
 }
 """Failures of an attempt, by the words that describe them in a history."""

@@ -1,7 +1,8 @@
 """The disk of a simulated history: the store's SQL on databases in memory, which can fail between any two writes.
 
-`Disk` outlives engines as a file does. Each engine gets a `Store` over connections of its own; `Wire` stands where
-`aiosqlite` would, answers without a thread, and asks before and after every write whether the engine lives on.
+`Disk` outlives engines as a file does. Each engine gets a `Store` over connections of its own; `SimulatedConnection`
+stands where `aiosqlite` would, answers without a thread, and asks before and after every write whether the engine
+lives on.
 """
 
 import itertools
@@ -39,7 +40,7 @@ class EngineKilled(StoreError):
     """The engine that wrote was killed; nothing that it does reaches the disk."""
 
 
-class Mishaps:
+class DiskFaults:
     """Disk faults that are planned for one engine.
 
     Attributes:
@@ -51,117 +52,117 @@ class Mishaps:
     """
 
     def __init__(self, on_killed: Callable[[], None], turns: Callable[[], int] = lambda: 0) -> None:
-        self.killed = False
+        self.is_killed = False
         self.kill_in: int | None = None
         self.kill_after = False
         self.full_until_ms = 0
         self.stall_ms = 0
         self.turns = turns
-        self._hurries = False
-        self._stalled: anyio.CancelScope | None = None
+        self._skips_delays = False
+        self._stall_scope: anyio.CancelScope | None = None
         self._on_killed = on_killed
 
     @property
     def is_waiting(self) -> bool:
         """True while a write is delayed."""
-        return self._stalled is not None
+        return self._stall_scope is not None
 
     def kill(self) -> None:
         """Kill the engine at once."""
-        self.let_go()
+        self.refuse_writes()
         self._on_killed()
 
-    def let_go(self) -> None:
+    def refuse_writes(self) -> None:
         """Refuse all writes from now on, and cancel a delayed one."""
-        self.killed = True
-        self.hurry()
+        self.is_killed = True
+        self.end_delays()
 
-    def hurry(self) -> None:
+    def end_delays(self) -> None:
         """Delay no write any more; the clock stands still from now on."""
-        self._hurries = True
-        if self._stalled is not None:
-            self._stalled.cancel()
+        self._skips_delays = True
+        if self._stall_scope is not None:
+            self._stall_scope.cancel()
 
     async def stall(self, clock: Clock) -> None:
         """Delay a write while the clock of the engine goes on."""
         due_ms, self.stall_ms = clock.now_ms() + self.stall_ms, 0
-        if self._hurries:
+        if self._skips_delays:
             return
         clock.release()
-        with anyio.CancelScope() as self._stalled:
+        with anyio.CancelScope() as self._stall_scope:
             await clock.sleep_until(due_ms)
-        self._stalled = None
+        self._stall_scope = None
         clock.hold()
 
 
-class Wire:
+class SimulatedConnection:
     """A database connection with the interface of `aiosqlite`, without a thread."""
 
     def __init__(
-        self, connection: sqlite3.Connection, clock: Clock, mishaps: Mishaps, written: Callable[[], None] | None
+        self, connection: sqlite3.Connection, clock: Clock, faults: DiskFaults, on_write: Callable[[], None] | None
     ) -> None:
-        self._can_stall = written is not None  # who writes the journal holds the clock meanwhile
+        self._can_stall = on_write is not None  # who writes the journal holds the clock meanwhile
         self._connection = connection
         self._clock = clock
-        self._mishaps = mishaps
-        self._written = written
+        self._faults = faults
+        self._on_write = on_write
 
     async def execute_fetchall(self, sql: str, parameters: Any = ()) -> Iterable[Any]:
         """Execute one statement and return its rows."""
-        return (await self._do(sql, parameters)).fetchall()
+        return (await self._execute(sql, parameters)).fetchall()
 
     async def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
         """Execute one statement and return its cursor."""
-        return await self._do(sql, parameters)
+        return await self._execute(sql, parameters)
 
-    async def _do(self, sql: str, parameters: Any) -> sqlite3.Cursor:
-        mishaps = self._mishaps
-        if mishaps.killed:
+    async def _execute(self, sql: str, parameters: Any) -> sqlite3.Cursor:
+        faults = self._faults
+        if faults.is_killed:
             raise EngineKilled("this engine was killed")
         if sql.lstrip().startswith("SELECT"):
             return self._connection.execute(sql, parameters)
-        await self._before()
-        found = self._connection.execute(sql, parameters)
-        if self._written is not None:
-            self._written()
-        if mishaps.kill_in == 0:
-            mishaps.kill()
-        await self._turns()
-        if mishaps.killed:
+        await self._delay_or_fail()
+        cursor = self._connection.execute(sql, parameters)
+        if self._on_write is not None:
+            self._on_write()
+        if faults.kill_in == 0:
+            faults.kill()
+        await self._run_loop_turns()
+        if faults.is_killed:
             raise EngineKilled("this engine was killed after it wrote")
-        return found
+        return cursor
 
-    async def _before(self) -> None:
-        mishaps, clock = self._mishaps, self._clock
-        await self._turns()
-        if mishaps.killed:
+    async def _delay_or_fail(self) -> None:
+        faults, clock = self._faults, self._clock
+        await self._run_loop_turns()
+        if faults.is_killed:
             raise EngineKilled("this engine was killed before it wrote")
-        if mishaps.kill_in is not None:
-            mishaps.kill_in -= 1
-            if mishaps.kill_in <= 0 and not mishaps.kill_after:
-                mishaps.kill()
+        if faults.kill_in is not None:
+            faults.kill_in -= 1
+            if faults.kill_in <= 0 and not faults.kill_after:
+                faults.kill()
                 raise EngineKilled("this engine was killed before it wrote")
-        if mishaps.stall_ms and self._can_stall:
-            await mishaps.stall(clock)
-            if mishaps.killed:
+        if faults.stall_ms and self._can_stall:
+            await faults.stall(clock)
+            if faults.is_killed:
                 raise EngineKilled("this engine was killed while it waited for the disk")
-        if clock.now_ms() < mishaps.full_until_ms:
+        if clock.now_ms() < faults.full_until_ms:
             full = sqlite3.OperationalError("database or disk is full")
             full.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise full
 
-    async def _turns(self) -> None:
+    async def _run_loop_turns(self) -> None:
         """Let the event loop run for some turns while the journal is written."""
-        for _ in range(self._mishaps.turns() if self._can_stall else 0):
+        for _ in range(self._faults.turns() if self._can_stall else 0):
             await checkpoint()
 
 
-class KeptSnapshots:
+class MemorySnapshots:
     """Snapshots in memory; the store's own compress in a thread, whose timing is not deterministic."""
 
-    def __init__(self, kept: dict[int, bytes], mishaps: Mishaps, journal: sqlite3.Connection) -> None:
-        self._kept = kept
-        self._mishaps = mishaps
+    def __init__(self, bodies: dict[int, bytes], faults: DiskFaults, journal: sqlite3.Connection) -> None:
+        self._bodies = bodies
+        self._faults = faults
         self._journal = journal
 
     async def save(self, seq: int, body: bytes) -> None:
@@ -170,19 +171,19 @@ class KeptSnapshots:
         Raises:
             ValueError: If the journal does not reach it.
         """
-        mishaps = self._mishaps
-        if mishaps.killed:
+        faults = self._faults
+        if faults.is_killed:
             raise EngineKilled("this engine was killed")
         if seq > read_end(self._journal)[0]:
             raise ValueError(f"cannot save a snapshot at {seq}: the journal does not reach it")
-        self._kept[seq] = body
-        for old in sorted(self._kept)[:-RECENT_SNAPSHOTS]:
-            del self._kept[old]
+        self._bodies[seq] = body
+        for old in sorted(self._bodies)[:-RECENT_SNAPSHOTS]:
+            del self._bodies[old]
 
     async def latest(self, at_seq: int | None = None) -> tuple[int, bytes] | None:
         """Return the newest snapshot at or before a record."""
-        seqs = [seq for seq in self._kept if at_seq is None or seq <= at_seq]
-        return (max(seqs), self._kept[max(seqs)]) if seqs else None
+        seqs = [seq for seq in self._bodies if at_seq is None or seq <= at_seq]
+        return (max(seqs), self._bodies[max(seqs)]) if seqs else None
 
 
 class Disk:
@@ -192,37 +193,37 @@ class Disk:
         number = next(_numbers)
         self._database = f"file:simulated-{number}?mode=memory&cache=shared"
         self._inbox = f"file:simulated-{number}-inbox?mode=memory&cache=shared"
-        self._own: list[sqlite3.Connection] = []
+        self._connections: list[sqlite3.Connection] = []
         self.snapshots: dict[int, bytes] = {}
-        self._journal_reader = self._laid_out(
+        self._journal_reader = self._create_database(
             self._database, DATABASE, {"file_id": FILE_ID, "anchor_seq": 0, "anchor_hash": anchor_of(FILE_ID)}
         )
-        self._inbox_reader = self._laid_out(self._inbox, INBOX, {})
+        self._inbox_reader = self._create_database(self._inbox, INBOX, {})
 
-    def _laid_out(self, address: str, kind: Kind, about: dict[str, object]) -> sqlite3.Connection:
+    def _create_database(self, address: str, kind: Kind, about: dict[str, object]) -> sqlite3.Connection:
         connection = self._connect(address)
         lay_out(connection, kind, about)
         return connection
 
     def _connect(self, address: str) -> sqlite3.Connection:
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
-        self._own.append(connection)
+        self._connections.append(connection)
         return connection
 
-    def open(self, clock: Clock, mishaps: Mishaps, written: Callable[[], None]) -> Store:
+    def open(self, clock: Clock, faults: DiskFaults, on_write: Callable[[], None]) -> Store:
         """Open the disk as a new engine: raise the token, so that an earlier engine can write no more."""
         writer = self._connect(self._database)
         inbox = self._connect(self._inbox)
         token = raise_token(writer, Process(1, "", "", "simulated"), clock.now_ms())
         lease = Lease(token)
-        wire = cast(Any, Wire(writer, clock, mishaps, written))
+        connection = cast(Any, SimulatedConnection(writer, clock, faults, on_write))
         # With a path the host writes each batch before it acts on it, and takes snapshots.
         return Store(
             path=Path("simulated"),
             file_id=FILE_ID,
-            journal=Journal(wire, wire, path=None, token=token, end=read_end(writer)),
-            inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, None)), path=None),
-            snapshots=cast(Snapshots, KeptSnapshots(self.snapshots, mishaps, writer)),
+            journal=Journal(connection, connection, path=None, token=token, end=read_end(writer)),
+            inbox=Inbox(cast(Any, SimulatedConnection(inbox, clock, faults, None)), path=None),
+            snapshots=cast(Snapshots, MemorySnapshots(self.snapshots, faults, writer)),
             live=LiveOutput(lease, None),
             lease=lease,
         )
@@ -249,15 +250,15 @@ class Disk:
 
     def outcome(self, command_id: str) -> tuple[str, int | None] | None:
         """Return state and seq of a command in the inbox; None where there is none with this id."""
-        found = self._inbox_reader.execute(COMMAND_OUTCOME, (command_id,)).fetchone()
-        return (found[1], found[2]) if found else None
+        row = self._inbox_reader.execute(COMMAND_OUTCOME, (command_id,)).fetchone()
+        return (row[1], row[2]) if row else None
 
     def pending(self) -> list[str]:
         """Return the ids of commands in the inbox that have no outcome yet."""
-        found = self._inbox_reader.execute(*pending_commands(limit=10_000))
-        return [row.id for row in map(parse_command, found) if row is not None]
+        rows = self._inbox_reader.execute(*pending_commands(limit=10_000))
+        return [row.id for row in map(parse_command, rows) if row is not None]
 
     def close(self) -> None:
         """Close all connections, which drops the databases."""
-        for connection in self._own:
+        for connection in self._connections:
             connection.close()

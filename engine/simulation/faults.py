@@ -10,68 +10,68 @@ from engine.core.commands import Ping
 from engine.core.documents.document import references_in
 from engine.core.encoding.codec import encode_command, encode_state
 from engine.core.signals import AgentUnusable, AgentUsable, StateReady
-from engine.simulation.world import World, is_of_a_program
+from engine.simulation.world import World, is_bound_to_program
 from store import CommandRow
 
-MOST_AGENTS = 30
+MAX_AGENTS = 30
 """In a team with more agents nothing is imported any more: each import doubles it."""
 
 
 def _kill(world: World, draw: Random) -> str:
-    world.mishaps.kill()
+    world.disk_faults.kill()
     return "the engine is killed"
 
 
 def _kill_at_a_write(world: World, draw: Random) -> str:
-    world.mishaps.kill_in = draw.choice([1, 1, 2, 3, 5, 8])
-    world.mishaps.kill_after = draw.random() < 0.5
-    when = "after" if world.mishaps.kill_after else "before"
-    return f"the engine is to be killed {when} its write number {world.mishaps.kill_in} from now"
+    world.disk_faults.kill_in = draw.choice([1, 1, 2, 3, 5, 8])
+    world.disk_faults.kill_after = draw.random() < 0.5
+    when = "after" if world.disk_faults.kill_after else "before"
+    return f"the engine is to be killed {when} its write number {world.disk_faults.kill_in} from now"
 
 
-def _end(world: World, draw: Random) -> str:
-    world.end()
+def _stop_engine(world: World, draw: Random) -> str:
+    world.stop_engine()
     return "the engine is stopped"
 
 
-def _rival(world: World, draw: Random) -> str:
+def _start_rival(world: World, draw: Random) -> str:
     world.disk.depose(world.clock.now_ms())
     return "another engine takes the lease, and the one that runs does not know it"
 
 
-def _disk_full(world: World, draw: Random) -> str:
+def _fill_disk(world: World, draw: Random) -> str:
     seconds = draw.choice([1, 10, 59, 61, 90])
-    world.mishaps.full_until_ms = world.clock.now_ms() + seconds * 1000
+    world.disk_faults.full_until_ms = world.clock.now_ms() + seconds * 1000
     return f"the disk is full for {seconds} s"
 
 
 def _slow_disk(world: World, draw: Random) -> str:
-    world.mishaps.stall_ms = draw.choice([1, 100, 5_000, 120_000])
-    return f"the next write takes {world.mishaps.stall_ms / 1000:g} s"
+    world.disk_faults.stall_ms = draw.choice([1, 100, 5_000, 120_000])
+    return f"the next write takes {world.disk_faults.stall_ms / 1000:g} s"
 
 
-def _clock_back(world: World, draw: Random) -> str:
+def _set_clock_back(world: World, draw: Random) -> str:
     world.back_ms = draw.choice([1, 60_000, 3_600_000])
     return f"the clock will be set back by {world.back_ms / 1000:g} s before the next engine starts"
 
 
-def _code_gone(world: World, draw: Random) -> str:
+def _remove_code(world: World, draw: Random) -> str:
     agents = list(world.state.agents.values())
     if not agents:
         return "there is no code that could be gone"
     agent = draw.choice(agents)
     world.missing.add(agent.name)
-    away = is_of_a_program(agent.name)
+    away = is_bound_to_program(agent.name)
     world.signal(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is gone", away=away))
     return f"the code of {agent.name} is {'in a program that ended' if away else 'gone'}"
 
 
-def _code_back(world: World, draw: Random) -> str:
-    mend(world)
+def _restore_all_code(world: World, draw: Random) -> str:
+    restore_code(world)
     return "all code is found again"
 
 
-def mend(world: World) -> None:
+def restore_code(world: World) -> None:
     """Make all missing code available again."""
     world.missing.clear()
     for agent in list(world.state.agents.values()):
@@ -79,25 +79,25 @@ def mend(world: World) -> None:
             world.signal(AgentUsable(agent_id=agent.id, generation=agent.generation))
 
 
-def _snapshot_damaged(world: World, draw: Random) -> str:
+def _lose_snapshot(world: World, draw: Random) -> str:
     for seq in sorted(world.disk.snapshots)[-1:]:
         del world.disk.snapshots[seq]
     return "the newest snapshot is lost"
 
 
-def _odd_rows(world: World, draw: Random) -> str:
+def _queue_odd_rows(world: World, draw: Random) -> str:
     number = draw.randrange(10**9)
     kind, body = draw.choice([("no_such_command", b"{}"), ("ping", b"[1"), ("submit", b'{"type":"submit"}')])
-    world.queue(CommandRow(f"odd{number}", kind, body, "somebody", "operator", world.clock.now_ms()))
-    world.queue(CommandRow(f"ping{number}", "ping", encode_command(Ping()), "", "", world.clock.now_ms()))
+    world.queue_command(CommandRow(f"odd{number}", kind, body, "somebody", "operator", world.clock.now_ms()))
+    world.queue_command(CommandRow(f"ping{number}", "ping", encode_command(Ping()), "", "", world.clock.now_ms()))
     return f"somebody writes nonsense into the inbox ({kind})"
 
 
 def _import(world: World, draw: Random) -> str:
     """Import an archive of the same team beside it."""
-    if len(world.state.agents) > MOST_AGENTS or not world.state.supervisors:
+    if len(world.state.agents) > MAX_AGENTS or not world.state.supervisors:
         return "nothing is imported"
-    state, texts = world.exported()
+    state, texts = world.export()
     ready = StateReady(
         order_id=f"import{draw.randrange(10**9)}",
         sender="simulated",
@@ -118,15 +118,15 @@ def _import(world: World, draw: Random) -> str:
 FAULTS: dict[str, tuple[float, Callable[[World, Random], str]]] = {
     "kill": (1.0, _kill),
     "kill at a write": (2.0, _kill_at_a_write),
-    "stop": (0.4, _end),
-    "rival": (0.5, _rival),
-    "full disk": (0.5, _disk_full),
+    "stop": (0.4, _stop_engine),
+    "rival": (0.5, _start_rival),
+    "full disk": (0.5, _fill_disk),
     "slow disk": (0.5, _slow_disk),
-    "clock back": (0.4, _clock_back),
-    "code gone": (1.0, _code_gone),
-    "code back": (0.6, _code_back),
-    "snapshot lost": (0.3, _snapshot_damaged),
-    "odd rows": (0.3, _odd_rows),
+    "clock back": (0.4, _set_clock_back),
+    "code gone": (1.0, _remove_code),
+    "code back": (0.6, _restore_all_code),
+    "snapshot lost": (0.3, _lose_snapshot),
+    "odd rows": (0.3, _queue_odd_rows),
     "import": (0.3, _import),
 }
 """How often each happens, relative to the commands of operators, and what does it; it returns what a story says."""

@@ -21,21 +21,21 @@ from engine.errors import CommandRefusedError, DiskStayedFull, HostStopped
 from engine.host.host import Host
 from engine.platform.clock import VirtualClock
 from engine.simulation.agents import simulated_runtimes
-from engine.simulation.disk import EngineKilled, Mishaps
-from engine.simulation.faults import FAULTS, mend
+from engine.simulation.disk import DiskFaults, EngineKilled
+from engine.simulation.faults import FAULTS, restore_code
 from engine.simulation.laws import LAWS, SAMPLE, When
-from engine.simulation.model_agents import modelled
-from engine.simulation.operators import considered
-from engine.simulation.plan import HOUR_MS, Decision, Past, Plan, in_words
-from engine.simulation.teams import each_spec, load_command
+from engine.simulation.model_agents import to_model_agent
+from engine.simulation.operators import choose_command
+from engine.simulation.plan import HOUR_MS, Decision, HistoryResult, Plan, describe_command
+from engine.simulation.teams import load_command, map_specs
 from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed
 
-MOST_EVENTS = 40_000
+MAX_EVENTS = 40_000
 """Events after which a history is taken not to come to rest."""
 PATIENCE_S = 20.0
 """Real seconds without an event or a tick of the clock after which a history is given up."""
-LOOK_S = 0.1
+CHECK_INTERVAL_S = 0.1
 """Interval of these checks in seconds. Checks are counted, because a busy machine delays them with everything else."""
 DAY_MS = 24 * HOUR_MS
 FAR_MS = 3_000 * DAY_MS
@@ -48,7 +48,7 @@ EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 """Errors with which an engine may end."""
 
 
-def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
+def run_history(plan: Plan, *, patience_s: float = PATIENCE_S) -> HistoryResult:
     """Run a plan and return its result; the first broken invariant ends it.
 
     Args:
@@ -57,11 +57,11 @@ def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
     with _quiet():
         history = History(plan)
         try:
-            anyio.run(history.happen, patience_s)
+            anyio.run(history.run, patience_s)
         finally:
-            past = history.told()
+            result = history.result()
             history.disk.close()
-        return past
+        return result
 
 
 @contextmanager
@@ -81,150 +81,150 @@ class History(World):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._left: list[str] = []
+        self._blocked_tasks: list[str] = []
         self._group: TaskGroup | None = None
-        self._next = 0
-        self._lives = 0
+        self._next_decision = 0
+        self._engine_count = 0
         self._unanswered: dict[str, Command] = {}
         """Commands whose sender saw the engine end before their outcome."""
-        self._over = False
+        self._is_over = False
         self._last_ms = START_MS
 
-    async def happen(self, patience_s: float) -> None:
+    async def run(self, patience_s: float) -> None:
         """Run one engine after the other until the plan is over and the team is at rest."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch, patience_s, group.cancel_scope)
-            while not self._over and self.broken is None:
-                await self._one_life()
-            if self.broken is None:
+            while not self._is_over and self.violation is None:
+                await self._run_one_engine()
+            if self.violation is None:
                 self.check(When.AT_THE_END)
             group.cancel_scope.cancel()
 
     async def _watch(self, patience_s: float, scope: anyio.CancelScope) -> None:
         """Give up when nothing happens for too long."""
-        looks, seen = 0, (-1, -1, -1)
-        while looks * LOOK_S < patience_s:
-            await anyio.sleep(LOOK_S)
-            now = (self._lives, self.books.state.seq, self.clock.now_ms())
-            looks, seen = (looks + 1, seen) if now == seen else (0, now)
-        self.breaks("time_goes_on", "Time goes on", f"nothing has happened for {patience_s:g} real seconds")
+        checks, last_progress = 0, (-1, -1, -1)
+        while checks * CHECK_INTERVAL_S < patience_s:
+            await anyio.sleep(CHECK_INTERVAL_S)
+            progress = (self._engine_count, self.books.state.seq, self.clock.now_ms())
+            checks, last_progress = (checks + 1, last_progress) if progress == last_progress else (0, progress)
+        self.report_violation("time_goes_on", "Time goes on", f"nothing has happened for {patience_s:g} real seconds")
         scope.cancel()
 
-    def told(self) -> Past:
+    def result(self) -> HistoryResult:
         """Return the result."""
-        return Past(
+        return HistoryResult(
             plan=self.plan,
-            broken=self.broken,
+            violation=self.violation,
             lines=self.lines,
-            wrong=self.wrong,
+            mishaps=self.attempt_mishaps,
             books=self.books,
             digest=self.disk.end[1].hex(),
             hours=max(0, self._last_ms - START_MS) / HOUR_MS,
             events=self.books.events,
-            engines=self._lives,
-            left=self._left,
+            engines=self._engine_count,
+            blocked_tasks=self._blocked_tasks,
         )
 
-    def end(self) -> None:
+    def stop_engine(self) -> None:
         """Ask the engine to end cleanly."""
         if self.host is not None and self._group is not None:
             self._group.start_soon(self.host.stop)
 
     # One engine
 
-    async def _one_life(self) -> None:
-        self._lives += 1
-        draw = Random(f"{self.plan.seed} life {self._lives}")
-        if self._lives > 1:
-            self._while_dead(draw)
+    async def _run_one_engine(self) -> None:
+        self._engine_count += 1
+        draw = Random(f"{self.plan.seed} life {self._engine_count}")
+        if self._engine_count > 1:
+            self._pass_dead_time(draw)
         start_ms = self.clock.now_ms() - self.back_ms
         self.back_ms = 0
-        turns = Random(f"{self.plan.seed} turns {self._lives}")
-        self.mishaps = Mishaps(self._killed, lambda: turns.choice(TURNS))
-        self.clock = _EnginesClock(start_ms, self.mishaps)
+        turns = Random(f"{self.plan.seed} turns {self._engine_count}")
+        self.disk_faults = DiskFaults(self._on_killed, lambda: turns.choice(TURNS))
+        self.clock = _EngineClock(start_ms, self.disk_faults)
         self.acting = set()
-        store = self.disk.open(self.clock, self.mishaps, self._written)
+        store = self.disk.open(self.clock, self.disk_faults, self._check_write)
         host = ObservedHost(
             store,
             self,
             clock=self.clock,
             runtimes=simulated_runtimes(self),
             seed=draw.randrange(2**32),
-            pid=self._lives,
+            pid=self._engine_count,
             batch_ms=math.inf,
             snapshot_events=SNAPSHOT_EVENTS,
             processes=PROCESSES,
         )
-        begun, ended = anyio.Event(), anyio.Event()
+        has_begun, has_ended = anyio.Event(), anyio.Event()
         async with anyio.create_task_group() as group:
             self._group = group
-            group.start_soon(self._be_engine, host, begun, ended)
-            await begun.wait()
-            if not ended.is_set():
+            group.start_soon(self._run_engine, host, has_begun, has_ended)
+            await has_begun.wait()
+            if not has_ended.is_set():
                 self.host = host
-                group.start_soon(self._be_operators, host)
-            await ended.wait()
+                group.start_soon(self._run_operators, host)
+            await has_ended.wait()
             group.cancel_scope.cancel()
         self.host = None
         for order_id, command in [*self._unanswered.items()]:
             if order_id in self.books.commands or draw.random() < 0.5:
                 self._unanswered.pop(order_id, None)
             else:
-                self._put(order_id, command)
+                self._queue_order(order_id, command)
 
-    async def _be_engine(self, host: Host, begun: anyio.Event, ended: anyio.Event) -> None:
+    async def _run_engine(self, host: Host, has_begun: anyio.Event, has_ended: anyio.Event) -> None:
         try:
-            await host.run(task_status=_Begun(begun))
+            await host.run(task_status=_BeginStatus(has_begun))
         except EXPECTED_ENDS as error:
-            self.tell(f"the engine has ended: {error}")
+            self.add_line(f"the engine has ended: {error}")
         except Exception as error:  # whatever it is, no engine may end like this
-            self.breaks("engine_ends_in_order", "An engine ends for no reason of its own", f"{error!r}")
+            self.report_violation("engine_ends_in_order", "An engine ends for no reason of its own", f"{error!r}")
         finally:
-            begun.set()
-            ended.set()
+            has_begun.set()
+            has_ended.set()
 
-    def _killed(self) -> None:
-        self.tell("the engine dies")
+    def _on_killed(self) -> None:
+        self.add_line("the engine dies")
         self.host = None
-        self.drop()
+        self.abandon_engine()
 
-    def drop(self) -> None:
+    def abandon_engine(self) -> None:
         """Abandon the engine without a clean end."""
-        self.mishaps.let_go()
+        self.disk_faults.refuse_writes()
         if self._group is not None:
             self._group.cancel_scope.cancel()
 
-    def _while_dead(self, draw: Random) -> None:
+    def _pass_dead_time(self, draw: Random) -> None:
         """Let time pass without an engine; commands wait in the inbox meanwhile."""
         dead_ms = draw.choice([0, 0, 1, 1_000, 60_000, 1_200_000])
         clock = VirtualClock(self.clock.now_ms() + dead_ms)
         self.clock = clock
-        while self._next < len(self.plan.decisions):
-            decision = self.plan.decisions[self._next]
+        while self._next_decision < len(self.plan.decisions):
+            decision = self.plan.decisions[self._next_decision]
             if START_MS + decision.at_ms > clock.now_ms():
                 break
-            self._next += 1
+            self._next_decision += 1
             if decision.kind not in FAULTS:
-                self._act(decision, queued=True)
+                self._carry_out(decision, queued=True)
 
     # Operators
 
-    async def _be_operators(self, host: Host) -> None:
+    async def _run_operators(self, host: Host) -> None:
         if not self.books.state.supervisors:
             self._order(host, "team", load_command(self.plan.team))
-        while self._next < len(self.plan.decisions):
-            decision = self.plan.decisions[self._next]
-            await self._until(START_MS + decision.at_ms)
-            self._next += 1
+        while self._next_decision < len(self.plan.decisions):
+            decision = self.plan.decisions[self._next_decision]
+            await self._sleep_until(START_MS + decision.at_ms)
+            self._next_decision += 1
             if decision.kind in FAULTS:
-                self.tell(FAULTS[decision.kind][1](self, decision.random()))
+                self.add_line(FAULTS[decision.kind][1](self, decision.random()))
             else:
-                self._act(decision)
+                self._carry_out(decision)
         await self._come_to_rest(host)
-        self._over = True
+        self._is_over = True
         await host.stop("the history is over")
 
-    async def _until(self, moment_ms: int) -> None:
+    async def _sleep_until(self, moment_ms: int) -> None:
         has_moved = moment_ms > self.clock.now_ms()
         await self.clock.sleep_until(moment_ms)
         if has_moved and not self._is_busy():
@@ -232,36 +232,38 @@ class History(World):
 
     def _is_busy(self) -> bool:
         """Return True while the engine waits for its disk, and so is behind the clock."""
-        return self.mishaps.is_waiting or self.clock.now_ms() < self.mishaps.full_until_ms + 2_000
+        return self.disk_faults.is_waiting or self.clock.now_ms() < self.disk_faults.full_until_ms + 2_000
 
-    def _act(self, decision: Decision, *, queued: bool = False) -> None:
+    def _carry_out(self, decision: Decision, *, queued: bool = False) -> None:
         draw = decision.random()
-        command = considered(decision.kind, draw, self.state, decision.number)
+        command = choose_command(decision.kind, draw, self.state, decision.number)
         if command is None:
             return
         if self.plan.models:
-            command = each_spec(command, modelled)
+            command = map_specs(command, to_model_agent)
         order_id = f"o{decision.number}"
         way = draw.choice(["order", "order", "inbox", "both"])
-        self.tell(f"an operator: {in_words(command)}{' (into the inbox)' if queued or way == 'inbox' else ''}")
+        self.add_line(
+            f"an operator: {describe_command(command)}{' (into the inbox)' if queued or way == 'inbox' else ''}"
+        )
         if queued or way != "order":
-            self._put(order_id, command)
+            self._queue_order(order_id, command)
         if self.host is not None and not queued and way != "inbox":
             self._order(self.host, order_id, command)
 
-    def _put(self, order_id: str, command: Command) -> None:
+    def _queue_order(self, order_id: str, command: Command) -> None:
         self.books.sent[order_id] = command
         try:
             body = encode_command(command)
         except ValueError:
             return
-        self.queue(CommandRow(order_id, str(command.type), body, "simulated", "operator", self.clock.now_ms()))
+        self.queue_command(CommandRow(order_id, str(command.type), body, "simulated", "operator", self.clock.now_ms()))
 
     def _order(self, host: Host, order_id: str, command: Command) -> None:
         assert self._group is not None
-        self._group.start_soon(self._ask, host, order_id, command)
+        self._group.start_soon(self._give_order, host, order_id, command)
 
-    async def _ask(self, host: Host, order_id: str, command: Command) -> None:
+    async def _give_order(self, host: Host, order_id: str, command: Command) -> None:
         self._unanswered[order_id] = self.books.sent[order_id] = command
         try:
             applied = await host.order(command, sender="simulated", id=order_id)
@@ -272,95 +274,105 @@ class History(World):
         else:
             self._unanswered.pop(order_id, None)
             if self.books.commands.get(order_id) != applied.seq:
-                says = "No command is acknowledged before it is on disk"
-                self.breaks("acknowledged_is_on_disk", says, f"{order_id} is said to stand at seq {applied.seq}")
+                statement = "No command is acknowledged before it is on disk"
+                self.report_violation(
+                    "acknowledged_is_on_disk", statement, f"{order_id} is said to stand at seq {applied.seq}"
+                )
 
     async def _come_to_rest(self, host: Host) -> None:
         """Undo pauses and faults, answer all questions, and wait until nothing happens any more."""
-        self.mishaps.kill_in = None
-        self.mishaps.full_until_ms = 0
-        self.tell("everybody is let go on, until nothing happens any more")
+        self.disk_faults.kill_in = None
+        self.disk_faults.full_until_ms = 0
+        self.add_line("everybody is let go on, until nothing happens any more")
         for round_number in range(40):
-            mend(self)
-            wanted = [*resumes(host.state), *answers(host.state, Random(f"{self.plan.seed} {round_number}"))]
-            for place, command in enumerate(wanted):
-                self._order(host, f"rest{self._lives}-{round_number}-{place}", command)
-            await self._until(self.clock.now_ms() + DAY_MS)
-            if not wanted and not resumes(host.state) and not host.state.escalations:
+            restore_code(self)
+            commands = [
+                *resume_commands(host.state),
+                *answer_commands(host.state, Random(f"{self.plan.seed} {round_number}")),
+            ]
+            for place, command in enumerate(commands):
+                self._order(host, f"rest{self._engine_count}-{round_number}-{place}", command)
+            await self._sleep_until(self.clock.now_ms() + DAY_MS)
+            if not commands and not resume_commands(host.state) and not host.state.escalations:
                 break
         await self.clock.sleep_until(self.clock.now_ms() + FAR_MS)
         self.check(When.AT_MOMENTS)
         self.check(When.AT_REST)
-        self._left = list(left(host.state))
+        self._blocked_tasks = list(blocked_tasks(host.state))
 
-    def _written(self) -> None:
+    def _check_write(self) -> None:
         """Check and take what one write brought into the journal."""
         books = self.books
         books.batch = self.disk.events(books.state.seq)
-        if not books.batch or self.broken is not None:
+        if not books.batch or self.violation is not None:
             return
         self.batches += 1
         for event in books.batch:
             if not isinstance(event, EngineStopped):
                 self._last_ms = event.at_ms
-            if not (self.check(When.ON_EVERY_EVENT, event) and self.hold(LAWS.get(type(event), ()), books, event)):
+            if not (
+                self.check(When.ON_EVERY_EVENT, event) and self.check_laws(LAWS.get(type(event), ()), books, event)
+            ):
                 books.events.append(event)
                 return
             books.take(event)
         self.check(When.AFTER_BATCH)
         if self.batches % SAMPLE == 0:
             self.check(When.SAMPLED)
-        if books.state.seq > MOST_EVENTS:
-            self.breaks("rest_comes", "A team comes to rest", f"it still goes on after {MOST_EVENTS} events")
+        if books.state.seq > MAX_EVENTS:
+            self.report_violation("rest_comes", "A team comes to rest", f"it still goes on after {MAX_EVENTS} events")
 
 
 # Bringing a team to rest
 
 
-def left(state: State) -> Iterator[str]:
+def blocked_tasks(state: State) -> Iterator[str]:
     """Yield permanently blocked tasks."""
     for task in state.tasks.values():
         if not (task.ended or task.blockers or task.open) and task.kind == "agent":
             yield f"{task.title} ({task.queue or 'no queue'})"
 
 
-def resumes(state: State) -> list[Command]:
+def resume_commands(state: State) -> list[Command]:
     """Return commands that resume whatever is paused or away."""
-    paused = [
+    paused_ids = [
         *(run.id for run in state.runs.values() if run.paused),
-        *(one.id for one in state.supervisors.values() if one.paused),
-        *(one.id for one in state.agents.values() if one.paused or one.away),
+        *(supervisor.id for supervisor in state.supervisors.values() if supervisor.paused),
+        *(agent.id for agent in state.agents.values() if agent.paused or agent.away),
     ]
-    return [Resume(target=at(target)) for target in paused]
+    return [Resume(target=at(target_id)) for target_id in paused_ids]
 
 
-def answers(state: State, draw: Random) -> list[Command]:
+def answer_commands(state: State, draw: Random) -> list[Command]:
     """Return a random answer to every question that has options."""
-    asked = [one for one in state.escalations.values() if one.options]
-    return [Answer(escalation=one.id, answer=draw.choice(one.options), output="as you like") for one in asked]
+    escalations = [escalation for escalation in state.escalations.values() if escalation.options]
+    return [
+        Answer(escalation=escalation.id, answer=draw.choice(escalation.options), output="as you like")
+        for escalation in escalations
+    ]
 
 
-class _EnginesClock(VirtualClock):
+class _EngineClock(VirtualClock):
     """A clock that stops with its engine; a delayed write ends then."""
 
-    def __init__(self, start_ms: int, mishaps: Mishaps) -> None:
+    def __init__(self, start_ms: int, faults: DiskFaults) -> None:
         super().__init__(start_ms)
-        self._mishaps = mishaps
+        self._faults = faults
 
     async def drive(self) -> None:
         """Move time until the engine ends."""
         try:
             await super().drive()
         finally:
-            self._mishaps.hurry()
+            self._faults.end_delays()
 
 
-class _Begun:
+class _BeginStatus:
     """A `task_status` that sets an event once the host takes orders."""
 
-    def __init__(self, begun: anyio.Event) -> None:
-        self._begun = begun
+    def __init__(self, has_begun: anyio.Event) -> None:
+        self._has_begun = has_begun
 
     def started(self, value: object = None) -> None:
         """Pass it on."""
-        self._begun.set()
+        self._has_begun.set()

@@ -20,25 +20,25 @@ from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.kit import Kit
 from engine.simulation.models import FIRST, MISHAPS, SPARE, models_of
-from engine.simulation.playing import AT, Playing
-from engine.simulation.teams import each_spec
+from engine.simulation.playing import CURRENT_ATTEMPT, PlayedAttempt
+from engine.simulation.teams import map_specs
 
 if TYPE_CHECKING:
     from engine.simulation.world import World
 
-TYPES = ("ReactAgent", "ReactAgent", "ReactAgent", "MemoryAgent", "SimpleAgent")
-MAY = ("ask_human", "remember", "recall", "list_workers", "create_agent")
+AGENT_TYPES = ("ReactAgent", "ReactAgent", "ReactAgent", "MemoryAgent", "SimpleAgent")
+PERMISSIONS = ("ask_human", "remember", "recall", "list_workers", "create_agent")
 LONGEST_S = 120.0
-LEADERLESS = 0.3
+LEADERLESS_SHARE = 0.3
 """Share of teams without a model as lead."""
 
 
-def modelled(spec: AgentSpec) -> AgentSpec:
+def to_model_agent(spec: AgentSpec) -> AgentSpec:
     """Return the spec of a simulated agent, as a model agent for half of the names."""
     number = crc32(f"{spec.name} {spec.specialties} {spec.weight}".encode())
     if number % 2 or spec.is_played_by_model:
         return spec
-    agent_type = TYPES[number // 2 % len(TYPES)]
+    agent_type = AGENT_TYPES[number // 2 % len(AGENT_TYPES)]
     is_simple = agent_type == "SimpleAgent"
     return changed(
         spec,
@@ -46,7 +46,7 @@ def modelled(spec: AgentSpec) -> AgentSpec:
         model=[FIRST, SPARE] if number // 10 % 2 else FIRST,
         tools=(),
         mcp=(),
-        may=() if is_simple else MAY[: number // 20 % (len(MAY) + 1)],
+        may=() if is_simple else PERMISSIONS[: number // 20 % (len(PERMISSIONS) + 1)],
         approve={"send": "always"} if number // 120 % 5 == 0 and not is_simple else {},
         output=None,
         run=None,
@@ -57,12 +57,16 @@ def modelled(spec: AgentSpec) -> AgentSpec:
 
 def with_models(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
     """Return a drawn team in which half of the agents are model agents, mostly with one of them as lead."""
-    found = each_spec(team, modelled)
-    options = changed(found.options, models=models_of(draw))
-    leads = [one.name for one in found.members if isinstance(one, AgentSpec) and one.agent_type == "ReactAgent"]
-    if not leads or draw.random() < LEADERLESS:
-        return changed(found, options=options)
-    return changed(found, mode="delegate", options=changed(options, lead=leads[0], settings={}))
+    mixed_team = map_specs(team, to_model_agent)
+    options = changed(mixed_team.options, models=models_of(draw))
+    leads = [
+        member.name
+        for member in mixed_team.members
+        if isinstance(member, AgentSpec) and member.agent_type == "ReactAgent"
+    ]
+    if not leads or draw.random() < LEADERLESS_SHARE:
+        return changed(mixed_team, options=options)
+    return changed(mixed_team, mode="delegate", options=changed(options, lead=leads[0], settings={}))
 
 
 class SimulatedModelAgent(ModelRuntime):
@@ -85,27 +89,27 @@ class SimulatedModelAgent(ModelRuntime):
     async def execute(self, work: Work) -> JsonValue:
         """Run this attempt of the agent."""
         world = self._world
-        world.begins(work)
-        world.models.begins(work)
+        world.check_begin(work)
+        world.models.note_attempt(work)
         try:
-            token = AT.set(await self._begun(work))
+            token = CURRENT_ATTEMPT.set(await self._open_attempt(work))
             try:
                 return await super().execute(work)
             finally:
-                AT.reset(token)
+                CURRENT_ATTEMPT.reset(token)
         finally:
-            world.ends(work)
+            world.note_end(work)
 
-    async def _begun(self, work: Work) -> Playing:
+    async def _open_attempt(self, work: Work) -> PlayedAttempt:
         world, spec = self._world, self._spec
-        task, key, draw, mishap = await world.opened(work, " model", MISHAPS)
+        task, key, draw, mishap = await world.open_attempt(work, " model", MISHAPS)
         limits = [limit / 10 for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None]
-        return Playing(
+        return PlayedAttempt(
             world=world,
             work=work,
             key=key,
             text=task.text,
-            longest_s=min([LONGEST_S, *(limits if world.plan.given else [])]),
+            longest_s=min([LONGEST_S, *(limits if world.plan.has_user_team else [])]),
             turns=self._options.turns,
             mishap=mishap,
             wrong_turn=draw.choice([0, 0, 1, 2]),
@@ -118,10 +122,10 @@ class SimulatedModelAgent(ModelRuntime):
 class _SimulatedTurns(Turns):
     """Notes for which step a model is asked."""
 
-    async def ask(self, name: str, key: str, **said: Any) -> Any:
+    async def ask(self, name: str, key: str, **options: Any) -> Any:
         """Ask, as turns do."""
-        AT.get().step = name, key
-        return await super().ask(name, key, **said)
+        CURRENT_ATTEMPT.get().step = name, key
+        return await super().ask(name, key, **options)
 
 
 @cache
@@ -130,10 +134,10 @@ def _tools() -> dict[str, FunctionTool]:
 
     async def send(number: int) -> JsonValue:
         """Send a number."""
-        at = AT.get()
-        with at.world.models.calls(at):
-            await at.work.sleep(at.seconds(Random(f"{at.key} {number}"), LONGEST_S))
-        if number == 2 and at.world.goes_wrong("a tool", 0.0):
+        attempt = CURRENT_ATTEMPT.get()
+        with attempt.world.models.watch_tool_call(attempt):
+            await attempt.work.sleep(attempt.seconds(Random(f"{attempt.key} {number}"), LONGEST_S))
+        if number == 2 and attempt.world.should_fail("a tool", 0.0):
             raise ConnectionError("the other side is not there")
         return f"sent {number}"
 
@@ -142,7 +146,7 @@ def _tools() -> dict[str, FunctionTool]:
         """Look at something."""
         return f"a line of what is there, long enough to be shown in part, number {at}\n" * (30 if at == 1 else 1)
 
-    found = {"send": FunctionTool("send", send, Gate(None)), "look": FunctionTool("look", look, Gate(None))}
-    for one in found.values():
-        one.describe()
-    return found
+    tools = {"send": FunctionTool("send", send, Gate(None)), "look": FunctionTool("look", look, Gate(None))}
+    for function_tool in tools.values():
+        function_tool.describe()
+    return tools

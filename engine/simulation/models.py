@@ -20,20 +20,20 @@ from engine.models.costs import tokens_in, usage_at
 from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps, ToolSchema
 from engine.models.service import ModelService
 from engine.simulation.model_watch import ModelWatch
-from engine.simulation.playing import AT, Playing
+from engine.simulation.playing import CURRENT_ATTEMPT, PlayedAttempt
 
 FIRST, SPARE = "sim", "spare"
 """The models that agents of a drawn team name."""
 LONGEST_S = 60.0
 """Longest duration of an answer without failures, in seconds."""
-NEXT = (0.8, 0.45, 0.2, 0.1)
+CALL_PROBABILITY_BY_TURN = (0.8, 0.45, 0.2, 0.1)
 """Probability that an answer calls a tool, by turn."""
-UNKNOWN = 0.04
+UNKNOWN_SHARE = 0.04
 """Share of calls that name an unknown worker or tool."""
-RARELY = {"ask_human": 0.12, "create_agent": 0.1, "list_workers": 0.3, "read_result": 0.5}
+CALL_PROBABILITY = {"ask_human": 0.12, "create_agent": 0.1, "list_workers": 0.3, "read_result": 0.5}
 """How likely a tool is called where it is drawn."""
-OFTEN = ("delegate", "delegate", "delegate", "create_plan", "forward_message")
-LONG = "a line of an answer that is too long to be kept in the state itself\n" * 40
+FREQUENT_TOOLS = ("delegate", "delegate", "delegate", "create_plan", "forward_message")
+LONG_TEXT = "a line of an answer that is too long to be kept in the state itself\n" * 40
 MISHAPS = (
     "is rate limited",
     "does not answer",
@@ -72,7 +72,7 @@ class SimulatedModels(ModelService):
     """
 
     def __init__(self, watch: ModelWatch, seed: int) -> None:
-        super().__init__(_starts_nothing, _trusts)
+        super().__init__(_start_nothing, _trust_all)
         self._watch = watch
         self._seed = seed
 
@@ -82,31 +82,31 @@ class SimulatedModels(ModelService):
         Raises:
             ModelError: If the attempt has a failure drawn for this turn.
         """
-        at, messages = AT.get(), [one for one in request.messages if one.role != "system"]
+        attempt, messages = CURRENT_ATTEMPT.get(), [message for message in request.messages if message.role != "system"]
         digest = blake2b(msgspec.json.encode(messages), digest_size=8).hexdigest()
-        draw = Random(f"{self._seed} {request.name} {at.key} {digest}")
-        turn = sum(one.role == "assistant" for one in messages)
-        with self._watch.asked(at, request, super().estimate(request)):
-            await sleep(at.seconds(draw, LONGEST_S))
-            mishap = at.mishap if turn == at.wrong_turn and request.tools is not None else None
+        draw = Random(f"{self._seed} {request.name} {attempt.key} {digest}")
+        turn = sum(message.role == "assistant" for message in messages)
+        with self._watch.watch_request(attempt, request, super().estimate(request)):
+            await sleep(attempt.seconds(draw, LONGEST_S))
+            mishap = attempt.mishap if turn == attempt.wrong_turn and request.tools is not None else None
             if mishap is not None and (request.name == FIRST or draw.random() < 0.6):
-                await self._goes_wrong(mishap, request, draw, sleep)
-            answer = self._answer(request, at, draw, turn, mishap)
+                await self._fail(mishap, request, draw, sleep)
+            answer = self._answer(request, attempt, draw, turn, mishap)
             for piece in (answer.text[:40], answer.text[40:]):
                 if piece:
                     on_chunk(Chunk("text", piece))
-                    await sleep(at.seconds(draw, 1.0))
-            self._watch.charged(at, answer.usage)
+                    await sleep(attempt.seconds(draw, 1.0))
+            self._watch.charge(attempt, answer.usage)
             return answer
 
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
         """Return the estimated cost of a request, and charge it if the request was cut off."""
         usage = super().estimate(request, characters_out)
         if characters_out is not None:
-            self._watch.charged(AT.get(), usage)
+            self._watch.charge(CURRENT_ATTEMPT.get(), usage)
         return usage
 
-    async def _goes_wrong(self, mishap: str, request: ModelRequest, draw: Random, sleep: Sleeps) -> None:
+    async def _fail(self, mishap: str, request: ModelRequest, draw: Random, sleep: Sleeps) -> None:
         """Fail as a provider does; faulty answers are made by `_answer`."""
         spent = usage_at(request.model.price, tokens_in=tokens_in(request), tokens_out=draw.randrange(20))
         kinds: dict[str, tuple[str, bool, Usage]] = {
@@ -121,7 +121,7 @@ class SimulatedModels(ModelService):
         kind, retryable, usage = kinds[mishap]
         if kind == "timeout":
             await sleep(request.model.timeout_s)
-        self._watch.charged(AT.get(), usage)
+        self._watch.charge(CURRENT_ATTEMPT.get(), usage)
         raise ModelError(
             f"{request.name} {mishap}",
             model=request.name,
@@ -131,16 +131,22 @@ class SimulatedModels(ModelService):
             usage=usage,
         )
 
-    def _answer(self, request: ModelRequest, at: Playing, draw: Random, turn: int, mishap: str | None) -> ModelAnswer:
+    def _answer(
+        self, request: ModelRequest, attempt: PlayedAttempt, draw: Random, turn: int, mishap: str | None
+    ) -> ModelAnswer:
         calls: list[Call] = []
-        if request.tools and draw.random() < NEXT[min(turn, len(NEXT) - 1)]:
-            calls = [one for n in range(draw.choice([1, 1, 2, 3])) for one in _call(request, at, draw, f"c{turn}.{n}")]
-        text, finish = draw.choice(["as you like", "done", LONG, "42", '{"found": [1, 2]}']), "stop"
+        if request.tools and draw.random() < CALL_PROBABILITY_BY_TURN[min(turn, len(CALL_PROBABILITY_BY_TURN) - 1)]:
+            calls = [
+                call
+                for n in range(draw.choice([1, 1, 2, 3]))
+                for call in _draw_calls(request, attempt, draw, f"c{turn}.{n}")
+            ]
+        text, finish = draw.choice(["as you like", "done", LONG_TEXT, "42", '{"found": [1, 2]}']), "stop"
         if request.output is not None and draw.random() < 0.8:
-            text = json.dumps(_fitting(request.output, draw))
+            text = json.dumps(_draw_value(request.output, draw))
         if mishap == "calls the same for ever":
             calls = [Call(id=f"c{turn}", name="look", arguments={"at": 1})]
-            at.wrong_turn += 1  # in the next turn too
+            attempt.wrong_turn += 1  # in the next turn too
         elif mishap in ("refuses", "is cut at its length", "says nothing"):
             finish = {"refuses": "refusal", "is cut at its length": "length", "says nothing": "empty"}[mishap]
             calls, text = [], "" if finish == "empty" else text
@@ -158,31 +164,31 @@ class SimulatedModels(ModelService):
         )
 
 
-def _call(request: ModelRequest, at: Playing, draw: Random, call_id: str) -> list[Call]:
+def _draw_calls(request: ModelRequest, attempt: PlayedAttempt, draw: Random, call_id: str) -> list[Call]:
     """Return a call of one of the tools; None if it is not called now."""
     tools = {tool.name: tool for tool in request.tools}
-    asks = [name for name in OFTEN if name in tools] if at.may_delegate() else []
-    rest = [name for name in tools if name not in OFTEN]
-    name = draw.choice(asks or rest) if draw.random() < 0.7 else draw.choice(rest or [""])
-    if not name or draw.random() >= RARELY.get(name, 1.0):
+    delegation_tools = [name for name in FREQUENT_TOOLS if name in tools] if attempt.may_delegate() else []
+    other_tools = [name for name in tools if name not in FREQUENT_TOOLS]
+    name = draw.choice(delegation_tools or other_tools) if draw.random() < 0.7 else draw.choice(other_tools or [""])
+    if not name or draw.random() >= CALL_PROBABILITY.get(name, 1.0):
         return []
-    if draw.random() < UNKNOWN:
+    if draw.random() < UNKNOWN_SHARE:
         return [Call(id=call_id, name="no_such_tool", arguments={})]
-    return [Call(id=call_id, name=name, arguments=_arguments(tools[name], at, draw))]
+    return [Call(id=call_id, name=name, arguments=_draw_arguments(tools[name], attempt, draw))]
 
 
-def _arguments(tool: ToolSchema, at: Playing, draw: Random) -> JsonValue:
-    about = f"part of {at.text[:40]}, {draw.randrange(10**6)}"
+def _draw_arguments(tool: ToolSchema, attempt: PlayedAttempt, draw: Random) -> JsonValue:
+    about = f"part of {attempt.text[:40]}, {draw.randrange(10**6)}"
     workers: Sequence[JsonValue] = _workers(tool)
 
     def worker() -> JsonValue:
-        return "nobody" if not workers or draw.random() < UNKNOWN else draw.choice(workers)
+        return "nobody" if not workers or draw.random() < UNKNOWN_SHARE else draw.choice(workers)
 
     def task(name: str, *after: str) -> JsonValue:
         before: list[JsonValue] = [*after]
         return {"id": name, "worker": worker(), "instructions": f"{about}, {name}", "after": before}
 
-    said: dict[str, Callable[[], JsonValue]] = {
+    builders: dict[str, Callable[[], JsonValue]] = {
         "delegate": lambda: {"worker": worker(), "instructions": about},
         "forward_message": lambda: {"worker": worker()},
         "create_plan": lambda: {
@@ -198,11 +204,11 @@ def _arguments(tool: ToolSchema, at: Playing, draw: Random) -> JsonValue:
         "remember": lambda: {"text": about, "tags": ["part"], "importance": draw.choice([0.2, 0.9])},
         "recall": lambda: {"query": "part"},
         "create_agent": lambda: {"name": draw.choice(["ivy", "jon"]), "instructions": "Help."},
-        "read_result": lambda: {"result": draw.choice(_names(tool, "result") or ["none"]), "start": 100},
+        "read_result": lambda: {"result": draw.choice(_allowed_names(tool, "result") or ["none"]), "start": 100},
         "send": lambda: {"number": draw.randrange(3)},
         "look": lambda: {"at": draw.randrange(3)},
     }
-    return said.get(tool.name, dict)()
+    return builders.get(tool.name, dict)()
 
 
 _OPTIONS: Sequence[JsonValue] = ([], ["yes", "no"])
@@ -212,20 +218,22 @@ def _workers(tool: ToolSchema) -> Sequence[Any]:
     if tool.name == "create_plan":
         tasks: Any = tool.parameters["properties"]
         return tasks["tasks"]["items"]["properties"]["worker"].get("enum", [])  # type: ignore[no-any-return]
-    return _names(tool, "worker")
+    return _allowed_names(tool, "worker")
 
 
-def _names(tool: ToolSchema, of: str) -> Sequence[Any]:
+def _allowed_names(tool: ToolSchema, parameter: str) -> Sequence[Any]:
     properties: Any = tool.parameters.get("properties", {})
-    return properties.get(of, {}).get("enum", [])  # type: ignore[no-any-return]
+    return properties.get(parameter, {}).get("enum", [])  # type: ignore[no-any-return]
 
 
-def _fitting(schema: Any, draw: Random) -> JsonValue:
+def _draw_value(schema: Any, draw: Random) -> JsonValue:
     """Return a value that fits one of the engine's own schemas: an object of numbers, texts and choices."""
     if "enum" in schema:
         return draw.choice(schema["enum"])  # type: ignore[no-any-return]
     kinds: dict[str, Callable[[], JsonValue]] = {
-        "object": lambda: {name: _fitting(one, draw) for name, one in schema.get("properties", {}).items()},
+        "object": lambda: {
+            name: _draw_value(property_schema, draw) for name, property_schema in schema.get("properties", {}).items()
+        },
         "array": list,
         "number": lambda: draw.choice([0.2, 0.7, 0.95]),
         "integer": lambda: 1,
@@ -234,9 +242,9 @@ def _fitting(schema: Any, draw: Random) -> JsonValue:
     return kinds.get(schema.get("type", "string"), lambda: "good enough")()
 
 
-def _starts_nothing(function: Callable[..., Any], /, *args: object) -> None:
+def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
     """Start no process: no request leaves the simulation."""
 
 
-async def _trusts(reference: str) -> None:
+async def _trust_all(reference: str) -> None:
     """Trust every address: none is reached."""

@@ -14,7 +14,7 @@ from engine.simulation.shadow_ledger import ShadowLedger
 class CallWatch(Protocol):
     """Who watches calls (`model_watch.ModelWatch`)."""
 
-    def calls(self, at: Any) -> AbstractContextManager[None]:
+    def watch_tool_call(self, attempt: Any) -> AbstractContextManager[None]:
         """Watch a call of a tool that must not be called twice, in the attempt that is played."""
 
 
@@ -39,17 +39,17 @@ class ObservedWorld(Protocol):
     def models(self) -> CallWatch:
         """Who watches calls of models and tools."""
 
-    def goes_wrong(self, key: str, share: float) -> bool:
+    def should_fail(self, key: str, share: float) -> bool:
         """Return whether an attempt with the draw `share` fails."""
 
     def next_order(self) -> Order | None:
         """Return a random next command of an operator."""
 
-    def breaks(self, law: str, says: str, what: str) -> None:
+    def report_violation(self, law: str, statement: str, details: str) -> None:
         """Record a broken invariant, which ends the history; the first one counts."""
 
-    def step_runs(self, work: Work, name: str, *, key: str | None = None) -> None:
+    def check_step(self, work: Work, name: str, *, key: str | None = None) -> None:
         """Check that a step that runs was not recorded before."""
 
-    def tool_runs(self, work: Work) -> None:
+    def check_tool_call(self, work: Work) -> None:
         """Check that a tool that must not be called twice has not been called before."""

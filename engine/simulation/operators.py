@@ -17,16 +17,16 @@ from engine.core.queries.targets import at
 from engine.core.records.records import changed, names
 from engine.core.specs.limits import Limits
 from engine.core.state import State, Supervisor
-from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of, words_for
-from engine.simulation.teams import drawn_chain, drawn_mode, drawn_options, drawn_settings
+from engine.simulation.drawing import DRAW_BY_NAME, INVALID_SHARE, SKILLS, choose_name, draw_record, targets_of
+from engine.simulation.teams import draw_chain, draw_mode, draw_options, draw_settings
 
-LONG = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3
+LONG_TEXT = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3
 CONVERSATIONS = ("main", "side")
-RECKLESS = 0.06
+UNCHECKED_SHARE = 0.06
 """Share of commands that are sent without asking the core first."""
-LOOKS = 6
+TRIES_PER_KIND = 6
 """How many commands of a kind are drawn before another kind is tried."""
-MAKES_ROOM = 0.7
+EVICTION_SHARE = 0.7
 """Share of added agents that go to a full supervisor, if there is one."""
 OTHER_KINDS = 3
 """How many other kinds are tried if no command of the first is accepted."""
@@ -55,22 +55,24 @@ WEIGHTS: dict[str, float] = {
 """How often each kind of command is given, relative to the others; 1 where nothing is said."""
 
 
-def acts() -> dict[str, float]:
+def command_weights() -> dict[str, float]:
     """Return every kind of command with its weight."""
     return {kind: WEIGHTS.get(kind, 1.0) for kind in COMMAND_KINDS}
 
 
-def considered(kind: str, draw: Random, state: State, number: int) -> Command | None:
+def choose_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
     """Return a command of a kind that the core accepts, or one of another kind; None if none is found.
 
     Args:
         number: Makes requests distinct.
     """
-    if draw.random() < RECKLESS:
-        return drawn_command(kind, draw, state, number)
-    others = [one for one, weight in acts().items() if weight >= 0.5 and one != "submit"]
-    for one in [kind] * LOOKS + draw.sample(others, OTHER_KINDS):
-        command = drawn_command(one, draw, state, number)
+    if draw.random() < UNCHECKED_SHARE:
+        return draw_command(kind, draw, state, number)
+    others = [
+        other_kind for other_kind, weight in command_weights().items() if weight >= 0.5 and other_kind != "submit"
+    ]
+    for candidate_kind in [kind] * TRIES_PER_KIND + draw.sample(others, OTHER_KINDS):
+        command = draw_command(candidate_kind, draw, state, number)
         if command is not None and is_accepted(command, state):
             return command
     return None
@@ -87,7 +89,7 @@ def is_accepted(command: Command, state: State) -> bool:
     return not isinstance(events[-1], CommandRefused)
 
 
-def drawn_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
+def draw_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
     """Return a random command of a kind, with names from the state; None if it is invalid.
 
     Args:
@@ -98,7 +100,7 @@ def drawn_command(kind: str, draw: Random, state: State, number: int) -> Command
     try:
         if special is not None:
             return special(draw, state, number)
-        command: Command = drawn(COMMAND_KINDS[kind], draw, state)
+        command: Command = draw_record(COMMAND_KINDS[kind], draw, state)
     except ValueError:
         return None
     return command
@@ -109,40 +111,43 @@ def _submit(draw: Random, state: State, number: int) -> Command:
     words = " and ".join(draw.sample(skills, min(len(skills), draw.randint(1, 2))))
     request: Any = f"request {number}: {words}"
     if draw.random() < 0.15:
-        request = draw.choice([f"{request} {LONG}", {"title": f"request {number}", "about": words}])
-    if draw.random() < WRONG:
+        request = draw.choice([f"{request} {LONG_TEXT}", {"title": f"request {number}", "about": words}])
+    if draw.random() < INVALID_SHARE:
         request = ""
-    supervisor = BY_NAME["supervisor"](draw, state) if draw.random() < 0.4 else None
+    supervisor = DRAW_BY_NAME["supervisor"](draw, state) if draw.random() < 0.4 else None
     if _wants_list(state, supervisor) and draw.random() < 0.9:
         request = [f"{request}, item {place}" for place in range(draw.randint(0, 6))]
     return commands.Submit(
         request=request,
         supervisor=supervisor,
-        on_failure=list(drawn_chain(draw)) if draw.random() < 0.25 else [],
-        priority=BY_NAME["priority"](draw, state) if draw.random() < 0.6 else None,
-        deadline_s=BY_NAME["deadline_s"](draw, state) if draw.random() < 0.2 else None,
-        limits=drawn(Limits, draw, state, left_out=0.8) if draw.random() < 0.15 else None,
+        on_failure=list(draw_chain(draw)) if draw.random() < 0.25 else [],
+        priority=DRAW_BY_NAME["priority"](draw, state) if draw.random() < 0.6 else None,
+        deadline_s=DRAW_BY_NAME["deadline_s"](draw, state) if draw.random() < 0.2 else None,
+        limits=draw_record(Limits, draw, state, omission_share=0.8) if draw.random() < 0.15 else None,
         category=_category(draw, state, supervisor) if draw.random() < 0.15 else None,
-        after=BY_NAME["after"](draw, state) if draw.random() < 0.2 else [],
+        after=DRAW_BY_NAME["after"](draw, state) if draw.random() < 0.2 else [],
         conversation=draw.choice(CONVERSATIONS) if draw.random() < 0.4 else None,
     )
 
 
 def _wants_list(state: State, supervisor: str | None) -> bool:
     """Return whether the supervisor of the request makes one task for each item of a list."""
-    found = _receiver(state, supervisor)
-    return found is not None and found.mode == "map"
+    receiver = _receiver(state, supervisor)
+    return receiver is not None and receiver.mode == "map"
 
 
 def _category(draw: Random, state: State, supervisor: str | None) -> str | None:
     """Return a category for which the supervisor of the request has a strategy; sometimes any other."""
-    found = _receiver(state, supervisor)
-    known = [] if found is None else list(found.options.strategies)
-    return draw.choice(SKILLS) if draw.random() < WRONG else draw.choice(known) if known else None
+    receiver = _receiver(state, supervisor)
+    categories = [] if receiver is None else list(receiver.options.strategies)
+    return draw.choice(SKILLS) if draw.random() < INVALID_SHARE else draw.choice(categories) if categories else None
 
 
 def _receiver(state: State, supervisor: str | None) -> Supervisor | None:
-    return next((one for one in state.supervisors.values() if supervisor in (None, *words_for(state, one))), None)
+    return next(
+        (candidate for candidate in state.supervisors.values() if supervisor in (None, *targets_of(state, candidate))),
+        None,
+    )
 
 
 def _stop_engine(draw: Random, state: State, number: int) -> Command:
@@ -150,14 +155,14 @@ def _stop_engine(draw: Random, state: State, number: int) -> Command:
 
 
 def _switch_strategy(draw: Random, state: State, number: int) -> Command:
-    command: commands.SwitchStrategy = drawn(commands.SwitchStrategy, draw, state)
+    command: commands.SwitchStrategy = draw_record(commands.SwitchStrategy, draw, state)
     supervisor = _some_supervisor(draw, state)
-    mode = drawn_mode(draw)
+    mode = draw_mode(draw)
     values = {name: getattr(command, name) for name in names(commands.SwitchStrategy)}
-    if supervisor is not None and draw.random() > WRONG:
-        members, agents = names_under(state, supervisor)
+    if supervisor is not None and draw.random() > INVALID_SHARE:
+        members, agents = member_names(state, supervisor)
         lead = draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents)
-        settings = drawn_settings(draw, mode, members)
+        settings = draw_settings(draw, mode, members)
         values |= {
             "supervisor": at(supervisor.id),
             "mode": mode,
@@ -166,16 +171,16 @@ def _switch_strategy(draw: Random, state: State, number: int) -> Command:
             "aggregator": None,
         }
         values["aggregation"] = draw.choice(["concat", "first", "vote", "best", None])
-        values["run"] = one_of(draw, list(state.runs)) if values["scope"] == "run" else None
+        values["run"] = choose_name(draw, list(state.runs)) if values["scope"] == "run" else None
     return commands.SwitchStrategy(**values)
 
 
 def _change_supervisor(draw: Random, state: State, number: int) -> Command:
-    command: commands.ChangeSupervisor = drawn(commands.ChangeSupervisor, draw, state)
+    command: commands.ChangeSupervisor = draw_record(commands.ChangeSupervisor, draw, state)
     supervisor = _some_supervisor(draw, state)
     if supervisor is None or command.options is None:
         return command
-    options = drawn_options(draw, supervisor.mode, *names_under(state, supervisor))
+    options = draw_options(draw, supervisor.mode, *member_names(state, supervisor))
     return commands.ChangeSupervisor(
         supervisor=at(supervisor.id), options=options, max_parallel=command.max_parallel, max_agents=command.max_agents
     )
@@ -183,10 +188,14 @@ def _change_supervisor(draw: Random, state: State, number: int) -> Command:
 
 def _add_agent(draw: Random, state: State, number: int) -> Command:
     """Return a command that adds an agent; mostly with eviction if a supervisor is full."""
-    command: commands.AddAgent = drawn(commands.AddAgent, draw, state)
-    full = [one for one in state.supervisors.values() if len(names_under(state, one)[1]) >= one.max_agents]
-    if full and draw.random() < MAKES_ROOM:
-        return changed(command, supervisor=at(draw.choice(full).id), evict=True)
+    command: commands.AddAgent = draw_record(commands.AddAgent, draw, state)
+    full_supervisors = [
+        supervisor
+        for supervisor in state.supervisors.values()
+        if len(member_names(state, supervisor)[1]) >= supervisor.max_agents
+    ]
+    if full_supervisors and draw.random() < EVICTION_SHARE:
+        return changed(command, supervisor=at(draw.choice(full_supervisors).id), evict=True)
     return command
 
 
@@ -194,10 +203,10 @@ def _some_supervisor(draw: Random, state: State) -> Supervisor | None:
     return draw.choice([*state.supervisors.values()]) if state.supervisors else None
 
 
-def names_under(state: State, supervisor: Supervisor) -> tuple[Sequence[str], Sequence[str]]:
+def member_names(state: State, supervisor: Supervisor) -> tuple[Sequence[str], Sequence[str]]:
     """Return the names of all members of a supervisor, and the names of its agents."""
-    agents = [state.agents[one].name for one in supervisor.members if one in state.agents]
-    teams = [state.supervisors[one].name for one in supervisor.members if one in state.supervisors]
+    agents = [state.agents[member_id].name for member_id in supervisor.members if member_id in state.agents]
+    teams = [state.supervisors[member_id].name for member_id in supervisor.members if member_id in state.supervisors]
     return [*agents, *teams], agents
 
 

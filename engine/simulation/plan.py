@@ -16,12 +16,12 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 HOUR_MS = 3_600_000
 REQUEST = "submit"
-BURST = 0.25
+BURST_SHARE = 0.25
 """Share of decisions made at the same time as the one before."""
-BUSY = 0.7
+BUSY_SHARE = 0.7
 """Share of decisions that follow a request, about `SOON_MS` later."""
 SOON_MS = 240_000
-USED = 0.7
+USED_KINDS_SHARE = 0.7
 """Share of the kinds of decisions that occur in one history; leaving some out makes the others more frequent."""
 RUSH_MS = 30_000
 """Mean time between requests of a rush."""
@@ -36,14 +36,14 @@ class Decision:
     """Milliseconds since the history began."""
     kind: str
     """Name of an act or a fault."""
-    draw: int
+    seed: int
     """Seed of everything else about it."""
     number: int = 0
     """Its index in the plan as drawn."""
 
     def random(self) -> Random:
         """Return a random source that yields the same draws each time."""
-        return Random(self.draw)
+        return Random(self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class Plan:
     """Share of attempts that fail."""
     models: bool = False
     """Half of the drawn agents are model agents."""
-    given: bool = False
+    has_user_team: bool = False
     """The team is a user's own: without faults, its agents keep their time limits and delegate to members."""
 
 
-def drawn(
+def draw_plan(
     seed: int,
     team: SupervisorSpec,
     *,
@@ -88,20 +88,28 @@ def drawn(
         rush: About how many requests come soon after each other.
     """
     draw = Random(f"plan {seed}")
-    used = {kind: weight for kind, weight in kinds.items() if kind != REQUEST and draw.random() < USED}
+    used = {kind: weight for kind, weight in kinds.items() if kind != REQUEST and draw.random() < USED_KINDS_SHARE}
     requests = max(1, round(hours * requests_per_hour * draw.uniform(0.5, 1.5)))
     others = round(hours * others_per_hour * draw.uniform(0.5, 1.5)) if used else 0
-    asked = _requests(draw, requests, hours, rush)
+    request_moments_ms = _requests(draw, requests, hours, rush)
     # Most decisions are made while attempts are at work.
-    done = [
-        draw.choice(asked) + draw.expovariate(1 / SOON_MS) if draw.random() < BUSY else draw.random() * hours * HOUR_MS
+    other_moments_ms = [
+        draw.choice(request_moments_ms) + draw.expovariate(1 / SOON_MS)
+        if draw.random() < BUSY_SHARE
+        else draw.random() * hours * HOUR_MS
         for _ in range(others)
     ]
-    kinds_done = draw.choices(list(used), list(used.values()), k=others) if others else []
-    both = sorted(zip([*map(int, asked), *map(int, done)], [REQUEST] * requests + kinds_done, strict=True))
-    moments, names = [moment for moment, _ in both], [name for _, name in both]
+    other_kinds = draw.choices(list(used), list(used.values()), k=others) if others else []
+    timeline = sorted(
+        zip(
+            [*map(int, request_moments_ms), *map(int, other_moments_ms)],
+            [REQUEST] * requests + other_kinds,
+            strict=True,
+        )
+    )
+    moments, names = [moment for moment, _ in timeline], [name for _, name in timeline]
     for place in range(1, len(moments)):
-        if draw.random() < BURST:
+        if draw.random() < BURST_SHARE:
             moments[place] = moments[place - 1]
     decisions = tuple(
         Decision(moment, name, draw.randrange(PER_DRAW), number)
@@ -113,31 +121,31 @@ def drawn(
 
 def _requests(draw: Random, count: int, hours: float, rush: float) -> list[float]:
     """Return when requests are made: alone, or several soon after each other, so that they compete for slots."""
-    found: list[float] = []
-    while len(found) < count:
+    moments_ms: list[float] = []
+    while len(moments_ms) < count:
         moment_ms = draw.random() * hours * HOUR_MS
-        for _ in range(min(count - len(found), max(1, round(draw.uniform(0, 2 * rush))))):
-            found.append(moment_ms)
+        for _ in range(min(count - len(moments_ms), max(1, round(draw.uniform(0, 2 * rush))))):
+            moments_ms.append(moment_ms)
             moment_ms += draw.expovariate(1 / RUSH_MS)
-    return found
+    return moments_ms
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class Violation:
     """An invariant that did not hold."""
 
     law: str
     """Name of the law's function, or of a check of the history itself."""
-    says: str
+    statement: str
     """The invariant, for people."""
-    what: str
+    details: str
     """How it was broken."""
     seq: int
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StoryLine:
     """An external action, for people."""
 
     at_ms: int
@@ -148,13 +156,13 @@ class Line:
 
 
 @dataclass(slots=True)
-class Past:
+class HistoryResult:
     """The result of one history."""
 
     plan: Plan
-    broken: Broken | None
-    lines: list[Line]
-    wrong: dict[str, str]
+    violation: Violation | None
+    lines: list[StoryLine]
+    mishaps: dict[str, str]
     """Failures by attempt."""
     books: ShadowLedger
     digest: str
@@ -165,18 +173,18 @@ class Past:
     """The journal."""
     engines: int
     """Number of engines, one after the other."""
-    left: list[str]
+    blocked_tasks: list[str]
     """Permanently blocked tasks that are not the fault of the engine, with the reason."""
 
 
-def in_words(command: Command) -> str:
+def describe_command(command: Command) -> str:
     """Return a command in one line: its name and the fields that are not the default."""
-    said = []
-    for one in fields(type(command)):
-        value = getattr(command, one.name)
-        if value not in (one.default, None, [], {}):
-            said.append(f"{one.name}={_short(value)}")
-    return " ".join([str(command.type).replace("_", " "), *said])
+    parts = []
+    for command_field in fields(type(command)):
+        value = getattr(command, command_field.name)
+        if value not in (command_field.default, None, [], {}):
+            parts.append(f"{command_field.name}={_short(value)}")
+    return " ".join([str(command.type).replace("_", " "), *parts])
 
 
 def _short(value: Any) -> str:

@@ -8,14 +8,14 @@ from random import Random
 from engine.runtimes.attempts.work import Work
 from engine.simulation.observed import ObservedWorld
 
-DEEPEST = 2
+MAX_DEPTH = 2
 """How often a delegated text may be delegated again."""
-MOST_TASKS = 60
+MAX_TASKS = 60
 """Number of tasks in a run from which on no agent delegates."""
 
 
 @dataclass(eq=False)
-class Playing:
+class PlayedAttempt:
     """One attempt of a model agent."""
 
     world: ObservedWorld
@@ -36,14 +36,14 @@ class Playing:
     """Name and key of the step for which a model is asked."""
 
     @property
-    def attempt(self) -> tuple[str, int]:
+    def attempt_key(self) -> tuple[str, int]:
         """Task and number of the attempt."""
         return self.work.effect.task_id, self.work.effect.attempt
 
     @property
-    def generation(self) -> tuple[str, int, int | None]:
+    def generation_key(self) -> tuple[str, int, int | None]:
         """Task, number and generation of the attempt."""
-        return *self.attempt, self.work.effect.generation
+        return *self.attempt_key, self.work.effect.generation
 
     def seconds(self, draw: Random, longest_s: float) -> float:
         """Return the duration of a piece of work: log-uniform, and sometimes 0."""
@@ -53,8 +53,8 @@ class Playing:
     def may_delegate(self) -> bool:
         """Return whether it may still delegate: teams that delegate to teams would never end."""
         run = self.world.state.runs.get(self.work.effect.run_id)
-        return self.text.count("part of") < DEEPEST and run is not None and run.total < MOST_TASKS
+        return self.text.count("part of") < MAX_DEPTH and run is not None and run.total < MAX_TASKS
 
 
-AT: ContextVar[Playing] = ContextVar("AT")
+CURRENT_ATTEMPT: ContextVar[PlayedAttempt] = ContextVar("CURRENT_ATTEMPT")
 """The attempt that the running code belongs to."""

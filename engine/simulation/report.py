@@ -23,16 +23,16 @@ from engine.core.records.values import preview
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.faults import FAULTS
-from engine.simulation.history import live_through
+from engine.simulation.history import run_history
 from engine.simulation.model_agents import with_models
-from engine.simulation.operators import acts
-from engine.simulation.plan import Past, Plan, drawn
-from engine.simulation.shrinking import shortest
-from engine.simulation.teams import drawn_team, load_command, simulated, with_budgets
+from engine.simulation.operators import command_weights
+from engine.simulation.plan import HistoryResult, Plan, draw_plan
+from engine.simulation.shrinking import shrink_history
+from engine.simulation.teams import draw_team, load_command, to_simulated, with_budgets
 
 REMOVED = "was removed and no other agent"
 OVER_TIME = "took longer than its time limit"
-CUT_OFF = ("deadline of", "budget of")
+CUT_OFF_PREFIXES = ("deadline of", "budget of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +63,29 @@ class Cause:
 
 def causes_in(events: Iterable[Event]) -> Counter[Cause]:
     """Return the number of failed tasks by cause."""
-    found: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    tasks_by_cause: dict[tuple[str, str], list[tuple[str, int]]] = {}
     names: dict[str, str] = {}
-    last: dict[str, AttemptFailed] = {}
-    worked: dict[str, str] = {}
+    last_failures: dict[str, AttemptFailed] = {}
+    workers: dict[str, str] = {}
     for event in events:
         if isinstance(event, AgentAdded):
             names[event.agent_id] = event.name
         elif isinstance(event, AttemptStarted):
-            worked[event.task_id] = names.get(event.agent_id or "", "")
+            workers[event.task_id] = names.get(event.agent_id or "", "")
         elif isinstance(event, AttemptFailed):
-            last[event.task_id] = event
+            last_failures[event.task_id] = event
         elif isinstance(event, TaskFailed):
-            failed = last.get(event.task_id)
-            gone = event.error.partition(" ")[0] if REMOVED in event.error else "the team"
-            agent = worked.get(event.task_id) or gone
-            tried = failed.attempt if failed is not None else 0
-            found.setdefault((agent, _kind(event.error, failed)), []).append((preview(event.error, 80), tried))
+            failure = last_failures.get(event.task_id)
+            removed_agent = event.error.partition(" ")[0] if REMOVED in event.error else "the team"
+            agent = workers.get(event.task_id) or removed_agent
+            tried = failure.attempt if failure is not None else 0
+            tasks_by_cause.setdefault((agent, _kind(event.error, failure)), []).append(
+                (preview(event.error, 80), tried)
+            )
     return Counter(
         {
             Cause(agent, kind, tasks[0][0], max(tried for _, tried in tasks)): len(tasks)
-            for (agent, kind), tasks in found.items()
+            for (agent, kind), tasks in tasks_by_cause.items()
         }
     )
 
@@ -91,7 +93,7 @@ def causes_in(events: Iterable[Event]) -> Counter[Cause]:
 def _kind(error: str, failed: AttemptFailed | None) -> str:
     if REMOVED in error:
         return "removed"
-    if error.startswith(CUT_OFF):
+    if error.startswith(CUT_OFF_PREFIXES):
         return "deadline or budget"
     if error.startswith(OVER_TIME):
         return "time limit"
@@ -99,9 +101,9 @@ def _kind(error: str, failed: AttemptFailed | None) -> str:
 
 
 HOURS = 6.0
-WITH_MODELS = 0.3
+MODEL_TEAM_SHARE = 0.3
 """Share of the histories of drawn teams in which models play half of the agents."""
-WITH_BUDGETS = 0.15
+BUDGET_TEAM_SHARE = 0.15
 """Share of drawn teams with budgets that are small for what they do."""
 STARVED_MS = 6 * 3_600_000
 """A task that could have begun and waited for longer than this counts as starved."""
@@ -129,7 +131,7 @@ class Report:
     """Agent tasks of finished runs, by outcome."""
     attempts: int = 0
     retries: int = 0
-    wrong: Counter[str] = field(default_factory=Counter)
+    mishaps: Counter[str] = field(default_factory=Counter)
     """Failed attempts by kind of failure."""
     faults: Counter[str] = field(default_factory=Counter)
     """Faults around the team, such as a killed engine, by name."""
@@ -143,9 +145,9 @@ class Report:
     """Agents that never got work."""
     starved: int = 0
     """Tasks that waited longer than `STARVED_MS`."""
-    left: Counter[str] = field(default_factory=Counter)
+    blocked_tasks: Counter[str] = field(default_factory=Counter)
     """Permanently blocked tasks by reason."""
-    broken: Past | None = None
+    counterexample: HistoryResult | None = None
     """The shortest history found that breaks an invariant; the first seed that breaks one ends the simulation."""
 
     @property
@@ -157,7 +159,7 @@ class Report:
     def bottlenecks(self) -> list[tuple[str, int]]:
         """Agents with the total waiting time of their work, the longest first."""
         sums = ((name, sum(waits)) for name, waits in self.waits_ms.items())
-        return sorted((one for one in sums if one[1]), key=lambda one: -one[1])
+        return sorted((agent_wait for agent_wait in sums if agent_wait[1]), key=lambda agent_wait: -agent_wait[1])
 
     def wait_ms(self, share: float, agent: str | None = None) -> int:
         """Return the quantile `share` of all waits, or of those for one agent; 0 without any."""
@@ -165,31 +167,31 @@ class Report:
         ordered = sorted(wait for waits in chosen for wait in waits)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0
 
-    def add(self, past: Past) -> None:
+    def add(self, result: HistoryResult) -> None:
         """Count one history."""
-        books = past.books
+        books = result.books
         self.seeds += 1
-        self.hours += past.hours
-        self.events += len(past.events)
-        self.engines += past.engines
-        refusals = [event.command for event in past.events if isinstance(event, CommandRefused)]
+        self.hours += result.hours
+        self.events += len(result.events)
+        self.engines += result.engines
+        refusals = [event.command for event in result.events if isinstance(event, CommandRefused)]
         self.refusals.update(kind for kind in refusals if kind in COMMAND_KINDS)
         self.refused = self.refusals.total()
         self.commands += books.kinds["command_applied"] + len(refusals)
-        self.runs.update(str(event.status) for event in past.events if isinstance(event, RunFinished))
-        self.tasks.update(books.ended)
+        self.runs.update(str(event.status) for event in result.events if isinstance(event, RunFinished))
+        self.tasks.update(books.task_outcomes)
         self.attempts += sum(books.workers.values())
         self.retries += books.kinds["retry_scheduled"]
-        self.wrong.update(past.wrong.values())
-        self.faults.update(one.kind for one in past.plan.decisions if one.kind in FAULTS)
-        for cause, count in causes_in(past.events).items():
-            known, before = self.failures.get((cause.agent, cause.kind), (cause, 0))
-            self.failures[cause.agent, cause.kind] = known, before + count
+        self.mishaps.update(result.mishaps.values())
+        self.faults.update(decision.kind for decision in result.plan.decisions if decision.kind in FAULTS)
+        for cause, count in causes_in(result.events).items():
+            first_cause, before = self.failures.get((cause.agent, cause.kind), (cause, 0))
+            self.failures[cause.agent, cause.kind] = first_cause, before + count
         for name, waits in books.waits_ms.items():
             self.waits_ms.setdefault(name, []).extend(waits)
             self.starved += sum(wait_ms > STARVED_MS for wait_ms in waits)
         self.workers.update(books.workers)
-        self.left.update(past.left)
+        self.blocked_tasks.update(result.blocked_tasks)
 
 
 def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> Plan:
@@ -199,25 +201,27 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
         team: The team; None draws one, with more faults, to find defects of the engine.
         hours: Simulated time with decisions, in hours.
     """
-    kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
+    kinds = command_weights() | {kind: weight for kind, (weight, _) in FAULTS.items()}
     if team is None:
-        has_models = Random(f"models {seed}").random() < WITH_MODELS
-        team = _sound_team(seed, has_models=has_models)
-        plan = drawn(seed, team, hours=hours, kinds=kinds, requests_per_hour=5, others_per_hour=9, rush=4)
+        has_models = Random(f"models {seed}").random() < MODEL_TEAM_SHARE
+        team = _accepted_team(seed, has_models=has_models)
+        plan = draw_plan(seed, team, hours=hours, kinds=kinds, requests_per_hour=5, others_per_hour=9, rush=4)
         return replace(plan, models=has_models)
-    plan = drawn(seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1)
-    return replace(plan, given=True)
+    plan = draw_plan(
+        seed, to_simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1
+    )
+    return replace(plan, has_user_team=True)
 
 
-def _sound_team(seed: int, *, has_models: bool) -> SupervisorSpec:
+def _accepted_team(seed: int, *, has_models: bool) -> SupervisorSpec:
     """Return the first team of a seed that the engine accepts."""
     draw = Random(f"team {seed}")
     while True:
-        team = drawn_team(draw)
+        team = draw_team(draw)
         if has_models:
             team = with_models(team, Random(f"models of {seed}"))
         budgets = Random(f"small budgets {seed}")
-        if budgets.random() < WITH_BUDGETS:
+        if budgets.random() < BUDGET_TEAM_SHARE:
             team = with_budgets(team, budgets)
         order = Order(id="team", command=load_command(team))
         if isinstance(decide(State(), order, DecisionContext(now_ms=0, jitter=0.0))[-1], CommandApplied):
@@ -241,12 +245,12 @@ def simulate(
     """
     report, began_s = Report(), time.monotonic()
     for seed in seeds:
-        past = live_through(plan_of(seed, team, hours=hours))
-        report.add(past)
+        result = run_history(plan_of(seed, team, hours=hours))
+        report.add(result)
         report.wall_s = time.monotonic() - began_s
         progress(report)
-        if past.broken is not None:
-            report.broken = shortest(past)
+        if result.violation is not None:
+            report.counterexample = shrink_history(result)
             break
     if team is not None:
         report.unused = [name for name in dict.fromkeys(names_of(team)) if not report.workers[name]]

@@ -29,10 +29,10 @@ from engine.simulation.ledger.work import Job
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class ExpectedJoin:
     """The expected output of a built-in join."""
 
-    of: list[str]
+    task_ids: list[str]
     """Tasks whose outputs are joined."""
     value: Any
 
@@ -58,7 +58,7 @@ class ShadowLedger(Ledger):
         self.models = ModelLedger()
         self.minted: Counter[str] = Counter()
         """The last number of an id, by letter."""
-        self.joins: dict[tuple[str, int], Joined] = {}
+        self.joins: dict[tuple[str, int], ExpectedJoin] = {}
         """Expected outputs of built-in joins, by task and attempt."""
         self.summaries: dict[str, dict[str, Any]] = {}
         """Expected summaries of ended runs."""
@@ -74,7 +74,7 @@ class ShadowLedger(Ledger):
         """Commands with an outcome, and its seq."""
         self.since_ms: dict[str, int] = {}
         """Since when each task waits that became ready again."""
-        self.ended: Counter[str] = Counter()
+        self.task_outcomes: Counter[str] = Counter()
         """Agent tasks of finished runs, by outcome."""
         self.waits_ms: dict[str, list[int]] = {}
         """Waiting times of attempts since their tasks were ready, by name of the agent."""
@@ -123,10 +123,10 @@ class ShadowLedger(Ledger):
         if event.agent_id is not None and job.attempt is not None:
             job.attempt.spec = self.team.agents[event.agent_id].spec
         elif job.kind == "join":
-            done = [one for one in self.work.before_in_graph(job) if one.outcome is TaskStatus.DONE]
-            seen = [one for one in done if one.output is not None or job.join == "list"]
-            results = [Result(self._worker(one), one.title, one.output, one.ended_ms) for one in seen]
-            joined = Joined([one.id for one in seen], join(job.join or "concat", results))
+            finished_nodes = [node for node in self.work.graph_predecessors(job) if node.outcome is TaskStatus.DONE]
+            input_nodes = [node for node in finished_nodes if node.output is not None or job.join == "list"]
+            results = [Result(self._worker(node), node.title, node.output, node.ended_ms) for node in input_nodes]
+            joined = ExpectedJoin([node.id for node in input_nodes], join(job.join or "concat", results))
             self.joins[event.task_id, event.attempt] = joined
 
     def _worker(self, job: Job) -> str:
@@ -159,23 +159,23 @@ class ShadowLedger(Ledger):
     def _on_task_reopened(self, event: events.TaskReopened) -> None:
         self.since_ms |= dict.fromkeys((event.task_id, *event.reopened), event.at_ms)
 
-    def _decided(self, event: events.CommandApplied | events.CommandRefused) -> None:
+    def _note_outcome(self, event: events.CommandApplied | events.CommandRefused) -> None:
         self.commands[event.command_id] = self.next_seq
 
-    _on_command_applied = _on_command_refused = _decided
+    _on_command_applied = _on_command_refused = _note_outcome
 
     def _on_run_finished(self, event: RunFinished) -> None:
         run = self.work.runs[event.run_id]
         mine = [job for job in map(self.work.jobs.__getitem__, run.tasks) if job.kind == "agent"]
         ends = Counter(job.outcome for job in mine)
-        self.ended.update(str(job.outcome) for job in mine)
+        self.task_outcomes.update(str(job.outcome) for job in mine)
         self.summaries[run.id] = {
             "supervisor_id": run.supervisor_id,
             "status": event.status,
             "tasks": len(mine),
             "done": ends[TaskStatus.DONE],
             "failed": ends[TaskStatus.FAILED],
-            "usage": self.spending.of(run.id),
+            "usage": self.spending.usage_of(run.id),
             "started_ms": run.submitted_ms,
             "ended_ms": event.at_ms,
             "seq": self.next_seq,

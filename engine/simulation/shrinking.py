@@ -10,47 +10,49 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from engine.simulation.history import live_through
-from engine.simulation.plan import Decision, Past, Plan
+from engine.simulation.history import run_history
+from engine.simulation.plan import Decision, HistoryResult, Plan
 
-MOST_RUNS = 250
-MOST_SECONDS = 40.0
+MAX_RUNS = 250
+MAX_SECONDS = 40.0
 """How long shrinking may take, in seconds; it returns the shortest history found by then."""
 
 Part: TypeAlias = Decision | str
 """A part that can be left out: a decision, or the failure of one attempt."""
 
 
-def shortest(past: Past, live: Callable[[Plan], Past] = live_through, *, seconds: float = MOST_SECONDS) -> Past:
-    """Return the shortest history found that breaks the same invariant as `past`.
+def shrink_history(
+    result: HistoryResult, live: Callable[[Plan], HistoryResult] = run_history, *, seconds: float = MAX_SECONDS
+) -> HistoryResult:
+    """Return the shortest history found that breaks the same invariant as `result`.
 
     Args:
-        past: The history that broke it.
+        result: The history that broke it.
         live: Runs a plan.
         seconds: How long to search, in seconds.
     """
-    assert past.broken is not None
-    shrinker = _Shrinker(past, live, time.monotonic() + seconds)
-    shrinker.cut()
+    assert result.violation is not None
+    shrinker = _Shrinker(result, live, time.monotonic() + seconds)
+    shrinker.shrink()
     return shrinker.best
 
 
 class _Shrinker:
-    def __init__(self, past: Past, live: Callable[[Plan], Past], until_s: float) -> None:
-        self.best = past
+    def __init__(self, result: HistoryResult, live: Callable[[Plan], HistoryResult], until_s: float) -> None:
+        self.best = result
         self._live = live
         self._until_s = until_s
         self._runs = 0
 
-    def cut(self) -> None:
+    def shrink(self) -> None:
         """Leave out pieces, large ones first, until no single part can be left out."""
-        self._attempt([part for part in self._parts() if not isinstance(part, str)])
+        self._try_parts([part for part in self._parts() if not isinstance(part, str)])
         size = max(1, len(self._parts()) // 2)
         while not self._is_spent():
             place, has_shrunk = 0, False
             while place < len(self._parts()) and not self._is_spent():
                 parts = self._parts()
-                if self._attempt(parts[:place] + parts[place + size :]):
+                if self._try_parts(parts[:place] + parts[place + size :]):
                     has_shrunk = True
                 else:
                     place += size
@@ -60,23 +62,23 @@ class _Shrinker:
 
     def _parts(self) -> list[Part]:
         """Return the parts of the best history that can still be left out; those after its end are gone already."""
-        broken = self.best.broken
+        broken = self.best.violation
         assert broken is not None
-        taken = [one for one in self.best.plan.decisions if one.at_ms <= broken.at_ms]
-        return [*taken, *self.best.wrong]
+        decisions = [decision for decision in self.best.plan.decisions if decision.at_ms <= broken.at_ms]
+        return [*decisions, *self.best.mishaps]
 
-    def _attempt(self, parts: list[Part]) -> bool:
+    def _try_parts(self, parts: list[Part]) -> bool:
         """Run a history with only these parts; keep it if it breaks the same invariant."""
         self._runs += 1
         wrong = {part for part in parts if isinstance(part, str)}
-        calm = self.best.plan.calm | (set(self.best.wrong) - wrong)
+        calm = self.best.plan.calm | (set(self.best.mishaps) - wrong)
         decisions = [part for part in parts if isinstance(part, Decision)]
-        past = self._live(replace(self.best.plan, decisions=tuple(decisions), calm=frozenset(calm)))
-        before, after = self.best.broken, past.broken
+        result = self._live(replace(self.best.plan, decisions=tuple(decisions), calm=frozenset(calm)))
+        before, after = self.best.violation, result.violation
         if before is None or after is None or after.law != before.law:
             return False
-        self.best = past
+        self.best = result
         return True
 
     def _is_spent(self) -> bool:
-        return self._runs >= MOST_RUNS or time.monotonic() >= self._until_s
+        return self._runs >= MAX_RUNS or time.monotonic() >= self._until_s

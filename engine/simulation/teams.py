@@ -15,13 +15,21 @@ from engine.core.specs.policies import Circuit, Restart
 from engine.core.specs.spec import AGGREGATIONS, AgentSpec
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES
-from engine.simulation.drawing import DRAWN_WHOLE, NAMES, SKILLS, WRONG, field_value, hints_of, often_drawn
+from engine.simulation.drawing import (
+    DRAW_BY_TYPE,
+    INVALID_SHARE,
+    NAMES,
+    SKILLS,
+    draw_valid_record,
+    field_value,
+    hints_of,
+)
 
 T = TypeVar("T")
 
 SIMULATED = "simulated"
 """The agent type of every agent in a simulation."""
-_WRITTEN: tuple[tuple[type, ...], ...] = (
+_COMMON_CHAINS: tuple[tuple[type, ...], ...] = (
     (),
     (),
     (Retry,),
@@ -37,61 +45,64 @@ _WRITTEN: tuple[tuple[type, ...], ...] = (
     (Escalate,),
     (Fail,),
 )
-CHAINS = (*_WRITTEN, *((one,) for one in get_args(FailurePolicy) if not any(one in chain for chain in _WRITTEN)))
+CHAINS = (
+    *_COMMON_CHAINS,
+    *((policy,) for policy in get_args(FailurePolicy) if not any(policy in chain for chain in _COMMON_CHAINS)),
+)
 """Chains of failure policies for agents; their numbers are drawn. A policy that none names has one of its own."""
-OF_CODE = ("run", "tools", "options", "model", "instructions", "description")
+UNUSED_FIELDS = ("run", "tools", "options", "model", "instructions", "description")
 """Fields that a simulated agent does not use."""
-RARE = 0.15
+RARE_SHARE = 0.15
 """Probability of each of the other settings of an agent."""
-OPTIONS = 0.6
+OPTIONS_SHARE = 0.6
 """Share of supervisors with settings of their own."""
-OPTIONS_LEFT_OUT = 0.75
+OPTION_OMISSION_SHARE = 0.75
 """Share of settings that such a supervisor leaves out."""
-DEEPEST = 4
+MAX_DEPTH = 4
 """Most levels of supervisors in a drawn team."""
-MOST_AGENTS = 14
+MAX_AGENTS = 14
 
 
-def simulated(value: T) -> T:
+def to_simulated(value: T) -> T:
     """Return a spec, a team or a command with every agent in it simulated: same name, policies and limits, no code.
 
     Model agents stay model agents: their answers are drawn.
     """
-    return each_spec(value, _simulated)
+    return map_specs(value, _to_simulated_spec)
 
 
-def _simulated(spec: AgentSpec) -> AgentSpec:
+def _to_simulated_spec(spec: AgentSpec) -> AgentSpec:
     without = changed(spec, run=None, tools=(), mcp=(), approve={}, output=None)
     return without if spec.is_played_by_model else changed(without, agent_type=SIMULATED, options={})
 
 
-def each_spec(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
+def map_specs(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
     """Return a spec, a team or a command with every agent's spec in it changed."""
-    found: Any = value
+    changed_value: Any = value
     if isinstance(value, AgentSpec):
-        found = change(value)
+        changed_value = change(value)
     elif isinstance(value, Struct):
-        found = changed(value, **{name: each_spec(getattr(value, name), change) for name in names(value)})
+        changed_value = changed(value, **{name: map_specs(getattr(value, name), change) for name in names(value)})
     elif isinstance(value, list):
-        found = [each_spec(one, change) for one in value]
-    return found  # type: ignore[no-any-return]
+        changed_value = [map_specs(item, change) for item in value]
+    return changed_value  # type: ignore[no-any-return]
 
 
-def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
+def draw_spec(draw: Random, name: str | None = None) -> AgentSpec:
     """Return an agent with random skills, policies and limits."""
     values: dict[str, Any] = {
         "name": name or draw.choice(NAMES),
         "agent_type": SIMULATED,
         "specialties": draw.sample(SKILLS, draw.randint(1, 2)),
-        "on_failure": drawn_chain(draw),
+        "on_failure": draw_chain(draw),
         "max_concurrency": draw.choice([1, 1, 2, 3]),
         "timeout_s": draw.choice([None, None, 60.0, 900.0, 7200.0]),
     }
-    hints, nobody = hints_of(AgentSpec), State()
+    hints, empty_state = hints_of(AgentSpec), State()
     for name in names(AgentSpec):
-        if name not in (*values, *OF_CODE) and draw.random() < RARE:
+        if name not in (*values, *UNUSED_FIELDS) and draw.random() < RARE_SHARE:
             try:
-                value = field_value(name, hints[name], draw, nobody)
+                value = field_value(name, hints[name], draw, empty_state)
                 AgentSpec(**values, **{name: value})
             except ValueError:
                 continue
@@ -99,12 +110,12 @@ def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
     return AgentSpec(**values)
 
 
-def drawn_chain(draw: Random) -> tuple[FailurePolicy, ...]:
+def draw_chain(draw: Random) -> tuple[FailurePolicy, ...]:
     """Return a chain of failure policies with random numbers."""
-    return tuple(often_drawn(policy, draw, State()) or policy() for policy in draw.choice(CHAINS))
+    return tuple(draw_valid_record(policy, draw, State()) or policy() for policy in draw.choice(CHAINS))
 
 
-def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Sequence[str]) -> SupervisorOptions:
+def draw_options(draw: Random, mode: str, members: Sequence[str], agents: Sequence[str]) -> SupervisorOptions:
     """Return settings of a supervisor.
 
     Args:
@@ -112,36 +123,36 @@ def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Seque
         members: Names of its members.
         agents: Names of its agents.
     """
-    found: SupervisorOptions | None = None
-    if draw.random() < OPTIONS:
-        found = often_drawn(SupervisorOptions, draw, State(), left_out=OPTIONS_LEFT_OUT)
-    found = found or SupervisorOptions()
+    options: SupervisorOptions | None = None
+    if draw.random() < OPTIONS_SHARE:
+        options = draw_valid_record(SupervisorOptions, draw, State(), omission_share=OPTION_OMISSION_SHARE)
+    options = options or SupervisorOptions()
     strategies = {
         skill: draw.choice(["sequential", "parallel"]) for skill in draw.sample(SKILLS, draw.choice([0, 0, 1]))
     }
     return changed(
-        found,
+        options,
         lead=draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents),
-        settings=drawn_settings(draw, mode, members),
+        settings=draw_settings(draw, mode, members),
         strategies=strategies,
-        on_failure=drawn_chain(draw) if draw.random() < 0.3 else (),
-        restart=_often(Restart, draw) or found.restart,
-        circuit=_often(Circuit, draw) or found.circuit,
-        optimize=_often(Optimize, draw) or found.optimize,
+        on_failure=draw_chain(draw) if draw.random() < 0.3 else (),
+        restart=_draw_sometimes(Restart, draw) or options.restart,
+        circuit=_draw_sometimes(Circuit, draw) or options.circuit,
+        optimize=_draw_sometimes(Optimize, draw) or options.optimize,
     )
 
 
-def _often(cls: type[T], draw: Random) -> T | None:
+def _draw_sometimes(cls: type[T], draw: Random) -> T | None:
     """Return a record whose fields are all drawn, for some of the supervisors."""
-    found: T | None = often_drawn(cls, draw, State(), left_out=0.0) if draw.random() < 0.25 else None
-    return found
+    record: T | None = draw_valid_record(cls, draw, State(), omission_share=0.0) if draw.random() < 0.25 else None
+    return record
 
 
-def _some(draw: Random, names: Sequence[str]) -> list[str]:
+def _sample(draw: Random, names: Sequence[str]) -> list[str]:
     return draw.sample(names, draw.randint(1, len(names)))
 
 
-def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[int] | None = None) -> SupervisorSpec:
+def draw_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[int] | None = None) -> SupervisorSpec:
     """Return a team: agents, and sometimes teams below, which may have members of the same names.
 
     Args:
@@ -149,46 +160,46 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[
         depth: Level of its supervisor; 1 is a root.
         room: How many more agents the whole tree may have.
     """
-    left = room if room is not None else [draw.choice([3, 6, MOST_AGENTS])]
+    room_left = room if room is not None else [draw.choice([3, 6, MAX_AGENTS])]
     names = draw.sample(NAMES, len(NAMES))
     members: list[AgentSpec | SupervisorSpec] = []
     for _ in range(draw.randint(1, 4)):
-        if left[0] > 0:
-            left[0] -= 1
-            members.append(drawn_spec(draw, names.pop()))
+        if room_left[0] > 0:
+            room_left[0] -= 1
+            members.append(draw_spec(draw, names.pop()))
     for below in ("north", "south")[: draw.choice([0, 1, 1, 2])]:
-        if left[0] > 0 and depth < DEEPEST:
-            members.append(drawn_team(draw, below, depth=depth + 1, room=left))
+        if room_left[0] > 0 and depth < MAX_DEPTH:
+            members.append(draw_team(draw, below, depth=depth + 1, room=room_left))
     draw.shuffle(members)
-    agents = [one.name for one in members if isinstance(one, AgentSpec)]
-    mode = drawn_mode(draw)
+    agents = [member.name for member in members if isinstance(member, AgentSpec)]
+    mode = draw_mode(draw)
     return SupervisorSpec(
         name=name,
         mode=mode,
         aggregation=draw.choice(["concat", "first", "vote", "best"]),
         auto_discover=draw.random() < 0.2,
-        default_agent="nobody" if draw.random() < WRONG else draw.choice(agents) if agents else None,
+        default_agent="nobody" if draw.random() < INVALID_SHARE else draw.choice(agents) if agents else None,
         max_parallel=draw.choice([1, 2, 3, 10]),
         max_agents=draw.choice([4, 50]),
-        participants=draw.sample([one.name for one in members], draw.randint(1, len(members)))
+        participants=draw.sample([member.name for member in members], draw.randint(1, len(members)))
         if draw.random() < 0.15
         else None,
-        options=drawn_options(draw, mode, [one.name for one in members], agents),
+        options=draw_options(draw, mode, [member.name for member in members], agents),
         members=members,
     )
 
 
-DRAWN_WHOLE[AgentSpec] = drawn_spec
-DRAWN_WHOLE[SupervisorSpec] = lambda draw: drawn_team(
+DRAW_BY_TYPE[AgentSpec] = draw_spec
+DRAW_BY_TYPE[SupervisorSpec] = lambda draw: draw_team(
     draw, draw.choice(["chief", "north", "south", "deep"]), depth=3, room=[3]
 )
 
 
 def with_budgets(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
     """Return a drawn team that uses up budgets: of attempts, and of what those that are let finish still spend."""
-    whose, attempts = draw.choice([("run_limits", 3), ("run_limits", 6), ("agent_limits", 12), ("limits", 60)])
+    option, attempts = draw.choice([("run_limits", 3), ("run_limits", 6), ("agent_limits", 12), ("limits", 60)])
     limits = Limits(attempts=attempts, tokens=attempts * 700, then=draw.choice(["stop", "stop", "ask", "fail"]))
-    return changed(team, options=changed(team.options, **{whose: limits}))
+    return changed(team, options=changed(team.options, **{option: limits}))
 
 
 def load_command(team: SupervisorSpec) -> LoadTeam:
@@ -196,7 +207,7 @@ def load_command(team: SupervisorSpec) -> LoadTeam:
     return LoadTeam(path="simulated.yaml", folder=".", text="", sha256="0", team=team)
 
 
-PLAIN = ("sequential", "parallel", "parallel", "delegate", "map")
+PLAIN_STRATEGIES = ("sequential", "parallel", "parallel", "delegate", "map")
 """Strategies that are drawn more often: parallel work causes most contention."""
 PLAIN_SHARE = 0.4
 GUARDS: tuple[JsonValue, ...] = (
@@ -209,12 +220,12 @@ GUARDS: tuple[JsonValue, ...] = (
 )
 
 
-def drawn_mode(draw: Random) -> str:
+def draw_mode(draw: Random) -> str:
     """Return the name of a strategy."""
-    return draw.choice(PLAIN) if draw.random() < PLAIN_SHARE else draw.choice(list(STRATEGIES))
+    return draw.choice(PLAIN_STRATEGIES) if draw.random() < PLAIN_SHARE else draw.choice(list(STRATEGIES))
 
 
-def drawn_settings(draw: Random, mode: str, members: Sequence[str]) -> dict[str, JsonValue]:
+def draw_settings(draw: Random, mode: str, members: Sequence[str]) -> dict[str, JsonValue]:
     """Return settings that a strategy accepts for these members; sometimes none, if it needs none."""
     rule = _SETTINGS.get(mode)
     if rule is None or not members or (mode != "graph" and draw.random() < 0.3):
@@ -267,7 +278,7 @@ def _conditional(draw: Random, members: list[str]) -> dict[str, JsonValue]:
     first, *others = draw.sample(members, len(members))
     if not others:
         return {}
-    branches: list[JsonValue] = [{"when": draw.choice(GUARDS), "to": [one]} for one in others]
+    branches: list[JsonValue] = [{"when": draw.choice(GUARDS), "to": [member]} for member in others]
     if draw.random() < 0.5:
         branches[-1] = {"when": "else", "to": [others[-1]]}
     return {"first": draw.choice([first, "request"]), "take": draw.choice(["first", "all"]), "branches": branches}

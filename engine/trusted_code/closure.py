@@ -45,17 +45,17 @@ class Folder:
         Raises:
             Unusable: If a file cannot be read, or there are too many.
         """
-        found = {name: source for one in references for name, source in self._named(one)}
+        sources = {name: source for reference in references for name, source in self._named_files(reference)}
         waiting = [module_of(reference) for reference in references if is_imported(reference)]
-        seen = set(waiting)
+        queued_modules = set(waiting)
         while waiting:
             for name in self._chain(waiting.pop()):
-                if name in found:
+                if name in sources:
                     continue
-                found[name], imported = self._modules[name]
-                waiting += [each for each in imported if each not in seen]
-                seen.update(imported)
-        return found
+                sources[name], imported = self._modules[name]
+                waiting += [each for each in imported if each not in queued_modules]
+                queued_modules.update(imported)
+        return sources
 
     def lacks(self, reference: str) -> bool:
         """Return True when a reference is neither in the folder nor installed; runs no code.
@@ -80,7 +80,7 @@ class Folder:
         name = re.escape(qualname.partition(".")[0])
         return re.search(rf"\b{name}\b|import \*|__getattr__".encode(), _bytes_of(path)) is None
 
-    def _named(self, reference: str) -> Iterator[tuple[str, Source]]:
+    def _named_files(self, reference: str) -> Iterator[tuple[str, Source]]:
         """Yield the files of the folder that a program's command line names, by their relative paths."""
         if not reference.startswith(EXEC):
             return
@@ -95,7 +95,7 @@ class Folder:
     def _chain(self, name: str) -> list[str]:
         """Return the packages around a module, and the module, as far as they are in the folder."""
         if name not in self._chains:
-            located = list(_located(name, self.path))
+            located = list(_locate(name, self.path))
             for each, path in located:
                 self._read(each, path)
             self._chains[name] = [each for each, _ in located]
@@ -112,7 +112,7 @@ class Folder:
         content = _bytes_of(path)
         is_package = path.stem == "__init__"
         package = name if is_package else name.rpartition(".")[0]
-        imported = list(_imported(content, package, self.path)) if path.suffix == ".py" else []
+        imported = list(_imported_modules(content, package, self.path)) if path.suffix == ".py" else []
         self._modules[name] = Source(str(path), hashlib.sha256(content).hexdigest(), is_package), imported
 
 
@@ -129,32 +129,34 @@ def files_of(sources: Sources, folder: Path) -> dict[str, str]:
     }
 
 
-def _located(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+def _locate(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the packages around a module, and the module, as far as they are in the folder, with their files.
 
     A folder without `__init__.py` counts as a package only if a module below it is found.
     """
     pending: list[tuple[str, Path]] = []
-    here, parts = folder, name.split(".")
+    directory, parts = folder, name.split(".")
     for place, part in enumerate(parts, 1):
         if not part.isidentifier():
             return
         each = ".".join(parts[:place])
-        init = here / part / "__init__.py"
-        file = next((path for path in (init, *(here / f"{part}{end}" for end in SUFFIXES)) if path.is_file()), None)
+        init = directory / part / "__init__.py"
+        file = next(
+            (path for path in (init, *(directory / f"{part}{end}" for end in SUFFIXES)) if path.is_file()), None
+        )
         if file is not None:
             yield from [*pending, (each, file)]
             pending = []
             if file is not init:
                 return
-        elif (here / part).is_dir():
-            pending.append((each, here / part))
+        elif (directory / part).is_dir():
+            pending.append((each, directory / part))
         else:
             return
-        here /= part
+        directory /= part
 
 
-def _imported(content: bytes, package: str, folder: Path) -> Iterator[str]:
+def _imported_modules(content: bytes, package: str, folder: Path) -> Iterator[str]:
     """Yield the names of the modules that a file may import, relative to its folder."""
     try:
         tree = ast.parse(content)
@@ -164,20 +166,20 @@ def _imported(content: bytes, package: str, folder: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = _base(node, package)
+            base = _base_module(node, package)
             for alias in node.names:
                 yield from _submodules(base, folder) if alias.name == "*" else (f"{base}.{alias.name}".lstrip("."),)
             if base:
                 yield base
 
 
-def _base(node: ast.ImportFrom, package: str) -> str:
+def _base_module(node: ast.ImportFrom, package: str) -> str:
     """Return the absolute name of the module that names are imported from."""
     if not node.level:
         return node.module or ""
     parts = package.split(".") if package else []
-    above = parts[: len(parts) - node.level + 1]
-    return ".".join([*above, *([node.module] if node.module else [])])
+    base_parts = parts[: len(parts) - node.level + 1]
+    return ".".join([*base_parts, *([node.module] if node.module else [])])
 
 
 def _submodules(base: str, folder: Path) -> Iterator[str]:

@@ -31,7 +31,7 @@ def reference_of(target: Callable[..., object]) -> str:
     module = getattr(target, "__module__", None) or ""
     qualname = getattr(target, "__qualname__", None) or ""
     # The name alone proves nothing: a decorated or replaced function has the name of another object.
-    if module not in ("", "__main__") and qualname and _found(sys.modules.get(module), qualname) is target:
+    if module not in ("", "__main__") and qualname and _get_nested(sys.modules.get(module), qualname) is target:
         return f"{module}:{qualname}"
     name = (qualname or type(target).__name__).rpartition(".")[2].strip("<>")
     return f"{BOUND}{name}#{next(_numbers)}"
@@ -77,18 +77,18 @@ def resolve(origin: Origin) -> Callable[..., Any]:
     if sources is None and folder is not None and str(folder) not in sys.path:
         sys.path.append(str(folder))
         importlib.invalidate_caches()
-    module = _imported(module_name, reference, folder, sources or {})
-    target = _found(module, qualname)
+    module = _import_module(module_name, reference, folder, sources or {})
+    target = _get_nested(module, qualname)
     if target is None:
         where = getattr(module, "__file__", None) or f"the module {module_name!r}"
         raise Unusable(f"{reference!r}: {where} has no {qualname!r}")
     if not callable(target):
         raise Unusable(f"{reference!r} is {_kind(target)}, which cannot be called")
-    found: Callable[..., Any] = target
-    return found
+    function: Callable[..., Any] = target
+    return function
 
 
-def _imported(name: str, reference: str, folder: Path | None, sources: Sources) -> object:
+def _import_module(name: str, reference: str, folder: Path | None, sources: Sources) -> object:
     try:
         return load(name, str(folder), sources) if name in sources else importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -103,7 +103,7 @@ def _imported(name: str, reference: str, folder: Path | None, sources: Sources) 
         raise NotImported(f"{reference!r}: its import failed: {type(error).__name__}: {first}") from error
 
 
-def _found(module: object, qualname: str) -> Any:
+def _get_nested(module: object, qualname: str) -> Any:
     target = module
     for name in qualname.split("."):
         target = getattr(target, name, None)

@@ -52,11 +52,11 @@ class UntrustedFile(TrustError):
     """
 
     def __init__(self, path: Path, references: Sequence[str], *, changed: Sequence[str] = ()) -> None:
-        shown = ", ".join(references[:5]) + (f" and {len(references) - 5} more" if len(references) > 5 else "")
+        reference_list = ", ".join(references[:5]) + (f" and {len(references) - 5} more" if len(references) > 5 else "")
         why = f"has changed since it was trusted ({', '.join(changed[:5])})" if changed else "is not trusted"
-        does = "runs" if all(map(is_imported, references)) else "uses"
+        verb = "runs" if all(map(is_imported, references)) else "uses"
         super().__init__(
-            f"{path} {why}; it {does} {shown}: look at it, then: quarterdeck trust {shlex.quote(str(path))}"
+            f"{path} {why}; it {verb} {reference_list}: look at it, then: quarterdeck trust {shlex.quote(str(path))}"
         )
         self.path = path
         self.references = list(references)
@@ -129,8 +129,8 @@ class TrustList:
 
     def is_trusted(self, path: Path, sha256: str, files: Mapping[str, str]) -> bool:
         """Return whether the team file at `path` with this text may run its code; `files` as in `allow`."""
-        found = self._read().get(_key(path, sha256, ""))
-        return found is not None and found.holds(files)
+        entry = self._read().get(_key(path, sha256, ""))
+        return entry is not None and entry.holds(files)
 
     def check(self, path: Path, sha256: str, *, references: Sequence[str], files: Mapping[str, str]) -> None:
         """Check that a team file may run its code; a file without code always passes.
@@ -140,7 +140,7 @@ class TrustList:
         """
         if not references or self.is_trusted(path, sha256, files):
             return
-        before = next(iter(self._of(path)), None)
+        before = next(iter(self._entries_of(path)), None)
         changed: list[str] = []
         if before is not None:
             changed = [name for name, content in files.items() if before.files.get(name) != content]
@@ -162,16 +162,16 @@ class TrustList:
             for entry in self._read().values()
             if db is not None and (entry.db == str(db) or (entry.path == str(team) and str(db) in entry.databases))
         ]
-        found: Granted = {}
+        granted_sources: Granted = {}
         for reference in references:
-            allowing = [one for one in entries if reference in one.references]
+            allowing = [entry for entry in entries if reference in entry.references]
             if not allowing:
                 continue
             with suppress(Unusable):  # Unreadable code cannot be the code that was allowed.
                 sources = folder.sources(reference)
-                if any(one.holds(files_of(sources, folder.path)) for one in allowing):
-                    found[reference] = sources
-        return found
+                if any(entry.holds(files_of(sources, folder.path)) for entry in allowing):
+                    granted_sources[reference] = sources
+        return granted_sources
 
     def allow(
         self,
@@ -195,7 +195,7 @@ class TrustList:
         """
         of = "" if db is None else str(db)
         databases: dict[str, str] = {}
-        with self._changing() as entries:
+        with self._locked_entries() as entries:
             for key in [key for key, entry in entries.items() if (entry.path, entry.db) == (str(path), of)]:
                 before = entries.pop(key)
                 databases = before.databases
@@ -209,7 +209,9 @@ class TrustList:
 
     def work_folder(self, path: Path, db: Path) -> str | None:
         """Return where the agents of a team file work in a database; None if the user did not load it there."""
-        return next((found for entry in self._of(path) if (found := entry.databases.get(str(db))) is not None), None)
+        return next(
+            (folder for entry in self._entries_of(path) if (folder := entry.databases.get(str(db))) is not None), None
+        )
 
     def assign(self, path: Path, sha256: str, *, db: Path, folder: Path, at_ms: int) -> None:
         """Note that the user loads a team file into a database; one without code gets an entry without references.
@@ -223,9 +225,9 @@ class TrustList:
         """
         if self.work_folder(path, db) == str(folder):
             return
-        if not self._of(path):
+        if not self._entries_of(path):
             self.allow(path, sha256, references=[], at_ms=at_ms, files={})
-        with self._changing() as entries:
+        with self._locked_entries() as entries:
             for entry in entries.values():
                 if entry.path == str(path) and not entry.db:
                     entry.databases[str(db)] = str(folder)
@@ -233,25 +235,25 @@ class TrustList:
     def inherit(self, db: Path, fork: Path) -> None:
         """Note that a fork of a database has the team files that the user loaded into that one."""
         if any(str(db) in entry.databases for entry in self._read().values()):
-            with self._changing() as entries:
+            with self._locked_entries() as entries:
                 for entry in entries.values():
                     if str(db) in entry.databases:
                         entry.databases[str(fork)] = entry.databases[str(db)]
 
-    def _of(self, path: Path) -> list[Allowed]:
+    def _entries_of(self, path: Path) -> list[Allowed]:
         """Return the entry of a team file, if there is one."""
         return [entry for entry in self._read().values() if entry.path == str(path) and not entry.db]
 
     def revoke(self, path: Path) -> bool:
         """Remove a file from the list; False if it was not trusted."""
-        with self._changing() as entries:
-            known = [key for key, entry in entries.items() if entry.path == str(path)]
-            for key in known:
+        with self._locked_entries() as entries:
+            keys = [key for key, entry in entries.items() if entry.path == str(path)]
+            for key in keys:
                 del entries[key]
-            return bool(known)
+            return bool(keys)
 
     @contextmanager
-    def _changing(self) -> Iterator[dict[str, Allowed]]:
+    def _locked_entries(self) -> Iterator[dict[str, Allowed]]:
         """Read, change and replace the list under a lock."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -309,13 +311,13 @@ def user_list() -> TrustList | None:
         return None
 
 
-def _check_owner(path: Path, found: os.stat_result) -> None:
+def _check_owner(path: Path, status: os.stat_result) -> None:
     """Refuse a list that another user could have written."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise UnusableTrustList(path, "is not a regular file")
-    if found.st_uid not in (os.geteuid(), 0):
+    if status.st_uid not in (os.geteuid(), 0):
         raise UnusableTrustList(path, "belongs to another user")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UnusableTrustList(path, "can be written by others")
 
 
@@ -355,7 +357,7 @@ def needs_trust(allowed: TrustList, references: Sequence[str], state: State, db:
     team = Path(state.team.path) if state.team is not None else None
     folder = Folder(code_folder(state, Path.cwd()))
     granted = allowed.granted(references, folder, db=None if db is None else db.resolve(), team=team)
-    return [one for one in references if one not in granted]
+    return [reference for reference in references if reference not in granted]
 
 
 def grant(allowed: TrustList, references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str) -> None:

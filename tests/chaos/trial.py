@@ -24,13 +24,13 @@ from tests.chaos.mutation import CORE, ROOT, Mutant
 
 HISTORIES = """
 import logging
-from engine.simulation.history import live_through
+from engine.simulation.history import run_history
 from engine.simulation.report import plan_of
 logging.disable(logging.CRITICAL)
 for seed in range(1, {seeds} + 1):
-    past = live_through(plan_of(seed, None, hours=3), patience_s=20)
-    if past.broken is not None:
-        raise SystemExit(f"seed {{seed}}: {{past.broken.law}}: {{past.broken.what}}")
+    past = run_history(plan_of(seed, None, hours=3), patience_s=20)
+    if past.violation is not None:
+        raise SystemExit(f"seed {{seed}}: {{past.violation.law}}: {{past.violation.details}}")
 """
 TESTS = (
     "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "-p", "no:textual-snapshot", "-p", "no:syrupy",

@@ -31,7 +31,7 @@ from dashboard.web.server import Terms
 from engine.core.commands import SupervisorSpec
 from engine.core.events import Escalated
 from engine.core.records.values import Usage
-from engine.simulation.plan import Broken, Past, Plan
+from engine.simulation.plan import HistoryResult, Plan, Violation
 from engine.simulation.report import Cause, Report
 from engine.simulation.shadow_ledger import ShadowLedger
 from engine.stream.records import StreamEvent
@@ -93,8 +93,8 @@ def _of_engines(db: Path) -> Iterator[dict[str, Any]]:
     finding = Finding(level="ok", what="python", message="is there")
     yield {"v": 1, "kind": "doctor", "ok": True, "items": [asdict(finding)]}
     plan = Plan(1, SupervisorSpec(name="chief"), 1.0, ())
-    past = Past(plan, Broken("law", "says", "what", 1, 1), [], {}, ShadowLedger(), "", 1.0, [], 1, [])
-    report = Report(workers=Counter("a"), failures={("a", "b"): (Cause("a", "b", "c", 1), 1)}, broken=past)
+    past = HistoryResult(plan, Violation("law", "says", "what", 1, 1), [], {}, ShadowLedger(), "", 1.0, [], 1, [])
+    report = Report(workers=Counter("a"), failures={("a", "b"): (Cause("a", "b", "c", 1), 1)}, counterexample=past)
     yield simulation_body(report, None, "again")
 
 

@@ -20,7 +20,7 @@ from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Preempt, SupervisorOptions
 from engine.core.validation.records import checked
-from engine.simulation.drawing import often_drawn
+from engine.simulation.drawing import draw_valid_record
 from tests.databases import write_database
 from tests.unit.test_targets_everywhere import PLACES, put
 from tests.world import agent, team_world
@@ -129,7 +129,7 @@ def test_the_line_of_a_command_sends_the_same(command: Command, database: Path) 
 def _sayable(cls: Any, path: tuple[str, ...]) -> Command | None:
     """Return a command of a class that a line says whole, without a file; None where none does."""
     for seed in range(400):
-        drawn = often_drawn(cls, Random(seed), WORLD.state, left_out=0.7)
+        drawn = draw_valid_record(cls, Random(seed), WORLD.state, omission_share=0.7)
         if drawn is None or getattr(drawn, "spec", None) is not None or not getattr(drawn, "add", ["new"]):
             continue
         try:

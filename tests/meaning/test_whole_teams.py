@@ -26,14 +26,14 @@ from engine.core.records.records import changed, names
 from engine.core.specs.options import SupervisorOptions
 from engine.platform.clock import VirtualClock
 from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
-from engine.simulation.teams import OF_CODE, drawn_mode, drawn_options, drawn_spec
+from engine.simulation.teams import UNUSED_FIELDS, draw_mode, draw_options, draw_spec
 from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
 
 NAMES = ("ada", "bob", "cyd", "dan")
 seeds = st.integers(0, 2**32)
-NOT_DRAWN = {*OF_CODE, *UNUSED[WITHOUT_CONTEXT], "run_in", "output"}
+NOT_DRAWN = {*UNUSED_FIELDS, *UNUSED[WITHOUT_CONTEXT], "run_in", "output"}
 """Fields of a spec that are about code, do nothing for a function of its text, or hold a schema."""
 
 
@@ -54,7 +54,7 @@ class Written:
 def written(draw: Random, name: str = "chief", *, depth: int = 1, specs: list[AgentSpec] | None = None) -> Written:
     """Return a program as chance has it; with these agents, where they are given."""
     specs = specs or [_spec(draw, one) for one in draw.sample(NAMES, draw.randint(1, 3))]
-    agents, mode = [one.name for one in specs], drawn_mode(draw)
+    agents, mode = [one.name for one in specs], draw_mode(draw)
     drawn = {
         "coordination_mode": mode,
         "options": _options(draw, mode, agents),
@@ -73,13 +73,13 @@ def written(draw: Random, name: str = "chief", *, depth: int = 1, specs: list[Ag
 
 
 def _options(draw: Random, mode: str, agents: list[str]) -> SupervisorOptions:
-    options = _right(SupervisorOptions, lambda: drawn_options(draw, mode, agents, agents))
+    options = _right(SupervisorOptions, lambda: draw_options(draw, mode, agents, agents))
     limits = options.limits
     return options if limits is None else changed(options, limits=changed(limits, depth=None))
 
 
 def _spec(draw: Random, name: str) -> AgentSpec:
-    drawn = _right(AgentSpec, lambda: drawn_spec(draw, name))
+    drawn = _right(AgentSpec, lambda: draw_spec(draw, name))
     kept = {name: getattr(drawn, name) for name in names(AgentSpec) if name not in NOT_DRAWN}
     return AgentSpec(**(kept | {"agent_type": "function", "run": work}))
 

@@ -16,7 +16,7 @@ from dashboard.views.words.event_filter import OfEvent
 from dashboard.views.words.filters import filter_of, filter_typed
 from dashboard.views.words.names import Names
 from engine.core.state import State
-from engine.simulation.teams import drawn_team
+from engine.simulation.teams import draw_team
 from store import Reader, Record
 from tests.chance import random_turn
 from tests.databases import write_database
@@ -29,7 +29,7 @@ def team() -> World:
     """A team that was driven by chance."""
     draw, world = Random(11), World()
     world.crash()
-    world.order(load(drawn_team(draw)))
+    world.order(load(draw_team(draw)))
     for _ in range(800):
         random_turn(draw, world)
     return world

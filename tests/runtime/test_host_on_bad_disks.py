@@ -20,7 +20,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.errors import CommandRefusedError, HostStopped
 from engine.host.host import Host
 from engine.platform.clock import VirtualClock
-from engine.simulation.disk import Disk, EngineKilled, Mishaps
+from engine.simulation.disk import Disk, DiskFaults, EngineKilled
 from engine.supervisor.callables import Callables
 from store import CommandRow, Deposed
 from tests.patience import PATIENCE_S
@@ -39,7 +39,7 @@ def disk() -> Iterator[Disk]:
 
 
 @asynccontextmanager
-async def engine_on(disk: Disk, mishaps: Mishaps, written: Callable[[], None] = lambda: None) -> AsyncIterator[Host]:
+async def engine_on(disk: Disk, mishaps: DiskFaults, written: Callable[[], None] = lambda: None) -> AsyncIterator[Host]:
     """Run an engine on a disk until the body is done with it, however it ends."""
     clock = VirtualClock()
     host = Host(disk.open(clock, mishaps, written), clock=clock, seed=1, pid=1)
@@ -68,8 +68,8 @@ async def stopped_instead(order: Awaitable[object]) -> None:
         await order
 
 
-def mishaps() -> Mishaps:
-    return Mishaps(lambda: None)
+def mishaps() -> DiskFaults:
+    return DiskFaults(lambda: None)
 
 
 def outcomes(disk: Disk) -> list[str]:
@@ -92,7 +92,7 @@ async def test_a_command_that_cannot_be_read_has_one_outcome_although_its_engine
     disk: Disk,
 ) -> None:
     death = anyio.Event()
-    dying = Mishaps(death.set)
+    dying = DiskFaults(death.set)
     async with engine_on(disk, dying) as host:
         dying.kill_in, dying.kill_after = 1, True
         disk.put(NONSENSE)
@@ -117,7 +117,7 @@ async def test_a_command_sent_twice_to_an_engine_that_was_deposed_is_not_acknowl
     assert outcomes(disk) == []
 
 
-async def ask_twice(host: Host, mishaps: Mishaps, said: list[str]) -> None:
+async def ask_twice(host: Host, mishaps: DiskFaults, said: list[str]) -> None:
     """Ask while the answer to another question is being written, and note how far deciding is ahead of the disk."""
     mishaps.turns = lambda: 40
 

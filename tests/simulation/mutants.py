@@ -62,16 +62,16 @@ class _Watched(History):
         super().__init__(plan)
         self.pauses: list[int] = []
 
-    def _written(self) -> None:
-        super()._written()
+    def _check_write(self) -> None:
+        super()._check_write()
         self.pauses.append(self.books.state.seq)
 
 
 def moments(seed: int, count: int) -> Iterator[tuple[Document, list[JsonValue]]]:
     """Yield exports of the team of a seed, from the moments of its simulated history that had most going on."""
     history = _Watched(plan_of(seed, None, hours=4))
-    anyio.run(history.happen, 60.0)
-    events = history.told().events
+    anyio.run(history.run, 60.0)
+    events = history.result().events
     history.disk.close()
     state, at, bodies = State(), 0, list[bytes]()
     for place in history.pauses:

@@ -22,8 +22,8 @@ from engine.core.queries.team.declared import described
 from engine.core.records.records import changed
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
-from engine.simulation.operators import considered
-from engine.simulation.teams import drawn_options, drawn_spec, drawn_team, load_command
+from engine.simulation.operators import choose_command
+from engine.simulation.teams import draw_options, draw_spec, draw_team, load_command
 from tests.depth import examples
 from tests.legal import assert_legal
 from tests.world import World
@@ -51,7 +51,7 @@ def loaded(world: World, command: LoadTeam | Declare) -> dict[str, Any] | None:
 def operated(world: World, draw: Random, most: int = 8) -> None:
     """Let operators change the team, but for its root."""
     for number in range(draw.randint(1, most)):
-        command = considered(draw.choice(OPERATORS), draw, world.state, number)
+        command = choose_command(draw.choice(OPERATORS), draw, world.state, number)
         if isinstance(command, AddAgent | AddSupervisor):
             command = changed(command, declared=False)
         if command is not None and not isinstance(command, LoadTeam | Declare):
@@ -68,8 +68,8 @@ def edited(draw: Random, team: SupervisorSpec) -> SupervisorSpec:
         if isinstance(member, SupervisorSpec):
             members.append(edited(draw, member))
         else:
-            members.append(drawn_spec(draw, member.name) if draw.random() < 0.4 else member)
-    members += [drawn_spec(draw, f"new{number}") for number in range(draw.choice([0, 0, 1, 2]))]
+            members.append(draw_spec(draw, member.name) if draw.random() < 0.4 else member)
+    members += [draw_spec(draw, f"new{number}") for number in range(draw.choice([0, 0, 1, 2]))]
     draw.shuffle(members)
     names = [one.name for one in members]
     agents = [one.name for one in members if isinstance(one, AgentSpec)]
@@ -78,7 +78,7 @@ def edited(draw: Random, team: SupervisorSpec) -> SupervisorSpec:
         members=members,
         max_parallel=draw.choice([team.max_parallel, 4]),
         default_agent=draw.choice(agents) if agents else None,
-        options=drawn_options(draw, team.mode, names, agents),
+        options=draw_options(draw, team.mode, names, agents),
     )
 
 
@@ -106,9 +106,9 @@ def only(team: SupervisorSpec, like: SupervisorSpec) -> SupervisorSpec:
 
 
 def team_and_world(draw: Random) -> tuple[SupervisorSpec, World]:
-    team, world = drawn_team(draw), World()
+    team, world = draw_team(draw), World()
     while loaded(world, load_command(team)) is None:
-        team = drawn_team(draw)
+        team = draw_team(draw)
     return team, world
 
 
@@ -181,7 +181,7 @@ def test_no_agent_is_doubled_where_the_file_renamed_or_moved_members_and_operato
     after = shuffled(draw, team)
     for agent in [*world.state.agents.values()] if draw.random() < 0.7 else []:
         for number in range(draw.randint(0, 2)):
-            spec = changed(drawn_spec(draw, agent.name), description=f"swapped {number}")
+            spec = changed(draw_spec(draw, agent.name), description=f"swapped {number}")
             world.order(SwapAgent(agent=at(agent.id), spec=spec))
 
     if loaded(world, changed(load_command(after), prune=True, on_conflict=on_conflict)) is not None:

@@ -27,7 +27,7 @@ from engine.core.fold import fold
 from engine.core.queries.team.tree import inherited
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
-from engine.simulation.teams import drawn_team
+from engine.simulation.teams import draw_team
 from tests.chance import mend, randoms, worlds
 from tests.depth import examples
 from tests.world import World, load
@@ -125,7 +125,7 @@ class NobodyAnswers(Exception):
 @given(randoms)
 def test_a_team_whose_every_attempt_fails_comes_to_rest_without_any_person(random: Random) -> None:
     world = Hopeless()
-    world.order(load(drawn_team(random)))
+    world.order(load(draw_team(random)))
     for supervisor in list(world.state.supervisors):
         world.order(Submit(request="parse it", supervisor=f"@{supervisor}"))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.simulation.history import live_through
+from engine.simulation.history import run_history
 from engine.simulation.laws import INVARIANTS
-from engine.simulation.shrinking import shortest
+from engine.simulation.shrinking import shrink_history
 from tests.simulation.planted.bugs import BUGS, OUT_OF_REACH
 from tests.simulation.planted.planting import ENGINE, MOST_SEEDS, Bug, Patch, found, known_seeds, law_test, watch_alone
 
@@ -84,10 +84,10 @@ def test_the_history_that_is_told_is_short_and_breaks_the_same(monkeypatch: Patc
     past = found(bug, [known_seeds()[bug.what], *range(1, MOST_SEEDS + 1)])
     assert past is not None
 
-    short = shortest(past, seconds=60)
+    short = shrink_history(past, seconds=60)
 
-    assert short.broken is not None
-    assert past.broken is not None
-    assert short.broken.law == past.broken.law
+    assert short.violation is not None
+    assert past.violation is not None
+    assert short.violation.law == past.violation.law
     assert len(short.plan.decisions) <= min(6, len(past.plan.decisions))
-    assert live_through(short.plan).digest == short.digest
+    assert run_history(short.plan).digest == short.digest

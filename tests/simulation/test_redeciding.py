@@ -8,13 +8,13 @@ from engine.core.fold import fold
 from engine.core.state import State
 from engine.history.redeciding import Planner
 from engine.reading.texts import resolved
-from engine.simulation.history import live_through
+from engine.simulation.history import run_history
 from engine.simulation.report import plan_of
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_plan_and_choice_of_a_history_is_decided_the_same_again(seed: int) -> None:
-    journal = live_through(plan_of(seed, None, hours=3)).events
+    journal = run_history(plan_of(seed, None, hours=3)).events
     bodies = [encode_event(event) for event in journal]
     state, planners, planned, chosen = State(), dict[str, Planner](), 0, 0
     for event in journal:

@@ -18,12 +18,12 @@ from engine.core.specs.spec import AgentSpec, Retry
 from engine.core.state import State
 from engine.simulation.agents import MISHAPS
 from engine.simulation.faults import FAULTS
-from engine.simulation.history import live_through
+from engine.simulation.history import run_history
 from engine.simulation.laws import INVARIANTS
-from engine.simulation.operators import acts, drawn_command
-from engine.simulation.plan import drawn
+from engine.simulation.operators import command_weights, draw_command
+from engine.simulation.plan import draw_plan
 from engine.simulation.report import plan_of, simulate
-from engine.simulation.teams import SIMULATED, simulated
+from engine.simulation.teams import SIMULATED, to_simulated
 from engine.teamfile import read_team
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,16 +52,16 @@ agents:
 def test_the_engine_keeps_every_invariant_in_a_slice_of_seeds() -> None:
     report = simulate(range(1, SLICE + 1), hours=3)
 
-    assert report.broken is None, report.broken.broken
+    assert report.counterexample is None, report.counterexample.violation
     assert report.seeds == SLICE
     assert report.engines > SLICE
     assert report.tasks["done"]
     assert report.accepted > 0.75, report.refusals
-    assert len(report.wrong) >= len(MISHAPS) // 2
+    assert len(report.mishaps) >= len(MISHAPS) // 2
 
 
 def test_the_same_seed_is_the_same_history_byte_for_byte() -> None:
-    first, second = live_through(plan_of(7, None, hours=2)), live_through(plan_of(7, None, hours=2))
+    first, second = run_history(plan_of(7, None, hours=2)), run_history(plan_of(7, None, hours=2))
 
     assert first.digest == second.digest
     assert first.lines == second.lines
@@ -69,8 +69,8 @@ def test_the_same_seed_is_the_same_history_byte_for_byte() -> None:
 
 def test_a_seed_is_the_same_history_in_processes_with_other_hashes() -> None:
     program = (
-        "from engine.simulation.history import live_through; from engine.simulation.report import plan_of;"
-        "print(live_through(plan_of(26, None, hours=3)).digest)"
+        "from engine.simulation.history import run_history; from engine.simulation.report import plan_of;"
+        "print(run_history(plan_of(26, None, hours=3)).digest)"
     )
 
     first, second = (
@@ -90,14 +90,14 @@ def test_a_seed_is_the_same_history_in_processes_with_other_hashes() -> None:
 def test_every_kind_of_command_is_given_sooner_or_later() -> None:
     state = State()
 
-    able = {kind for kind in COMMAND_KINDS for seed in range(50) if drawn_command(kind, Random(seed), state, seed)}
+    able = {kind for kind in COMMAND_KINDS for seed in range(50) if draw_command(kind, Random(seed), state, seed)}
 
-    assert able == set(COMMAND_KINDS) == set(acts())
+    assert able == set(COMMAND_KINDS) == set(command_weights())
 
 
 def test_a_plan_that_leaves_a_decision_out_keeps_the_others() -> None:
-    kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
-    plan = drawn(3, SupervisorSpec(name="chief"), hours=20, kinds=kinds)
+    kinds = command_weights() | {kind: weight for kind, (weight, _) in FAULTS.items()}
+    plan = draw_plan(3, SupervisorSpec(name="chief"), hours=20, kinds=kinds)
     kept = plan.decisions[::2]
 
     assert replace(plan, decisions=kept).decisions == kept
@@ -112,7 +112,7 @@ def test_every_law_says_in_words_what_it_holds() -> None:
 def test_simulated_agents_keep_everything_but_their_code() -> None:
     spec = AgentSpec(name="ada", run="crew:ada", specialties=["x"], on_failure=[Retry(2)], timeout_s=3, tools=["a:b"])
 
-    found = simulated(SupervisorSpec(name="chief", members=[spec, SupervisorSpec(name="below", members=[spec])]))
+    found = to_simulated(SupervisorSpec(name="chief", members=[spec, SupervisorSpec(name="below", members=[spec])]))
 
     agent = found.members[0]
     assert isinstance(agent, AgentSpec)
@@ -137,10 +137,10 @@ def test_a_team_file_is_simulated_without_its_code(tmp_path: Path, capsys: pytes
 
 
 def test_models_play_agents_of_drawn_teams_by_their_real_loop() -> None:
-    past = live_through(plan_of(6, None, hours=2))
+    past = run_history(plan_of(6, None, hours=2))
 
     steps = [one for one in past.events if isinstance(one, StepRecorded)]
-    assert past.broken is None
+    assert past.violation is None
     assert past.plan.models
     assert {one.name for one in steps if one.what == "model"} >= {"turn:1", "turn:2"}
     assert {one.name for one in steps if one.what == "tool"} & {"tool:send", "tool:look"}
@@ -153,7 +153,7 @@ def test_model_agents_of_a_team_file_stay_so_without_their_tools_and_servers(tmp
 
     report = simulate([1, 2], team, hours=2)
 
-    assert report.broken is None, report.broken.broken
+    assert report.counterexample is None, report.counterexample.violation
     assert report.runs["done"]
     assert set(report.workers) >= {"chief", "scout"}
 
@@ -163,7 +163,7 @@ def test_the_same_seed_is_the_same_history_where_a_team_names_code_and_addresses
     file.write_text(MODEL_TEAM, encoding="utf-8")
     team = read_team(file).load_command().team
 
-    assert len({live_through(plan_of(2, team, hours=1)).digest for _ in range(4)}) == 1
+    assert len({run_history(plan_of(2, team, hours=1)).digest for _ in range(4)}) == 1
 
 
 def test_the_report_names_who_never_got_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,17 +208,17 @@ def test_a_report_on_a_given_team_says_what_went_wrong_and_what_would_change_it(
     assert kinds, report.tasks
     assert all(cause.advice for cause, _ in report.failures.values())
     assert sum(count for _, count in report.failures.values()) <= report.tasks["failed"] + report.retries
-    assert report.wrong
+    assert report.mishaps
     assert report.faults
 
 
 def test_agents_of_a_given_team_keep_their_time_limit_where_nothing_goes_wrong() -> None:
     team = SupervisorSpec(name="chief", members=[AgentSpec(name="scout", run="nowhere:at_all", timeout_s=5.0)])
 
-    past = live_through(replace(plan_of(3, team, hours=6), trouble=0.0, decisions=tuple(
+    past = run_history(replace(plan_of(3, team, hours=6), trouble=0.0, decisions=tuple(
         one for one in plan_of(3, team, hours=6).decisions if one.kind == "submit"
     )))  # fmt: skip
 
-    assert past.broken is None
-    assert past.books.ended["done"] > 5
-    assert past.books.ended["failed"] == 0
+    assert past.violation is None
+    assert past.books.task_outcomes["done"] > 5
+    assert past.books.task_outcomes["failed"] == 0

@@ -169,7 +169,7 @@ def test_a_task_of_an_archive_has_heard_what_its_steps_say() -> None:
     books.adopt(world.state)
 
     (job,) = (one for one in books.jobs.values() if one.attempt is not None)
-    assert job.heard == ["look closer", "hurry"]
+    assert job.read_messages == ["look closer", "hurry"]
 
 
 def test_what_a_model_took_in_an_attempt_that_was_lost_with_its_engine_need_not_be_counted() -> None:

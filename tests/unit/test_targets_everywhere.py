@@ -22,7 +22,7 @@ from engine.core.queries.team.tree import above_of
 from engine.core.records.records import changed
 from engine.core.state import Agent, State, Supervisor
 from engine.core.step import step
-from engine.simulation.drawing import often_drawn
+from engine.simulation.drawing import draw_valid_record
 from tests.depth import examples
 from tests.story import applied, submitted
 from tests.world import agent, team_world
@@ -136,10 +136,10 @@ def test_every_text_of_a_command_that_names_an_object_is_a_target() -> None:
 @given(seed=st.integers(0, 10_000))
 def test_a_command_does_the_same_by_each_form_of_its_target(cls: Any, path: tuple[str, ...], seed: int) -> None:
     state, draw = decode_state(team_bytes()), Random(seed)
-    command = often_drawn(cls, draw, state, left_out=1.0)
+    command = draw_valid_record(cls, draw, state, omission_share=1.0)
     for name in path[:-1]:
         inner = next(one for one in get_args(hints_of(cls)[name]) if one in COMMANDS)
-        command = changed(command, **{name: [often_drawn(inner, draw, state, left_out=1.0)]})
+        command = changed(command, **{name: [draw_valid_record(inner, draw, state, omission_share=1.0)]})
     assume(command is not None)
     by_id, *others = forms(state, draw.choice(objects(state)))
 

@@ -46,7 +46,7 @@ from engine.core.specs.spec import (
 from engine.core.state import State
 from engine.core.validation.records import check_arguments, checked
 from engine.runtimes.spec_keys import UNUSED
-from engine.simulation.drawing import often_drawn
+from engine.simulation.drawing import draw_valid_record
 from engine.teamfile import TeamFileError, parse_team
 from tests.depth import examples
 from tests.legal import assert_legal
@@ -412,7 +412,7 @@ def test_a_command_with_any_value_in_it_is_carried_out_or_refused_in_one_line(
     cls, name = field
     world = team_world(AgentSpec(name="ada", run="crew:ada"), AgentSpec(name="bob", run="crew:bob"))
     world.order(Submit(request="go"))
-    base = often_drawn(cls, Random(seed), world.state)
+    base = draw_valid_record(cls, Random(seed), world.state)
     assume(base is not None)
     command = changed(base, **{name: value})
 

@@ -25,4 +25,4 @@ from engine.simulation.laws.registry import LAWS, SAMPLE, Law, When
 
 __all__ = ["INVARIANTS", "LAWS", "SAMPLE", "Law", "When"]
 INVARIANTS: tuple[Law, ...] = tuple(dict.fromkeys(law for laws in LAWS.values() for law in laws))
-"""Every law, each once. A history itself also reports `breaks` that it sees directly (see `world`)."""
+"""Every law, each once. A history itself also reports violations that it sees directly (see `world`)."""

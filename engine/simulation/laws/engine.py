@@ -53,13 +53,18 @@ def looking_changes_nothing(world: ObservedWorld) -> str | None:
 def what_is_limited_is_known(books: ShadowLedger) -> str | None:
     """Everything with limits is in the index of limits, so that its budgets are checked."""
     state = books.state
-    wanted = [run.id for run in books.work.runs.values() if run.limits is not None]
+    limited_ids = [run.id for run in books.work.runs.values() if run.limits is not None]
     for supervisor in books.team.supervisors.values():
-        said = supervisor.options
-        if any(one is not None for one in (said.limits, said.run_limits, said.agent_limits, said.task_limits)):
-            wanted.append(supervisor.id)
-    wanted += [key for key, spec in state.specs.items() if spec.limits is not None or spec.task_limits is not None]
-    return None if set(wanted) == set(state.limited) else f"{[*state.limited]} are known; {wanted} say something"
+        options = supervisor.options
+        if any(
+            limits is not None
+            for limits in (options.limits, options.run_limits, options.agent_limits, options.task_limits)
+        ):
+            limited_ids.append(supervisor.id)
+    limited_ids += [key for key, spec in state.specs.items() if spec.limits is not None or spec.task_limits is not None]
+    return (
+        None if set(limited_ids) == set(state.limited) else f"{[*state.limited]} are known; {limited_ids} say something"
+    )
 
 
 # When time has just moved
@@ -90,7 +95,7 @@ def what_is_due_has_happened(world: ObservedWorld) -> str | None:
             return f"{question.id} was to be answered {now_ms - question.due_ms} ms ago"
     for agent_id in books.team.agents:
         circuit = books.failures.circuit(agent_id)
-        if circuit.stands == "open" and circuit.due_ms < now_ms:
+        if circuit.status == "open" and circuit.due_ms < now_ms:
             return f"the circuit of {agent_id} was to half open {now_ms - circuit.due_ms} ms ago"
     return None
 
@@ -112,17 +117,17 @@ def attempts_are_really_at_work(world: ObservedWorld) -> str | None:
 def whatever_can_move_has_moved(world: ObservedWorld) -> str | None:
     """No deadlock: when nothing is at work and nothing is paused, no waiting task could begin."""
     for task in world.state.tasks.values():
-        if not (task.ended or task.blockers or task.open) and (why := _could_move(world.state, task)) is not None:
+        if not (task.ended or task.blockers or task.open) and (why := _deadlock_reason(world.state, task)) is not None:
             return f"{task.id} ({task.kind}, {task.status}) is permanently blocked: {why}"
     return None
 
 
-def _could_move(state: State, task: Task) -> str | None:
+def _deadlock_reason(state: State, task: Task) -> str | None:
     """Return why a task without open predecessors should not be waiting; None where it has a reason to wait."""
     if task.escalation_id is not None or task.status is TaskStatus.IN_DOUBT:
         return None
     run = state.runs[task.run_id]
-    if any(one.run_id == run.id for one in state.escalations.values()):
+    if any(escalation.run_id == run.id for escalation in state.escalations.values()):
         return None
     if run.paused or any(other in state.runs for other in run.after):
         return None
@@ -136,14 +141,14 @@ def _could_move(state: State, task: Task) -> str | None:
     if queue is None:
         return f"there is no queue {task.queue}"
     supervisor = state.supervisors[queue.supervisor_id]
-    able = [state.agents[one].name for one in queue.agents if _works(state.agents[one])]
+    able = [state.agents[agent_id].name for agent_id in queue.agents if _can_work(state.agents[agent_id])]
     if not able or supervisor.paused:
         return None
     place = "in the queue" if task.ready else "and does not stand in the queue"
     return f"{', '.join(able)} could do it; it waits {place} {queue.key}"
 
 
-def _works(agent: Agent) -> bool:
+def _can_work(agent: Agent) -> bool:
     return agent.removing is None and agent.error is None and not (agent.paused or agent.away) and agent.has_room
 
 
@@ -159,8 +164,8 @@ def every_command_has_an_outcome(world: ObservedWorld) -> str | None:
     for command_id in world.inbox_ids:
         if command_id not in world.books.commands:
             return f"{command_id} was acknowledged and never decided"
-    left = world.disk.pending()
-    return f"{left[0]} was decided, and its sender was not told" if left else None
+    pending_ids = world.disk.pending()
+    return f"{pending_ids[0]} was decided, and its sender was not told" if pending_ids else None
 
 
 # At the end
@@ -169,10 +174,10 @@ def every_command_has_an_outcome(world: ObservedWorld) -> str | None:
 @law(When.AT_THE_END)
 def a_snapshot_is_only_a_shortcut(world: ObservedWorld) -> str | None:
     """Folding from any snapshot equals folding from the start."""
-    whole = encode_state(world.books.state)
+    final_state = encode_state(world.books.state)
     for seq, body in world.disk.snapshots.items():
         resumed = decode_state(body)
         fold(resumed, world.disk.events(seq))
-        if encode_state(resumed) != whole:
+        if encode_state(resumed) != final_state:
             return f"from the snapshot at seq {seq} the journal leads elsewhere"
     return None

@@ -14,7 +14,7 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 LONGEST_BACKOFF_S = 86_400.0
 CIRCUIT_TIMES = 10
-WORDS = {
+OUTCOME_WORDS = {
     events.RetryScheduled: "retry",
     events.TaskFailedOver: "failover",
     events.Escalated: "ask",
@@ -31,38 +31,38 @@ def a_failure_goes_down_its_chain(books: ShadowLedger, event: Any) -> str | None
     if failure is None or (isinstance(event, events.Escalated) and event.kind != "failure"):
         return None
     job = books.work.jobs[task_id]
-    expected = list(_expected(books, job, failure))
-    if WORDS[type(event)] not in {word for word, _ in expected}:
-        given = books.failures.of(task_id)
+    expected = list(_expected_outcomes(books, job, failure))
+    if OUTCOME_WORDS[type(event)] not in {word for word, _ in expected}:
+        policy_use = books.failures.policy_use_of(task_id)
         return (
             f"{event.type} of {task_id}; its chain {chain_of(books, job)} says {[word for word, _ in expected]} "
-            f"after {given.retries} retries and {given.failovers} failovers"
+            f"after {policy_use.retries} retries and {policy_use.failovers} failovers"
         )
-    policy = next(policy for word, policy in expected if word == WORDS[type(event)])
-    return _wrong_in(books, job, failure, policy, event)
+    policy = next(policy for word, policy in expected if word == OUTCOME_WORDS[type(event)])
+    return _check_policy_event(books, job, failure, policy, event)
 
 
-def _expected(
+def _expected_outcomes(
     books: ShadowLedger, job: Job, failure: events.AttemptFailed
 ) -> Iterator[tuple[str, FailurePolicy | None]]:
     """Yield the allowed outcomes of a failure, each with its policy; several where failover may be possible."""
     if job.kind != "agent" or books.work.is_over(job):
         yield "fail", None
         return
-    given = books.failures.of(job.id)
-    retries = given.retries
+    policy_use = books.failures.policy_use_of(job.id)
+    retries = policy_use.retries
     for policy in chain_of(books, job):
         match policy:
             case Retry():
-                if retries < policy.retries and _is_worth_it(policy, failure):
+                if retries < policy.retries and _is_retryable(policy, failure):
                     yield "retry", policy
                     return
                 retries = max(0, retries - policy.retries)
-            case Failover() if policy.agents is None or given.failovers < policy.agents:
-                possible = _could_take_over(books, job)
+            case Failover() if policy.agents is None or policy_use.failovers < policy.agents:
+                possible = _failover_candidates(books, job)
                 if possible:
                     yield "failover", policy
-                if any(_surely_takes_over(books, job, one) for one in possible):
+                if any(_must_take_over(books, job, agent) for agent in possible):
                     return
             case Escalate():
                 yield "ask", policy
@@ -76,7 +76,7 @@ def _expected(
     yield "fail", None
 
 
-_OF_MODELS = (Retry(retries=3),)
+_MODEL_CHAIN = (Retry(retries=3),)
 """Default chain of model agents; created once, because policies of a chain are compared by identity."""
 
 
@@ -85,18 +85,18 @@ def chain_of(books: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
     run = books.work.runs[job.run_id]
     if run.on_failure:
         return run.on_failure
-    for agent_id in (*books.failures.of(job.id).failed_on, job.agent_id, job.worker_id):
+    for agent_id in (*books.failures.policy_use_of(job.id).failed_on, job.agent_id, job.worker_id):
         agent = books.team.agents.get(agent_id or "")
         if agent is not None:
-            otherwise = _OF_MODELS if agent.spec.is_played_by_model else ()
-            found: Sequence[FailurePolicy] = agent.spec.on_failure or books.team.inherited(
+            otherwise = _MODEL_CHAIN if agent.spec.is_played_by_model else ()
+            policies: Sequence[FailurePolicy] = agent.spec.on_failure or books.team.inherited(
                 agent.supervisor_id, "on_failure", otherwise
             )
-            return found
+            return policies
     return ()
 
 
-def _is_worth_it(policy: Retry, failure: events.AttemptFailed) -> bool:
+def _is_retryable(policy: Retry, failure: events.AttemptFailed) -> bool:
     types = set(failure.error_types or [failure.error_type])
     if types & set(policy.never_on):
         return False
@@ -105,30 +105,36 @@ def _is_worth_it(policy: Retry, failure: events.AttemptFailed) -> bool:
     return not policy.on if failure.retryable is None else failure.retryable
 
 
-def _could_take_over(books: ShadowLedger, job: Job) -> list[AgentEntry]:
+def _failover_candidates(books: ShadowLedger, job: Job) -> list[AgentEntry]:
     """Return the available agents in the tree of who delegated or planned a task that have not failed on it.
 
     A supervisor that leaves gets nothing new: its agents can only take over what is in its team.
     """
-    failed_on = books.failures.of(job.id).failed_on
+    failed_on = books.failures.policy_use_of(job.id).failed_on
     home = _home_of(books, job)
-    *_, root = books.team.up(home)
-    serving = (books.team.agents.get(one or "") for one in (job.agent_id, *books.team.served.get(job.queue or "", ())))
+    *_, root = books.team.lineage(home)
+    serving = (
+        books.team.agents.get(agent_id or "")
+        for agent_id in (job.agent_id, *books.team.served.get(job.queue or "", ()))
+    )
     teams = {home, job.supervisor_id, *(agent.supervisor_id for agent in serving if agent is not None)}
-    reached = {above.id for team in teams for above in books.team.up(team)}
+    reached = {supervisor.id for team in teams for supervisor in books.team.lineage(team)}
     return [
         agent
-        for agent in books.team.under(root.id)
+        for agent in books.team.agents_under(root.id)
         if agent.id not in failed_on
         and agent.id != job.agent_id
-        and is_at_hand(books, agent)
-        and _leaving_top(books, agent) in (None, *reached)
+        and is_available(books, agent)
+        and _topmost_leaving_id(books, agent) in (None, *reached)
     ]
 
 
-def _leaving_top(books: ShadowLedger, agent: AgentEntry) -> str | None:
+def _topmost_leaving_id(books: ShadowLedger, agent: AgentEntry) -> str | None:
     """Return the topmost supervisor above an agent that is leaving; None if none is."""
-    return next((one.id for one in reversed([*books.team.up(agent.supervisor_id)]) if one.is_leaving), None)
+    return next(
+        (supervisor.id for supervisor in reversed([*books.team.lineage(agent.supervisor_id)]) if supervisor.is_leaving),
+        None,
+    )
 
 
 def _home_of(books: ShadowLedger, job: Job) -> str:
@@ -140,17 +146,21 @@ def _home_of(books: ShadowLedger, job: Job) -> str:
     return books.team.home_of(job.queue) if by is None else by.supervisor_id
 
 
-def is_at_hand(books: ShadowLedger, agent: AgentEntry) -> bool:
+def is_available(books: ShadowLedger, agent: AgentEntry) -> bool:
     """Tell whether an agent is available: not leaving, broken, exhausted or behind an open circuit."""
     is_shut = books.failures.circuit(agent.id).is_shut
     is_broken = agent.removing is not None or agent.error is not None or agent.exhausted
-    return not (is_broken or is_shut or any(one.error or one.exhausted for one in books.team.up(agent.supervisor_id)))
+    return not (
+        is_broken
+        or is_shut
+        or any(supervisor.error or supervisor.exhausted for supervisor in books.team.lineage(agent.supervisor_id))
+    )
 
 
-def _surely_takes_over(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
+def _must_take_over(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
     """Tell whether a sibling shares a specialty with the agent of a task, and so must be able to take over."""
-    given = books.failures.of(job.id)
-    first = books.team.agents.get(given.failed_on[0]) if given.failed_on else None
+    policy_use = books.failures.policy_use_of(job.id)
+    first = books.team.agents.get(policy_use.failed_on[0]) if policy_use.failed_on else None
     asker = books.work.jobs.get(job.asked_by or job.parent_id or "")
     is_asker = asker is not None and asker.kind == "agent" and asker.agent_id == agent.id
     if (
@@ -161,28 +171,28 @@ def _surely_takes_over(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool
     ):
         return False
     skills = {word.lower() for word in first.spec.specialties}
-    was_theirs = first.id == (job.queue or "").removeprefix("agent:") and not given.failovers
+    was_theirs = first.id == (job.queue or "").removeprefix("agent:") and not policy_use.failovers
     return was_theirs and bool(skills & {word.lower() for word in agent.spec.specialties})
 
 
-def _wrong_in(
+def _check_policy_event(
     books: ShadowLedger, job: Job, failure: events.AttemptFailed, policy: FailurePolicy | None, event: Any
 ) -> str | None:
     """Return what is wrong in the fields of the event that follows a failure."""
-    given = books.failures.of(job.id)
+    policy_use = books.failures.policy_use_of(job.id)
     match event, policy:
         case events.RetryScheduled(), Retry():
-            return _wrong_in_retry(books, job, failure, policy, event)
+            return _check_retry(books, job, failure, policy, event)
         case events.TaskFailedOver(), _:
             if (
-                event.to_id not in {one.id for one in _could_take_over(books, job)}
+                event.to_id not in {agent.id for agent in _failover_candidates(books, job)}
                 or event.queue != f"agent:{event.to_id}"
             ):
                 return f"{job.id} goes to {event.to_id} ({event.queue}), which failed on it, is broken, or is not there"
         case events.Escalated(), Escalate():
             due_ms = None if policy.after_s is None else event.at_ms + round(policy.after_s * 1000)
             default = None if policy.after_s is None else policy.default
-            default = "reject" if default == "retry" and given.was_default else default
+            default = "reject" if default == "retry" and policy_use.was_default else default
             if (event.due_ms, event.default) != (due_ms, default):
                 return f"{job.id} waits for a person until {event.due_ms} ({event.default}), not {due_ms} ({default})"
         case events.TaskFailed(), _:
@@ -192,19 +202,19 @@ def _wrong_in(
     return None
 
 
-def _wrong_in_retry(
+def _check_retry(
     books: ShadowLedger, job: Job, failure: events.AttemptFailed, policy: Retry, event: events.RetryScheduled
 ) -> str | None:
-    given = books.failures.of(job.id)
+    policy_use = books.failures.policy_use_of(job.id)
     before = 0
-    for one in chain_of(books, job):
-        if one is policy:
+    for chain_policy in chain_of(books, job):
+        if chain_policy is policy:
             break
-        before += one.retries if isinstance(one, Retry) else 0
-    ceiling_s = min(policy.cap_s, policy.base_s * 2.0 ** max(0, given.retries - before))
+        before += chain_policy.retries if isinstance(chain_policy, Retry) else 0
+    ceiling_s = min(policy.cap_s, policy.base_s * 2.0 ** max(0, policy_use.retries - before))
     asked_ms = ceil(min(failure.retry_after_s or 0.0, LONGEST_BACKOFF_S) * 1000)
-    if event.retry != given.retries + 1:
-        return f"retry {event.retry} of {job.id} follows {given.retries}"
+    if event.retry != policy_use.retries + 1:
+        return f"retry {event.retry} of {job.id} follows {policy_use.retries}"
     if not asked_ms <= event.delay_ms <= max(asked_ms, ceiling_s * 1000):
         return f"{job.id} backs off for {event.delay_ms} ms, of {asked_ms} to {ceiling_s * 1000:g}"
     return None if event.due_ms == event.at_ms + event.delay_ms else f"{job.id} backs off until {event.due_ms}"
@@ -220,12 +230,14 @@ def a_failure_is_decided_before_the_next_attempt(books: ShadowLedger, event: eve
 @law(events.TaskFailed, events.TaskSkipped, events.TaskTriedAnew, events.TaskAnswered)
 def an_answer_is_carried_out(books: ShadowLedger, event: Any) -> str | None:
     """The answer of a person, or the default answer, about a failed task is carried out."""
-    said = books.failures.answered.get(event.task_id)
-    wanted = {"retry": events.TaskTriedAnew, "use": events.TaskAnswered, "skip": events.TaskSkipped}.get(said or "")
-    if wanted is None:
+    answer = books.failures.answered.get(event.task_id)
+    expected_type = {"retry": events.TaskTriedAnew, "use": events.TaskAnswered, "skip": events.TaskSkipped}.get(
+        answer or ""
+    )
+    if expected_type is None:
         return None
-    if not isinstance(event, wanted) or (isinstance(event, events.TaskSkipped) and not event.optional):
-        return f"{event.task_id} was to be {said}, and there came {event.type}"
+    if not isinstance(event, expected_type) or (isinstance(event, events.TaskSkipped) and not event.optional):
+        return f"{event.task_id} was to be {answer}, and there came {event.type}"
     return None
 
 
@@ -234,8 +246,8 @@ def an_answer_is_carried_out(books: ShadowLedger, event: Any) -> str | None:
 
 def circuit_of(books: ShadowLedger, agent: AgentEntry) -> Circuit | None:
     """Return the circuit that is set for an agent: in its spec, else inherited."""
-    found: Circuit | None = agent.spec.circuit or books.team.inherited(agent.supervisor_id, "circuit", None)
-    return found
+    circuit: Circuit | None = agent.spec.circuit or books.team.inherited(agent.supervisor_id, "circuit", None)
+    return circuit
 
 
 @law(events.CircuitOpened)
@@ -243,13 +255,13 @@ def a_circuit_opens_after_failures_in_a_row(books: ShadowLedger, event: events.C
     """A circuit opens after `failures` failed attempts in a row, or when its probe fails; for longer each time."""
     agent, circuit = books.team.agents[event.agent_id], books.failures.circuit(event.agent_id)
     policy = circuit_of(books, agent)
-    if policy is None or circuit.stands == "open":
-        return f"the circuit of {agent.id} opens, which is {circuit.stands}, set to {policy}"
-    if circuit.in_a_row < (policy.failures if circuit.stands == "closed" else 1):
+    if policy is None or circuit.status == "open":
+        return f"the circuit of {agent.id} opens, which is {circuit.status}, set to {policy}"
+    if circuit.in_a_row < (policy.failures if circuit.status == "closed" else 1):
         return f"the circuit of {agent.id} opens after {circuit.in_a_row} failures in a row: {policy}"
-    wanted = policy.cool_s if circuit.cool_s is None else min(2 * circuit.cool_s, CIRCUIT_TIMES * policy.cool_s)
-    if (event.cool_s, event.due_ms) != (wanted, event.at_ms + round(wanted * 1000)):
-        return f"the circuit of {agent.id} opens for {event.cool_s} s, not {wanted}"
+    cool_s = policy.cool_s if circuit.cool_s is None else min(2 * circuit.cool_s, CIRCUIT_TIMES * policy.cool_s)
+    if (event.cool_s, event.due_ms) != (cool_s, event.at_ms + round(cool_s * 1000)):
+        return f"the circuit of {agent.id} opens for {event.cool_s} s, not {cool_s}"
     return None
 
 
@@ -257,8 +269,8 @@ def a_circuit_opens_after_failures_in_a_row(books: ShadowLedger, event: events.C
 def a_circuit_cools_down(books: ShadowLedger, event: events.CircuitHalfOpened) -> str | None:
     """An open circuit lets a probe through once it has cooled down, and not before."""
     circuit = books.failures.circuit(event.agent_id)
-    if circuit.stands != "open" or event.at_ms < circuit.due_ms:
-        return f"the circuit of {event.agent_id}, {circuit.stands} until {circuit.due_ms}, half opens at {event.at_ms}"
+    if circuit.status != "open" or event.at_ms < circuit.due_ms:
+        return f"the circuit of {event.agent_id}, {circuit.status} until {circuit.due_ms}, half opens at {event.at_ms}"
     return None
 
 
@@ -267,14 +279,16 @@ def circuits_follow_from_attempts(books: ShadowLedger) -> str | None:
     """After a batch a circuit is open where too many attempts failed in a row, and closed after one was done."""
     for agent in books.state.agents.values():
         circuit = books.failures.circuit(agent.id)
-        if (agent.circuit, agent.failures_in_a_row) != (circuit.stands, circuit.in_a_row):
+        if (agent.circuit, agent.failures_in_a_row) != (circuit.status, circuit.in_a_row):
             return (
                 f"the circuit of {agent.id} is {agent.circuit} after {agent.failures_in_a_row} failures in a row; "
-                f"events say {circuit.stands} after {circuit.in_a_row}"
+                f"events say {circuit.status} after {circuit.in_a_row}"
             )
         policy = circuit_of(books, books.team.agents[agent.id])
-        has_failed = any(isinstance(one, events.AttemptFailed) and one.agent_id == agent.id for one in books.batch)
-        if policy is not None and has_failed and circuit.stands == "closed" and circuit.in_a_row >= policy.failures:
+        has_failed = any(
+            isinstance(event, events.AttemptFailed) and event.agent_id == agent.id for event in books.batch
+        )
+        if policy is not None and has_failed and circuit.status == "closed" and circuit.in_a_row >= policy.failures:
             return f"{circuit.in_a_row} attempts of {agent.id} failed in a row, and its circuit is closed: {policy}"
     return None
 
@@ -288,26 +302,26 @@ def restarts_are_counted(books: ShadowLedger, event: events.AgentsRestarted) -> 
     policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
     rule = policy or Restart()
     if policy is not None:
-        times = _within(books, event.supervisor_id, policy, event.at_ms)
+        times = _count_restarts(books, event.supervisor_id, policy, event.at_ms)
         if times >= policy.intensity:
             return f"{event.supervisor_id} restarts agents after {times} restarts: {policy}"
     members = books.team.supervisors[event.supervisor_id].members
-    crashed = next((one for one in reversed(books.failures.crashed) if one in members), None)
+    crashed = next((member_id for member_id in reversed(books.failures.crashed) if member_id in members), None)
     if crashed is None:
         return f"{event.supervisor_id} restarts {event.agent_ids}, and nobody under it crashed"
     place = members.index(crashed)
     chosen = {"one_for_one": [crashed], "one_for_all": members, "rest_for_one": members[place:]}[rule.strategy]
-    wanted = [agent for member in chosen for agent in _agents_in(books, member)]
-    return None if event.agent_ids == wanted else f"{event.agent_ids} are restarted, not {wanted}: {rule}"
+    expected_ids = [agent for member in chosen for agent in _agents_in(books, member)]
+    return None if event.agent_ids == expected_ids else f"{event.agent_ids} are restarted, not {expected_ids}: {rule}"
 
 
 def _agents_in(books: ShadowLedger, member_id: str) -> list[str]:
     if member_id in books.team.agents:
         return [member_id]
-    return [one for member in books.team.supervisors[member_id].members for one in _agents_in(books, member)]
+    return [agent_id for member in books.team.supervisors[member_id].members for agent_id in _agents_in(books, member)]
 
 
-def _within(books: ShadowLedger, supervisor_id: str, policy: Restart, now_ms: int) -> int:
+def _count_restarts(books: ShadowLedger, supervisor_id: str, policy: Restart, now_ms: int) -> int:
     since_ms = now_ms - round(policy.period_s * 1000)
     return sum(at_ms > since_ms for at_ms in books.failures.restarts_ms.get(supervisor_id, ()))
 
@@ -316,20 +330,22 @@ def _within(books: ShadowLedger, supervisor_id: str, policy: Restart, now_ms: in
 def a_supervisor_fails_after_too_many_restarts(books: ShadowLedger, event: events.SupervisorFailed) -> str | None:
     """A supervisor fails when it would have to restart its agents more often than allowed; its graphs fail with it."""
     policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
-    times = 0 if policy is None else _within(books, event.supervisor_id, policy, event.at_ms)
+    times = 0 if policy is None else _count_restarts(books, event.supervisor_id, policy, event.at_ms)
     if policy is None or times < policy.intensity:
         return f"{event.supervisor_id} fails after {times} restarts: {policy}"
-    below = set(books.team.below(event.supervisor_id))
+    below = set(books.team.subtree_ids(event.supervisor_id))
     jobs = books.work.jobs.values()
-    wanted = {
+    group_ids = {
         job.id for job in jobs if job.kind == "group" and job.planned and job.worker_id in below and not job.outcome
     }
-    return None if set(event.groups) == wanted else f"{event.supervisor_id} fails with {event.groups}, not {wanted}"
+    return (
+        None if set(event.groups) == group_ids else f"{event.supervisor_id} fails with {event.groups}, not {group_ids}"
+    )
 
 
 @law(When.AFTER_BATCH)
 def crashes_are_answered(books: ShadowLedger) -> str | None:
     """A crash restarts agents, or makes their supervisor fail."""
     crashes, books.failures.crashes = books.failures.crashes, []
-    left = [one for one in crashes if one.agent_id in books.team.agents]
-    return f"{left[0].agent_id} crashed on {left[0].task_id}, and nothing followed" if left else None
+    unanswered = [crash for crash in crashes if crash.agent_id in books.team.agents]
+    return f"{unanswered[0].agent_id} crashed on {unanswered[0].task_id}, and nothing followed" if unanswered else None

@@ -14,11 +14,15 @@ def models_are_paid_for_exactly(books: ShadowLedger, event: Any) -> str | None:
     """An ended attempt counts the usage of each of its model calls once, failed and interrupted ones too."""
     key = (event.task_id, event.attempt)
     charged = books.models.charged.get(key)
-    if charged is None or key in books.models.besides:
+    if charged is None or key in books.models.inexact_attempts:
         return None
     reported = books.models.reported.get(key, NO_USAGE).plus(event.usage)
-    said, taken = _figures(reported), _figures(charged)
-    return None if said == taken else f"{event.task_id}, attempt {event.attempt} counts {said}; its models took {taken}"
+    reported_figures, charged_figures = _figures(reported), _figures(charged)
+    return (
+        None
+        if reported_figures == charged_figures
+        else f"{event.task_id}, attempt {event.attempt} counts {reported_figures}; its models took {charged_figures}"
+    )
 
 
 def _figures(usage: Usage) -> tuple[int, int, Decimal]:

@@ -4,7 +4,7 @@ from engine.core import events
 from engine.core.specs.options import AGEING_S, Preempt
 from engine.core.state import State, Task
 from engine.simulation.laws.registry import law
-from engine.simulation.laws.slots import full, holding, open_to
+from engine.simulation.laws.slots import open_queues, reached_limits, slot_holders
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.turns import Place
 from engine.simulation.ledger.work import Job
@@ -18,19 +18,19 @@ def first_come_first_served(books: ShadowLedger, event: events.AttemptStarted) -
     """Among tasks of a run with the same priority, the one that was ready first begins first."""
     state = books.state
     task = state.tasks[event.task_id]
-    if event.agent_id is None or not task.ready or task.id in books.turns.given:
+    if event.agent_id is None or not task.ready or task.id in books.turns.reserved_ids:
         return None
-    for other in _alike(state, task):
+    for other in _competing_tasks(state, task):
         if (other.ready_seq or 0) < (task.ready_seq or 0):
             return f"{task.id}, ready since {task.ready_seq}, begins before {other.id}, ready since {other.ready_seq}"
     return None
 
 
-def _alike(state: State, task: Task) -> list[Task]:
+def _competing_tasks(state: State, task: Task) -> list[Task]:
     """Return the ready tasks of the run and the priority of one, that wait in its queue."""
     place = task.queue, task.priority
-    found = (state.tasks[one] for one in state.runs[task.run_id].tasks)
-    return [one for one in found if one.ready and (one.queue, one.priority) == place]
+    tasks = (state.tasks[task_id] for task_id in state.runs[task.run_id].tasks)
+    return [other for other in tasks if other.ready and (other.queue, other.priority) == place]
 
 
 @law(events.AttemptStarted)
@@ -38,16 +38,19 @@ def the_more_urgent_goes_first(books: ShadowLedger, event: events.AttemptStarted
     """An agent begins the task with the least priority x ageing + waiting since; runs take turns."""
     job = books.work.jobs[event.task_id]
     mine = _place(job)
-    if event.agent_id is None or job.id in books.turns.given or mine not in books.turns.turns:
+    if event.agent_id is None or job.id in books.turns.reserved_ids or mine not in books.turns.turns:
         return None
     agent = books.team.agents[event.agent_id]
     home = books.team.home_of(mine[0])
     ageing_s = books.team.inherited(home, "ageing_s", AGEING_S)
-    above = {books.team.inherited(one.id, "ageing_s", AGEING_S) for one in books.team.up(agent.supervisor_id)}
+    ageing_values = {
+        books.team.inherited(supervisor.id, "ageing_s", AGEING_S)
+        for supervisor in books.team.lineage(agent.supervisor_id)
+    }
     rank = _rank(books, mine, ageing_s)
-    queues = open_to(books, agent)
+    queues = open_queues(books, agent)
     for place in books.turns.turns:
-        is_alike = len(above) == 1 or books.team.home_of(place[0]) == home  # else it counts where the two meet
+        is_alike = len(ageing_values) == 1 or books.team.home_of(place[0]) == home  # else it counts where the two meet
         other = _rank(books, place, ageing_s) if place[0] in queues and is_alike else None
         if rank is not None and other is not None and other < rank:
             waits_ms = event.at_ms - (books.turns.turns[place].since_ms or 0)
@@ -80,12 +83,12 @@ def only_the_less_urgent_makes_way(books: ShadowLedger, event: events.Preemption
         return f"{victim.id} is asked to stop {'now' if event.now else 'at its next step'}: {preempt}"
     if victim.priority <= urgent.priority or attempt.parked or victim.preemptions >= preempt.limit:
         return f"{victim.id} of priority {victim.priority} makes way for {urgent.id} of priority {urgent.priority}"
-    if attempt.asked - {"migrate"}:
-        return f"{victim.id} is asked to make way, and was asked to stop already ({sorted(attempt.asked)})"
-    if not books.work.is_ready(urgent) or urgent.id in books.turns.taking:
+    if attempt.stop_reasons - {"migrate"}:
+        return f"{victim.id} is asked to make way, and was asked to stop already ({sorted(attempt.stop_reasons)})"
+    if not books.work.is_ready(urgent) or urgent.id in books.turns.preempting_ids:
         return f"{urgent.id} takes a slot and is not ready, or has one to come"
-    for other in holding(books, {event.agent_id}):
-        could = other.attempt is not None and not other.attempt.asked and other.preemptions < preempt.limit
+    for other in slot_holders(books, {event.agent_id}):
+        could = other.attempt is not None and not other.attempt.stop_reasons and other.preemptions < preempt.limit
         if could and other.priority > victim.priority:
             return f"{victim.id} of priority {victim.priority} makes way, {other.id} of {other.priority} goes on"
     return None
@@ -94,11 +97,11 @@ def only_the_less_urgent_makes_way(books: ShadowLedger, event: events.Preemption
 @law(events.PreemptionAsked)
 def slots_are_taken_in_turn(books: ShadowLedger, event: events.PreemptionAsked) -> str | None:
     """Of the urgent tasks of a run in one queue, the one that was ready first takes a slot first."""
-    state, taking = books.state, books.turns.taking
+    state, taking = books.state, books.turns.preempting_ids
     task = state.tasks[event.for_task_id]
     if not task.ready:
         return None
-    for other in _alike(state, task):
+    for other in _competing_tasks(state, task):
         if other.id not in taking and _arrival(other) < _arrival(task):
             return f"{task.id} takes a slot before {other.id}, which waits in {other.queue} since seq {other.ready_seq}"
     return None
@@ -112,10 +115,12 @@ def _arrival(task: Task) -> tuple[int, int]:
 def who_makes_way_was_asked(books: ShadowLedger, event: events.AttemptPreempted) -> str | None:
     """An attempt is preempted only for the task that asked for its slot."""
     attempt = books.work.jobs[event.task_id].attempt
-    if attempt is None or "preempt" not in attempt.asked:
+    if attempt is None or "preempt" not in attempt.stop_reasons:
         return f"{event.task_id} makes way, and nobody asked it to"
-    if event.for_task_id is not None and books.turns.makes_way.get(event.task_id) != event.for_task_id:
-        return f"{event.task_id} makes way for {event.for_task_id}; {books.turns.makes_way.get(event.task_id)} asked"
+    if event.for_task_id is not None and books.turns.preempted_for.get(event.task_id) != event.for_task_id:
+        return (
+            f"{event.task_id} makes way for {event.for_task_id}; {books.turns.preempted_for.get(event.task_id)} asked"
+        )
     return None
 
 
@@ -126,16 +131,22 @@ def agents_are_chosen_by_the_balance(books: ShadowLedger, event: events.AttemptS
     if event.agent_id is None or not (job.queue or "").startswith("able:"):
         return None
     chosen = books.team.agents[event.agent_id]
-    others = [books.team.agents[one] for one in books.team.served.get(job.queue or "", ()) if one != chosen.id]
-    free = [one for one in others if job.queue in open_to(books, one) and next(full(books, one), None) is None]
+    others = [
+        books.team.agents[agent_id] for agent_id in books.team.served.get(job.queue or "", ()) if agent_id != chosen.id
+    ]
+    free_agents = [
+        agent
+        for agent in others
+        if job.queue in open_queues(books, agent) and next(reached_limits(books, agent), None) is None
+    ]
     rule = books.team.inherited(books.team.home_of(job.queue), "balance", "round_robin")
     if rule == "least_load":
-        for other in free:
+        for other in free_agents:
             if _load(books, other) < _load(books, chosen):
                 return f"{chosen.id} gets {job.id}; {other.id} has less to do"
     if rule == "round_robin":
         began_seq = books.turns.began_seq.get(chosen.id, -1)
-        for other in free:
+        for other in free_agents:
             if books.turns.touched_seq.get(other.id, 0) < began_seq:
                 return f"{chosen.id}, which began something at seq {began_seq}, gets {job.id}; {other.id} waits longer"
     return None

@@ -8,11 +8,11 @@ from engine.core.state import RunStatus, TaskStatus
 from engine.errors import BoundElsewhere
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.task import Task
-from engine.simulation.laws.registry import When, law, unlike
-from engine.simulation.ledger.work import adopted_question
+from engine.simulation.laws.registry import When, describe_difference, law
+from engine.simulation.ledger.work import to_question
 from engine.simulation.shadow_ledger import ShadowLedger
 
-LIE = "an answer about an attempt that is not at work"
+FALSE_REPORT = "an answer about an attempt that is not at work"
 """A false report of an agent about another attempt; must be discarded."""
 
 
@@ -38,8 +38,8 @@ def nothing_of_a_finished_run_is_open(books: ShadowLedger, event: events.RunFini
 def a_finished_run_names_its_tasks(books: ShadowLedger, event: events.RunFinished) -> str | None:
     """The event that ends a run carries the titles of all its tasks, because the state forgets them."""
     run = books.work.runs[event.run_id]
-    wanted = {task_id: books.work.jobs[task_id].title for task_id in run.tasks} | {run.root_id: event.figures.title}
-    return None if event.titles == wanted else f"{event.run_id} ends with titles {event.titles}; there are {wanted}"
+    titles = {task_id: books.work.jobs[task_id].title for task_id in run.tasks} | {run.root_id: event.figures.title}
+    return None if event.titles == titles else f"{event.run_id} ends with titles {event.titles}; there are {titles}"
 
 
 @law(
@@ -68,7 +68,9 @@ def only_the_attempt_that_is_live_is_heard(books: ShadowLedger, event: Any) -> s
 @law(events.AttemptDone)
 def no_lie_is_taken(books: ShadowLedger, event: events.AttemptDone) -> str | None:
     """A report about an attempt that is not at work is discarded."""
-    return f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == LIE else None
+    return (
+        f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == FALSE_REPORT else None
+    )
 
 
 @law(events.AttemptFailed)
@@ -99,7 +101,7 @@ def what_comes_first_has_ended(books: ShadowLedger, event: events.AttemptStarted
     if job.question is not None or job.calling or job.retrying_until_ms is not None or job.planned:
         return f"{job.id} begins, and waits for a person or a back-off, or is planned already"
     goes_on_anyhow = job.is_met or (job.check is not None and job.check.what == "guards")
-    for before in (work.jobs[one] for one in job.after):
+    for before in (work.jobs[task_id] for task_id in job.after):
         if before.outcome is None:
             return f"{job.id} begins before {before.id} has ended"
         if not (work.passes(before.id) or before.passed_by or goes_on_anyhow):
@@ -118,9 +120,9 @@ def a_step_is_recorded_once(books: ShadowLedger, event: events.StepRecorded) -> 
 def a_message_is_taken_once(books: ShadowLedger, event: events.StepRecorded) -> str | None:
     """A turn takes the messages that wait for it, each once, with their texts."""
     waiting = books.work.jobs[event.task_id].steers
-    if any(one not in waiting for one in event.steers):
+    if any(steer_id not in waiting for steer_id in event.steers):
         return f"{event.task_id} takes {event.steers}, and {[*waiting]} wait for it"
-    texts = [waiting[one] for one in event.steers]
+    texts = [waiting[steer_id] for steer_id in event.steers]
     return f"{event.task_id} takes {texts} as {event.output}" if texts and event.output != texts else None
 
 
@@ -153,9 +155,9 @@ def who_goes_on_was_answered(books: ShadowLedger, event: events.AttemptResumed) 
     attempt = job.attempt
     if attempt is None or not attempt.parked:
         return f"{job.id} goes on, and does not wait"
-    if books.work.is_answered(job) or "migrate" in attempt.asked:
+    if books.work.is_answered(job) or "migrate" in attempt.stop_reasons:
         return None
-    return f"{job.id} goes on before {attempt.waits} are answered"
+    return f"{job.id} goes on before {attempt.awaited_calls} are answered"
 
 
 @law(events.GroupEnded)
@@ -163,11 +165,11 @@ def a_graph_ends_as_its_nodes_did(books: ShadowLedger, event: events.GroupEnded)
     """A graph ends when all its nodes have: done with the output of its outcome node, or failed by a required one."""
     work = books.work
     group = work.jobs[event.task_id]
-    nodes = [work.jobs[one] for one in group.children]
+    nodes = [work.jobs[child_id] for child_id in group.children]
     open_ones = [node.id for node in nodes if node.outcome is None]
     if open_ones:
         return f"{group.id} ends, and {open_ones[0]} of it is open"
-    faults = [one for one in nodes if one.outcome is TaskStatus.FAILED and not (one.optional or one.tolerated)]
+    faults = [node for node in nodes if node.outcome is TaskStatus.FAILED and not (node.optional or node.tolerated)]
     if event.status is TaskStatus.DONE and (faults or group.failed or work.is_over(group)):
         return f"{group.id} is done, although {faults[0].id if faults else 'it'} failed or was cancelled"
     if event.status is TaskStatus.CANCELLED and (faults or group.failed) and not work.is_over(group):
@@ -176,9 +178,9 @@ def a_graph_ends_as_its_nodes_did(books: ShadowLedger, event: events.GroupEnded)
         return f"{group.id} failed, and nothing of it did"
     outcome = work.jobs.get(group.outcome_id or "")
     if event.status is TaskStatus.DONE and outcome is not None and outcome.outcome is TaskStatus.DONE:
-        found = books.text(event.output)
-        if outcome.output is not None and found != outcome.output:
-            return f"{group.id} says {found!r:.60}, and its outcome {outcome.id} says {outcome.output!r:.60}"
+        output = books.text(event.output)
+        if outcome.output is not None and output != outcome.output:
+            return f"{group.id} says {output!r:.60}, and its outcome {outcome.id} says {outcome.output!r:.60}"
     return None
 
 
@@ -188,8 +190,8 @@ def a_run_ends_as_its_root_did(books: ShadowLedger, event: events.RunFinished) -
     root = books.work.jobs[books.work.runs[event.run_id].root_id]
     if root.outcome is None or event.status is not RunStatus(root.outcome.value):
         return f"{event.run_id} is {event.status}, and its graph {root.outcome}"
-    found = books.text(event.output)
-    return None if found == root.output else f"{event.run_id} says {found!r:.60}, and its graph {root.output!r:.60}"
+    output = books.text(event.output)
+    return None if output == root.output else f"{event.run_id} says {output!r:.60}, and its graph {root.output!r:.60}"
 
 
 @law(When.AFTER_BATCH)
@@ -200,9 +202,9 @@ def finished_runs_are_remembered(books: ShadowLedger) -> str | None:
         for name, value in books.summaries.get(summary.id, {}).items():
             if getattr(summary, name) != value:
                 return f"{summary.id} is remembered with {name} {getattr(summary, name)}; it was {value}"
-    known = list(books.summaries)[-1:]
-    if known and known[0] not in [one.id for one in finished]:
-        return f"{known[0]} has ended, and is not remembered"
+    newest_ids = list(books.summaries)[-1:]
+    if newest_ids and newest_ids[0] not in [run_summary.id for run_summary in finished]:
+        return f"{newest_ids[0]} has ended, and is not remembered"
     return None
 
 
@@ -210,13 +212,13 @@ def finished_runs_are_remembered(books: ShadowLedger) -> str | None:
 def totals_add_up(books: ShadowLedger) -> str | None:
     """The state counts every task of an agent, every one that was done or failed, and every run."""
     state, totals = books.state, books.work.totals()
-    found = {
+    counts = {
         "tasks": state.tasks_total,
         "done": state.tasks_done,
         "failed": state.tasks_failed,
         "runs": state.runs_total,
     }
-    for name, number in found.items():
+    for name, number in counts.items():
         if number != totals[name]:
             return f"the state counts {number} {name}; events come to {totals[name]}"
     return None
@@ -226,44 +228,44 @@ def totals_add_up(books: ShadowLedger) -> str | None:
 def the_work_is_what_events_say(books: ShadowLedger) -> str | None:
     """Runs, tasks, attempts and questions stand in the state as events left them."""
     state, work = books.state, books.work
-    for kind, there, known in (
+    for kind, entities, entries in (
         ("runs", state.runs, work.runs),
         ("tasks", state.tasks, work.jobs),
         ("questions", state.escalations, work.questions),
     ):
-        if [*there] != [*known]:
-            return f"the state has the {kind} {[*there]}; events left {[*known]}"
+        if [*entities] != [*entries]:
+            return f"the state has the {kind} {[*entities]}; events left {[*entries]}"
     about = {getattr(event, "run_id", None) for event in books.batch}
     runs = [run for run in state.runs.values() if run.id in about or None in about]
-    tasks = [state.tasks[one] for run in runs for one in run.tasks]
-    found = [
-        *((work.adopted_run(state, run), work.runs[run.id]) for run in runs),
-        *((work.adopted_task(state, task), work.jobs[task.id]) for task in tasks),
-        *((adopted_question(one), work.questions[one.id]) for one in state.escalations.values()),
+    tasks = [state.tasks[task_id] for run in runs for task_id in run.tasks]
+    pairs = [
+        *((work.to_run_entry(state, run), work.runs[run.id]) for run in runs),
+        *((work.to_job(state, task), work.jobs[task.id]) for task in tasks),
+        *((to_question(escalation), work.questions[escalation.id]) for escalation in state.escalations.values()),
     ]
-    return next((unlike(now, wanted) for now, wanted in found if now != wanted), None)
+    return next((describe_difference(actual, expected) for actual, expected in pairs if actual != expected), None)
 
 
 @law(When.ON_READ)
-def an_attempt_is_given_what_came_before(books: ShadowLedger, given: tuple[Work, Task]) -> str | None:
+def an_attempt_is_given_what_came_before(books: ShadowLedger, reading: tuple[Work, Task]) -> str | None:
     """An attempt is given the outputs before it, the steps that earlier attempts finished, and nothing else."""
-    work, task = given
+    work, task = reading
     effect = work.effect
     job = books.work.jobs.get(effect.task_id)
     if job is None or job.attempt is None or job.attempt.number != effect.attempt:
         return None  # what made it needless came in the same batch
     began_seq = books.started_seq.get((effect.task_id, effect.attempt), 0)
     since = books.events[began_seq:]
-    if any(isinstance(one, events.StrategySwitched) for one in since):
+    if any(isinstance(event, events.StrategySwitched) for event in since):
         return None  # it was given what came before it when it began
-    answers = [one for one in since if isinstance(one, events.EscalationAnswered) and one.subject == job.id]
-    wanted = [one.id for one in books.work.inputs_of(job)]
-    if [one.task_id for one in effect.inputs] != wanted:
-        return f"{job.id} is given {[one.task_id for one in effect.inputs]}, and {wanted} come before it"
-    outputs = [books.work.jobs[one].output for one in wanted]
-    if [one.output for one in task.inputs] != outputs:
-        return f"{job.id} is given other outputs than {wanted} had"
-    recorded = set(job.steps) - {one.detail.get("key") for one in answers}  # it asks for these, and is told then;
+    answers = [event for event in since if isinstance(event, events.EscalationAnswered) and event.subject == job.id]
+    expected_ids = [input_job.id for input_job in books.work.inputs_of(job)]
+    if [source.task_id for source in effect.inputs] != expected_ids:
+        return f"{job.id} is given {[source.task_id for source in effect.inputs]}, and {expected_ids} come before it"
+    outputs = [books.work.jobs[task_id].output for task_id in expected_ids]
+    if [source.output for source in task.inputs] != outputs:
+        return f"{job.id} is given other outputs than {expected_ids} had"
+    recorded = set(job.steps) - {answer.detail.get("key") for answer in answers}  # it asks for these, and is told then;
     if not recorded <= set(effect.steps) <= set(job.steps):  # or as a new generation began, which knows them
         return f"{job.id} is told of the steps {sorted(effect.steps)}; {sorted(job.steps)} are recorded"
     run = books.work.runs[job.run_id]
@@ -271,23 +273,27 @@ def an_attempt_is_given_what_came_before(books: ShadowLedger, given: tuple[Work,
 
 
 @law(When.ON_READ)
-def an_attempt_remembers_its_conversation(books: ShadowLedger, given: tuple[Work, Task]) -> str | None:
+def an_attempt_remembers_its_conversation(books: ShadowLedger, reading: tuple[Work, Task]) -> str | None:
     """A node of a graph remembers the runs that ended in its conversation before its own; a delegation nothing."""
-    work, task = given
+    work, task = reading
     job = books.work.jobs.get(work.effect.task_id)
     if job is None or job.attempt is None or job.attempt.number != work.effect.attempt:
         return None
-    wanted, above = books.work.runs[job.run_id].remembers, job
+    expected_ids, ancestor = books.work.runs[job.run_id].remembers, job
     while True:
-        if above.call_key is not None:
-            wanted = []
-        if above.parent_id is None:
+        if ancestor.call_key is not None:
+            expected_ids = []
+        if ancestor.parent_id is None:
             break
-        above = books.work.jobs[above.parent_id]
-    found = [one.run_id for one in work.effect.conversation]
-    if len(task.conversation) != 2 * len(found):
-        return f"{job.id} is told {len(task.conversation)} messages of {len(found)} runs"
-    return None if found == wanted else f"{job.id} remembers {found}; {wanted} ended before it in its conversation"
+        ancestor = books.work.jobs[ancestor.parent_id]
+    run_ids = [exchange.run_id for exchange in work.effect.conversation]
+    if len(task.conversation) != 2 * len(run_ids):
+        return f"{job.id} is told {len(task.conversation)} messages of {len(run_ids)} runs"
+    return (
+        None
+        if run_ids == expected_ids
+        else f"{job.id} remembers {run_ids}; {expected_ids} ended before it in its conversation"
+    )
 
 
 @law(When.ON_BEGIN)
@@ -308,8 +314,8 @@ def an_attempt_runs_the_code_of_its_generation(books: ShadowLedger, work: Work) 
 def a_tool_is_not_called_again_in_doubt(books: ShadowLedger, work: Work) -> str | None:
     """A tool that is not idempotent is called again only if its earlier call is known not to have happened."""
     task_id, attempt = work.effect.task_id, work.effect.attempt
-    mine = [one for one in books.events if getattr(one, "task_id", None) == task_id]
-    began = next((one for one in reversed(mine) if isinstance(one, events.ToolStarted)), None)
+    mine = [event for event in books.events if getattr(event, "task_id", None) == task_id]
+    began = next((event for event in reversed(mine) if isinstance(event, events.ToolStarted)), None)
     if began is None or began.attempt != attempt:
         return f"attempt {attempt} of {task_id} calls a tool, and the journal does not say that it does"
     is_over = True
@@ -332,4 +338,4 @@ def a_join_has_what_it_joins(books: ShadowLedger, event: events.AttemptDone) -> 
     expected = books.joins.get((event.task_id, event.attempt))
     if expected is None or event.output == expected.value:
         return None
-    return f"{event.task_id} joined {expected.of} to {event.output!r:.80}, not {expected.value!r:.80}"
+    return f"{event.task_id} joined {expected.task_ids} to {event.output!r:.80}, not {expected.value!r:.80}"

@@ -6,14 +6,14 @@ from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import choose
 from engine.core.queries.work.queues import FEW
 from engine.core.state import TaskStatus
-from engine.simulation.laws.failures import is_at_hand
+from engine.simulation.laws.failures import is_available
 from engine.simulation.laws.registry import When, law
-from engine.simulation.laws.spending import has_something_left
+from engine.simulation.laws.spending import has_budget_left
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.work import Job
 from engine.simulation.shadow_ledger import ShadowLedger
 
-WHOLE = ("sequential", "parallel")
+FULL_STRATEGIES = ("sequential", "parallel")
 """Strategies in which every participant has a node."""
 
 
@@ -22,50 +22,64 @@ def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupP
     """A graph has nodes for the participants; with discovery, for those that match the request."""
     team, group = books.team, books.work.jobs[event.task_id]
     supervisor = books.state.supervisors.get(group.worker_id or "")
-    if supervisor is None or event.mode not in WHOLE:
+    if supervisor is None or event.mode not in FULL_STRATEGIES:
         return None
-    members = [one for one in map(team.member, team.supervisors[supervisor.id].members) if not one.is_leaving]
+    members = [member for member in map(team.member, team.supervisors[supervisor.id].members) if not member.is_leaving]
     takes_part = supervisor.participants
-    wanted = [one.id for one in members if takes_part is None or one.name in takes_part]
-    apart = [one.id for one in members if one.name == supervisor.aggregator]
-    default = [one.id for one in members if one.name == supervisor.default_agent]
-    found = [node.worker_id for node in event.nodes if node.worker_id is not None]
-    leaving = [one.id for one in team.supervisors.values() if one.is_leaving]  # may still get work from one that leaves
-    others = {*found}.difference(wanted, leaving, apart)
-    if others and {*found} != {*default}:
-        return f"the graph {group.id} is for {sorted(others)}; {wanted} take part"
+    participant_ids = [member.id for member in members if takes_part is None or member.name in takes_part]
+    aggregator_ids = [member.id for member in members if member.name == supervisor.aggregator]
+    default_ids = [member.id for member in members if member.name == supervisor.default_agent]
+    worker_ids = [node.worker_id for node in event.nodes if node.worker_id is not None]
+    # These may still get work from one that leaves.
+    leaving = [entry.id for entry in team.supervisors.values() if entry.is_leaving]
+    others = {*worker_ids}.difference(participant_ids, leaving, aggregator_ids)
+    if others and {*worker_ids} != {*default_ids}:
+        return f"the graph {group.id} is for {sorted(others)}; {participant_ids} take part"
     if supervisor.auto_discover and not supervisor.options.strategies:
-        chosen = _discovered(books, group, wanted, default=default)
-        if chosen is not None and [one for one in found if one not in apart] != [
-            one for one in chosen if one not in apart
+        chosen = _discover_members(books, group, participant_ids, default_ids=default_ids)
+        if chosen is not None and [worker_id for worker_id in worker_ids if worker_id not in aggregator_ids] != [
+            member_id for member_id in chosen if member_id not in aggregator_ids
         ]:
             request = books.work.runs[group.run_id].request
-            return f"{group.id} asks for {request!r:.60}, which {chosen} answer to, and it is for {found}"
+            return f"{group.id} asks for {request!r:.60}, which {chosen} answer to, and it is for {worker_ids}"
         return None
-    left = [one for one in wanted if one not in found and one not in apart]
+    missing_ids = [
+        member_id for member_id in participant_ids if member_id not in worker_ids and member_id not in aggregator_ids
+    ]
     is_whole = not (supervisor.auto_discover or supervisor.options.strategies)
-    return f"the graph {group.id} is not for {left}, who take part" if left and is_whole else None
+    return f"the graph {group.id} is not for {missing_ids}, who take part" if missing_ids and is_whole else None
 
 
-def _discovered(books: ShadowLedger, group: Job, wanted: list[str], *, default: list[str]) -> list[str] | None:
+def _discover_members(
+    books: ShadowLedger, group: Job, participant_ids: list[str], *, default_ids: list[str]
+) -> list[str] | None:
     """Return the members that a new search of all members finds; None where the text searched for is not known.
 
     Members that are able to work now come first; the default agent need not take part. Where none is found, the
     request goes to the members that worked on the one before it in its conversation; the ledger does not know them.
     """
     team, request = books.team, books.work.runs[group.run_id].request
-    below = [team.supervisors[each] for one in wanted if one in team.supervisors for each in team.below(one)]
-    if group.parent_id is not None or not isinstance(request, str) or any(one.is_leaving for one in below):
+    below = [
+        team.supervisors[each]
+        for member_id in participant_ids
+        if member_id in team.supervisors
+        for each in team.subtree_ids(member_id)
+    ]
+    if (
+        group.parent_id is not None
+        or not isinstance(request, str)
+        or any(supervisor.is_leaving for supervisor in below)
+    ):
         return None
-    reached = {one: one for one in wanted if one in team.agents}
-    for member in (one for one in wanted if one in team.supervisors):
-        reached |= {agent.id: member for agent in team.under(member) if not agent.is_leaving}
-    everybody = {one: _candidate(books, one) for one in reached}
-    able = (one for one in reached if is_at_hand(books, team.agents[one]))
-    first = CapabilityIndex(everybody[one] for one in able if has_something_left(books, team.agents[one]))
+    reached = {member_id: member_id for member_id in participant_ids if member_id in team.agents}
+    for member in (supervisor_id for supervisor_id in participant_ids if supervisor_id in team.supervisors):
+        reached |= {agent.id: member for agent in team.agents_under(member) if not agent.is_leaving}
+    candidates = {agent_id: _candidate(books, agent_id) for agent_id in reached}
+    able = (agent_id for agent_id in reached if is_available(books, team.agents[agent_id]))
+    first = CapabilityIndex(candidates[agent_id] for agent_id in able if has_budget_left(books, team.agents[agent_id]))
     limit = books.state.supervisors[group.worker_id or ""].max_matches
-    choice = choose(request, everybody.values(), limit=limit, first=first)
-    return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default or None
+    choice = choose(request, candidates.values(), limit=limit, first=first)
+    return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default_ids or None
 
 
 def _candidate(books: ShadowLedger, agent_id: str) -> Candidate:
@@ -76,8 +90,8 @@ def _candidate(books: ShadowLedger, agent_id: str) -> Candidate:
         specialties=tuple(entry.spec.specialties),
         description=entry.spec.description,
         category=entry.spec.category,
-        done=books.spending.ended[agent_id, "done"],
-        failed=books.spending.ended[agent_id, "failed"],
+        done=books.spending.ends[agent_id, "done"],
+        failed=books.spending.ends[agent_id, "failed"],
         load=len(books.work.at_work(agent_id)),
         age=agent.created_seq,
     )
@@ -89,9 +103,9 @@ def a_chain_is_one_after_the_other(books: ShadowLedger, event: events.GroupPlann
     if event.mode != "sequential":
         return None
     for place, node in enumerate(event.nodes):
-        wanted = [] if place == 0 else [event.nodes[place - 1].task_id]
-        if node.after != wanted:
-            return f"{node.task_id} of the chain {event.task_id} comes after {node.after}, not {wanted}"
+        expected = [] if place == 0 else [event.nodes[place - 1].task_id]
+        if node.after != expected:
+            return f"{node.task_id} of the chain {event.task_id} comes after {node.after}, not {expected}"
     return None
 
 
@@ -102,7 +116,7 @@ def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitc
     for change in event.groups:
         if not (change.after or change.added):
             continue  # nothing is left to do but to join what is done
-        for job in (work.jobs[one] for one in work.jobs[change.task_id].children):
+        for job in (work.jobs[child_id] for child_id in work.jobs[change.task_id].children):
             is_work = job.kind in ("agent", "group")
             if is_work and job.outcome is TaskStatus.DONE and job.id not in change.kept:
                 return f"{job.id} is done, and the switch of {change.task_id} forgets it"
@@ -117,8 +131,8 @@ def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMe
     jobs = books.work.jobs
     job = jobs[event.task_id]
     before = job.after if job.sees is None else job.sees
-    planned = (jobs[one] for one in jobs[job.parent_id or ""].children if one in before)
-    done = [one.id for one in planned if one.outcome is TaskStatus.DONE and one.check is None]
+    planned = (jobs[child_id] for child_id in jobs[job.parent_id or ""].children if child_id in before)
+    done = [node.id for node in planned if node.outcome is TaskStatus.DONE and node.check is None]
     if job.need is not None and len(done) >= job.need and event.answers == done[: job.need]:
         return None
     return f"{job.id} needs {job.need} answers and goes on with {event.answers}; {done} are done"
@@ -127,15 +141,15 @@ def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMe
 @law(events.CoordinationTuned)
 def a_tuned_supervisor_wanted_it(books: ShadowLedger, event: events.CoordinationTuned) -> str | None:
     """A supervisor tunes only what its settings allow it to tune."""
-    wanted = books.team.supervisors[event.supervisor_id].options.optimize
-    if wanted is None:
+    optimize = books.team.supervisors[event.supervisor_id].options.optimize
+    if optimize is None:
         return f"{event.supervisor_id} is tuned ({event.kind}), and was not told to be"
-    is_meant = {
-        "parallel": wanted.switch_to_parallel_when_slow,
-        "selection": wanted.optimize_agent_selection,
+    is_allowed = {
+        "parallel": optimize.switch_to_parallel_when_slow,
+        "selection": optimize.optimize_agent_selection,
         "back": True,
     }
-    return None if is_meant[event.kind] else f"{event.supervisor_id} is tuned ({event.kind}): {wanted}"
+    return None if is_allowed[event.kind] else f"{event.supervisor_id} is tuned ({event.kind}): {optimize}"
 
 
 @law(events.StrategySwitched)
@@ -155,19 +169,22 @@ def what_nobody_near_can_do_goes_elsewhere(books: ShadowLedger) -> str | None:
             continue
         place, _, capability = rest.partition(":")
         served = books.team.served.get(job.queue or "", [])
-        if capability.startswith(FEW) or any(_may_take_it(books, books.team.agents[one]) for one in served):
+        if capability.startswith(FEW) or any(
+            _may_become_able(books, books.team.agents[agent_id]) for agent_id in served
+        ):
             continue
-        *_, root = books.team.up(place.partition("+")[0])
+        *_, root = books.team.lineage(place.partition("+")[0])
         asker = books.work.jobs.get(job.asked_by or job.parent_id or "")
-        for agent in books.team.under(root.id):
+        for agent in books.team.agents_under(root.id):
             has_it = capability.casefold() in {word.casefold() for word in agent.spec.specialties}
             is_asker = asker is not None and asker.agent_id == agent.id
-            leaves = any(one.leaving for one in books.team.up(agent.supervisor_id))  # and gets nothing from who stays
-            if has_it and not is_asker and not leaves and is_at_hand(books, agent):
+            # One that leaves gets nothing from a supervisor that stays.
+            leaves = any(supervisor.leaving for supervisor in books.team.lineage(agent.supervisor_id))
+            if has_it and not is_asker and not leaves and is_available(books, agent):
                 return f"{job.id} waits in {job.queue}, where nobody can; {agent.id} has {capability!r}, and could"
     return None
 
 
-def _may_take_it(books: ShadowLedger, agent: AgentEntry) -> bool:
+def _may_become_able(books: ShadowLedger, agent: AgentEntry) -> bool:
     """Tell whether an agent is able, or will be once the attempt that its circuit let through is done."""
-    return is_at_hand(books, agent) or books.failures.circuit(agent.id).stands == "half_open"
+    return is_available(books, agent) or books.failures.circuit(agent.id).status == "half_open"

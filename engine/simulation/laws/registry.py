@@ -43,16 +43,24 @@ LAWS: dict[type[Event] | When, tuple[Law, ...]] = {}
 def law(*moments: type[Event] | When) -> Callable[[L], L]:
     """Register a function as a law that is checked at each of these moments."""
 
-    def registered(check: L) -> L:
+    def register(check: L) -> L:
         for moment in moments:
             LAWS[moment] = (*LAWS.get(moment, ()), check)
         return check
 
-    return registered
+    return register
 
 
-def unlike(found: Any, wanted: Any) -> str:
+def describe_difference(actual: Any, expected: Any) -> str:
     """Return the first field in which what the state says of something differs from what events say."""
-    pairs = ((one.name, getattr(found, one.name), getattr(wanted, one.name)) for one in fields(wanted) if one.compare)
-    name, now, said = next((name, now, said) for name, now, said in pairs if now != said)
-    return f"{name} of {found.id} is {now!r:.80}; events say {said!r:.80}"
+    pairs = (
+        (field.name, getattr(actual, field.name), getattr(expected, field.name))
+        for field in fields(expected)
+        if field.compare
+    )
+    name, actual_value, expected_value = next(
+        (name, actual_value, expected_value)
+        for name, actual_value, expected_value in pairs
+        if actual_value != expected_value
+    )
+    return f"{name} of {actual.id} is {actual_value!r:.80}; events say {expected_value!r:.80}"

@@ -13,49 +13,53 @@ from engine.simulation.observed import ObservedWorld
 from engine.simulation.shadow_ledger import ShadowLedger
 
 
-def holding(books: ShadowLedger, agents: set[str]) -> list[Job]:
+def slot_holders(books: ShadowLedger, agents: set[str]) -> list[Job]:
     """Return the tasks whose attempts hold a slot of one of these agents."""
     jobs = books.work.jobs.values()
     attempts = ((job, job.attempt) for job in jobs if job.attempt is not None and not job.attempt.parked)
     return [job for job, attempt in attempts if attempt.agent_id in agents]
 
 
-def full(books: ShadowLedger, agent: AgentEntry) -> Iterator[str]:
+def reached_limits(books: ShadowLedger, agent: AgentEntry) -> Iterator[str]:
     """Yield each limit that one more attempt of an agent would pass, in words."""
-    in_use = len(holding(books, {agent.id})) + agent.stuck
+    in_use = len(slot_holders(books, {agent.id})) + agent.stuck
     if in_use >= agent.slots:
         yield f"{agent.id} has {in_use} of {agent.slots} slots in use"
     team = books.team
     supervisor = team.supervisors[agent.supervisor_id]
-    own = {one.id for one in team.agents.values() if one.supervisor_id == supervisor.id}
-    in_use = len(holding(books, own))
+    own = {member.id for member in team.agents.values() if member.supervisor_id == supervisor.id}
+    in_use = len(slot_holders(books, own))
     if in_use >= supervisor.max_parallel:
         yield f"{supervisor.id} has {in_use} of {supervisor.max_parallel} attempts at work"
-    for above in team.up(supervisor.id):
-        most = above.options.max_total
-        if most is not None:
-            in_use = len(holding(books, {one.id for one in team.under(above.id)}))
-            if in_use >= most:
-                yield f"{above.id} has {in_use} of {most} attempts at work under it"
+    for ancestor in team.lineage(supervisor.id):
+        max_total = ancestor.options.max_total
+        if max_total is not None:
+            in_use = len(slot_holders(books, {member.id for member in team.agents_under(ancestor.id)}))
+            if in_use >= max_total:
+                yield f"{ancestor.id} has {in_use} of {max_total} attempts at work under it"
         if agent.spec.run_in == "process":
-            yield from _no_process(books, above)
+            yield from _reached_process_limit(books, ancestor)
 
 
-def _no_process(books: ShadowLedger, above: SupervisorEntry) -> Iterator[str]:
+def _reached_process_limit(books: ShadowLedger, supervisor: SupervisorEntry) -> Iterator[str]:
     """Yield the limit on processes that is reached under a supervisor; the engine's own is that of all such roots."""
     team = books.team
-    most, whole = above.options.processes, [above.id]
-    if most is None and above.parent_id is None:
-        most = team.processes
-        roots = (one for one in team.supervisors.values() if one.parent_id is None and one.options.processes is None)
-        whole = [root.id for root in roots]
-    if most is None:
+    max_processes, supervisor_ids = supervisor.options.processes, [supervisor.id]
+    if max_processes is None and supervisor.parent_id is None:
+        max_processes = team.processes
+        roots = (
+            root for root in team.supervisors.values() if root.parent_id is None and root.options.processes is None
+        )
+        supervisor_ids = [root.id for root in roots]
+    if max_processes is None:
         return
-    agents = {agent.id for one in whole for agent in team.under(one)}
-    attempts = (job.attempt for job in holding(books, agents))
-    in_use = sum(one is not None and one.spec is not None and one.spec.run_in == "process" for one in attempts)
-    if in_use >= most:
-        yield f"{', '.join(whole)} have {in_use} of {most} processes in use"
+    agents = {agent.id for supervisor_id in supervisor_ids for agent in team.agents_under(supervisor_id)}
+    attempts = (job.attempt for job in slot_holders(books, agents))
+    in_use = sum(
+        attempt is not None and attempt.spec is not None and attempt.spec.run_in == "process" for attempt in attempts
+    )
+    if in_use >= max_processes:
+        yield f"{', '.join(supervisor_ids)} have {in_use} of {max_processes} processes in use"
 
 
 @law(events.AttemptStarted, events.AttemptResumed)
@@ -63,7 +67,7 @@ def nobody_is_over_a_limit(books: ShadowLedger, event: events.AttemptStarted | e
     """No attempt begins beyond the slots of its agent, its supervisors or the processes."""
     if event.agent_id is None:
         return None
-    limit = next(full(books, books.team.agents[event.agent_id]), None)
+    limit = next(reached_limits(books, books.team.agents[event.agent_id]), None)
     return None if limit is None else f"{event.task_id} takes a slot of {event.agent_id}, although {limit}"
 
 
@@ -98,42 +102,46 @@ def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: ObservedWorld) 
 def whatever_can_start_has_started(books: ShadowLedger) -> str | None:
     """No task is ready while an agent that may take it has a free slot, and no attempt waits for one that is free."""
     ready = [job for job in books.work.jobs.values() if books.work.is_ready(job)]
-    answered = [one for one in books.work.jobs.values() if books.work.is_answered(one) and _goes_on(one)]
+    answered = [job for job in books.work.jobs.values() if books.work.is_answered(job) and _is_continuing(job)]
     if not ready and not answered:
         return None
     for agent in books.team.agents.values():
-        queues = open_to(books, agent)
-        wanted = [job for job in ready if job.queue in queues]
+        queues = open_queues(books, agent)
+        startable_jobs = [job for job in ready if job.queue in queues]
         waits = [job for job in answered if job.attempt is not None and job.attempt.agent_id == agent.id]
-        if (wanted or waits) and next(full(books, agent), None) is None:
-            what = f"{waits[0].id} could go on" if waits else f"{wanted[0].id} in {wanted[0].queue} could begin"
-            return f"{what} on {agent.id}, which has a free slot"
+        if (startable_jobs or waits) and next(reached_limits(books, agent), None) is None:
+            waiting_work = (
+                f"{waits[0].id} could go on"
+                if waits
+                else f"{startable_jobs[0].id} in {startable_jobs[0].queue} could begin"
+            )
+            return f"{waiting_work} on {agent.id}, which has a free slot"
     return None
 
 
-def _goes_on(job: Job) -> bool:
+def _is_continuing(job: Job) -> bool:
     """Tell whether an attempt is not on its way out; one that is may have lost what it waits for to another graph."""
-    return job.attempt is not None and "cancel" not in job.attempt.asked
+    return job.attempt is not None and "cancel" not in job.attempt.stop_reasons
 
 
-def open_to(books: ShadowLedger, agent: AgentEntry) -> list[str]:
+def open_queues(books: ShadowLedger, agent: AgentEntry) -> list[str]:
     """Return the queues from which an agent would take a new task now."""
-    above: list[AgentEntry | SupervisorEntry] = [agent, *books.team.up(agent.supervisor_id)]
+    owners: list[AgentEntry | SupervisorEntry] = [agent, *books.team.lineage(agent.supervisor_id)]
     if agent.away or agent.error is not None or books.failures.circuit(agent.id).is_shut:
         return []
-    if any(one.paused or one.exhausted for one in above):
+    if any(owner.paused or owner.exhausted for owner in owners):
         return []
     if agent.removing is not None:
         return [f"agent:{agent.id}"] if agent.removing == "drain" else []
     busy = {job.worker_id for job in books.work.jobs.values() if _is_to_begin(job)}
-    if busy.isdisjoint(one.id for one in above[1:]):
+    if busy.isdisjoint(owner.id for owner in owners[1:]):
         return books.team.queues_of(agent.id)
     return [key for key in books.team.queues_of(agent.id) if not is_of_few(key)]
 
 
 def _is_to_begin(job: Job) -> bool:
     """Tell whether a team has taken a task, and nobody of it has begun with it."""
-    return job.taken and job.outcome is None and job.begun_ms is None
+    return job.is_claimed and job.outcome is None and job.begun_ms is None
 
 
 @law(events.PoolResized)
@@ -145,8 +153,8 @@ def a_pool_grows_and_shrinks_for_a_reason(books: ShadowLedger, event: events.Poo
         return f"{agent.id} has {event.size} instances, of {pool}"
     if event.previous != agent.size or abs(event.size - agent.size) != 1:
         return f"{agent.id} goes from {agent.size} to {event.size}, and the event says from {event.previous}"
-    in_use = len(holding(books, {agent.id})) + agent.stuck
-    waiting = [job for job in books.work.jobs.values() if _waits_for(books, job, agent)]
+    in_use = len(slot_holders(books, {agent.id})) + agent.stuck
+    waiting = [job for job in books.work.jobs.values() if _is_waiting_for(books, job, agent)]
     if event.size > agent.size:
         is_due = in_use >= agent.slots and len(waiting) > pool.grow_at * agent.size
         return None if is_due else f"{agent.id} grows with {in_use} of {agent.slots} in use and {len(waiting)} waiting"
@@ -158,7 +166,7 @@ def a_pool_grows_and_shrinks_for_a_reason(books: ShadowLedger, event: events.Poo
     return None
 
 
-def _waits_for(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
+def _is_waiting_for(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
     if job.attempt is not None and job.attempt.agent_id == agent.id:
-        return books.work.is_answered(job) or (job.attempt.parked and "migrate" in job.attempt.asked)
+        return books.work.is_answered(job) or (job.attempt.parked and "migrate" in job.attempt.stop_reasons)
     return books.work.is_ready(job) and job.queue in books.team.queues_of(agent.id)

@@ -14,7 +14,7 @@ from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job, RunEntry
 from engine.simulation.shadow_ledger import ShadowLedger
 
-COUNTED: tuple[Amount, ...] = ("attempts", "tokens", "cost_usd")
+COUNTED_AMOUNTS: tuple[Amount, ...] = ("attempts", "tokens", "cost_usd")
 """Amounts that are known exactly; time at work is spent while nothing happens."""
 Spender = Job | RunEntry | AgentEntry | SupervisorEntry
 
@@ -23,19 +23,19 @@ Spender = Job | RunEntry | AgentEntry | SupervisorEntry
 def usage_adds_up(books: ShadowLedger) -> str | None:
     """Usage and begun attempts add up from attempts to tasks, runs, agents, all supervisors above, and the total."""
     spending, state = books.spending, books.state
-    if state.usage != spending.of(TOTAL):
-        return f"the total says {state.usage}; attempts come to {spending.of(TOTAL)}"
-    everybody: list[Any] = [
+    if state.usage != spending.usage_of(TOTAL):
+        return f"the total says {state.usage}; attempts come to {spending.usage_of(TOTAL)}"
+    owners: list[Any] = [
         *state.runs.values(),
         *state.tasks.values(),
         *state.agents.values(),
         *state.supervisors.values(),
     ]
-    for one in everybody:
-        if (one.usage or NO_USAGE) != spending.of(one.id):
-            return f"{one.id} says {one.usage}; its attempts come to {spending.of(one.id)}"
-        if one.begun != spending.begun[one.id]:
-            return f"{one.id} says that {one.begun} attempts began; {spending.begun[one.id]} did"
+    for owner in owners:
+        if (owner.usage or NO_USAGE) != spending.usage_of(owner.id):
+            return f"{owner.id} says {owner.usage}; its attempts come to {spending.usage_of(owner.id)}"
+        if owner.begun != spending.begun[owner.id]:
+            return f"{owner.id} says that {owner.begun} attempts began; {spending.begun[owner.id]} did"
     return None
 
 
@@ -44,13 +44,13 @@ def ends_add_up(books: ShadowLedger) -> str | None:
     """Agents count their attempts that were done, failed and were cancelled; supervisors the first two of all below."""
     for agent in books.state.agents.values():
         for end in ENDS:
-            counted = books.spending.ended[agent.id, end]
+            counted = books.spending.ends[agent.id, end]
             if getattr(agent, end) != counted:
                 return f"{agent.id} says that {getattr(agent, end)} were {end}; it is {counted}"
     for supervisor in books.state.supervisors.values():
-        for end, said in (("done", supervisor.done), ("failed", supervisor.failed)):
-            if said != (counted := books.spending.ended[supervisor.id, end]):
-                return f"{supervisor.id} says that {said} below it were {end}; it is {counted}"
+        for end, count in (("done", supervisor.done), ("failed", supervisor.failed)):
+            if count != (counted := books.spending.ends[supervisor.id, end]):
+                return f"{supervisor.id} says that {count} below it were {end}; it is {counted}"
     return None
 
 
@@ -58,10 +58,10 @@ def ends_add_up(books: ShadowLedger) -> str | None:
 def hand_overs_are_measured(books: ShadowLedger) -> str | None:
     """A supervisor counts the graphs that it handed through, and what they took besides the work below."""
     for supervisor in books.state.supervisors.values():
-        wanted = books.work.hand_overs.get(supervisor.id, (0, 0))
-        found = (supervisor.hand_overs, supervisor.hand_over_ms)
-        if found != wanted:
-            return f"{supervisor.id} counts {found} hand-overs and milliseconds; they come to {wanted}"
+        expected = books.work.hand_overs.get(supervisor.id, (0, 0))
+        actual = (supervisor.hand_overs, supervisor.hand_over_ms)
+        if actual != expected:
+            return f"{supervisor.id} counts {actual} hand-overs and milliseconds; they come to {expected}"
     return None
 
 
@@ -90,21 +90,27 @@ def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
                     continue
                 attempt = job.attempt if job is not None else None
                 # One that has stopped for its attempts lets those that have begun finish, within its other budgets.
-                if attempt is not None and attempt.agent_id == agent_id and not (attempt.asked or attempt.parked):
+                if (
+                    attempt is not None
+                    and attempt.agent_id == agent_id
+                    and not (attempt.stop_reasons or attempt.parked)
+                ):
                     return f"{spender.id} has spent {spent} of {limit} {amount}, and {task_id} goes on"
-                if not _has_stopped(books, spender) and (goes_on := _going_on(books, spender)):
+                if not _has_stopped(books, spender) and (goes_on := _open_task_id(books, spender)):
                     return f"{spender.id} has spent {spent} of {limit} {amount}, and {goes_on} is open"
     return None
 
 
-def _going_on(books: ShadowLedger, spender: Spender) -> str | None:
+def _open_task_id(books: ShadowLedger, spender: Spender) -> str | None:
     """Return a task that spends more of a run or task, at work or ready to begin."""
     if isinstance(spender, AgentEntry | SupervisorEntry):
         return None  # that nothing begins on it is a law of its own
     task_id = spender.id if isinstance(spender, Job) else None
     for job in books.work.open_under(spender.run_id if isinstance(spender, Job) else spender.id, task_id):
         attempt = job.attempt
-        is_at_work = attempt is not None and attempt.agent_id is not None and not (attempt.parked or attempt.asked)
+        is_at_work = (
+            attempt is not None and attempt.agent_id is not None and not (attempt.parked or attempt.stop_reasons)
+        )
         if is_at_work or (books.work.waits_for_nothing(job) and not _may_be_needless(books, job)):
             return job.id
     return None
@@ -112,12 +118,15 @@ def _going_on(books: ShadowLedger, spender: Spender) -> str | None:
 
 def _may_be_needless(books: ShadowLedger, job: Job) -> bool:
     """Return whether enough of n of m answers may come without a task or the team that it is of."""
-    above: Job | None = job
-    while above is not None:
-        siblings = books.work.jobs[above.parent_id].children if above.parent_id is not None else []
-        if any(books.work.jobs[one].need is not None and above.id in books.work.jobs[one].after for one in siblings):
+    ancestor: Job | None = job
+    while ancestor is not None:
+        siblings = books.work.jobs[ancestor.parent_id].children if ancestor.parent_id is not None else []
+        if any(
+            books.work.jobs[sibling_id].need is not None and ancestor.id in books.work.jobs[sibling_id].after
+            for sibling_id in siblings
+        ):
             return True
-        above = books.work.jobs.get(above.parent_id or "")
+        ancestor = books.work.jobs.get(ancestor.parent_id or "")
     return False
 
 
@@ -144,12 +153,12 @@ def what_has_returned_is_done(books: ShadowLedger, event: Any) -> str | None:
 def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
     """The event of an exhausted budget carries the amount spent and the limit."""
     spender = _spender(books, event.subject)
-    if spender is None or event.amount not in COUNTED:
+    if spender is None or event.amount not in COUNTED_AMOUNTS:
         return None
     # The agent that is about to begin a task says what may be spent on it.
     by = [None, *books.team.agents] if isinstance(spender, Job) else [None]
-    found = [one for agent_id in by for one in budgets(books, spender, agent_id, every=True)]
-    limits = [limit for amount, _, limit in found if amount == event.amount]
+    subject_budgets = [budget for agent_id in by for budget in budgets(books, spender, agent_id, every=True)]
+    limits = [limit for amount, _, limit in subject_budgets if amount == event.amount]
     if event.spent != _spent(books, spender.id, event.amount):
         return f"{spender.id} spent {_spent(books, spender.id, event.amount)}; the event says {event.spent}"
     if limits and event.limit not in limits:
@@ -159,19 +168,19 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
     return f"{spender.id} has something left of {event.limit}" if left else None
 
 
-def has_something_left(books: ShadowLedger, agent: AgentEntry) -> bool:
+def has_budget_left(books: ShadowLedger, agent: AgentEntry) -> bool:
     """Tell whether an agent, and all above it, may spend more than they have; exact for what they have spent in all."""
-    spenders: list[Spender] = [agent, *books.team.up(agent.supervisor_id)]
-    found = (each for one in spenders for each in budgets(books, one, None, amounts=AMOUNTS))
-    return all(spent < limit for _, spent, limit in found)
+    spenders: list[Spender] = [agent, *books.team.lineage(agent.supervisor_id)]
+    limited_amounts = (each for spender in spenders for each in budgets(books, spender, None, amounts=AMOUNTS))
+    return all(spent < limit for _, spent, limit in limited_amounts)
 
 
 def payers(books: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender]:
     """Yield all that pay for what an agent does for a task."""
-    yield from (one for one in books.work.up(job) if one.kind == "agent")
+    yield from (ancestor for ancestor in books.work.lineage(job) if ancestor.kind == "agent")
     yield books.work.runs[job.run_id]
     yield agent
-    yield from books.team.up(agent.supervisor_id)
+    yield from books.team.lineage(agent.supervisor_id)
 
 
 def _spender(books: ShadowLedger, subject: str) -> Spender | None:
@@ -190,12 +199,12 @@ def budgets(
     agent_id: str | None,
     *,
     every: bool = False,
-    amounts: tuple[Amount, ...] = COUNTED,
+    amounts: tuple[Amount, ...] = COUNTED_AMOUNTS,
 ) -> Iterator[tuple[Amount, Decimal, Decimal]]:
     """Yield each amount that is limited, with what was spent and what may be; `every` limit, or the tightest."""
     for amount in amounts:
-        said = [getattr(limits, amount) for limits in _limits(books, spender, agent_id)]
-        limits = sorted(Decimal(str(one)) for one in said if one is not None)
+        values = [getattr(limits, amount) for limits in _limits(books, spender, agent_id)]
+        limits = sorted(Decimal(str(value)) for value in values if value is not None)
         times = 1 + books.spending.granted.get((spender.id, amount), 0)
         for limit in limits if every else limits[:1]:
             yield amount, _spent(books, spender.id, amount), limit * times
@@ -204,7 +213,7 @@ def budgets(
 def _spent(books: ShadowLedger, owner: str, amount: Amount) -> Decimal:
     if amount == "attempts":
         return Decimal(books.spending.begun[owner])
-    usage = books.spending.of(owner)
+    usage = books.spending.usage_of(owner)
     if amount == "tokens":
         return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
     if amount == "time_s":
@@ -216,24 +225,24 @@ def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list
     """Return the limits of a subject: its own, or inherited ones; of a task, those of the agent that begins it."""
     team = books.team
     if isinstance(spender, SupervisorEntry):
-        found = [spender.options.limits]
+        limits = [spender.options.limits]
     elif isinstance(spender, AgentEntry):
-        found = [spender.spec.limits or team.inherited(spender.supervisor_id, "agent_limits", None)]
+        limits = [spender.spec.limits or team.inherited(spender.supervisor_id, "agent_limits", None)]
     elif isinstance(spender, RunEntry):
-        found = [spender.limits, team.inherited(spender.supervisor_id, "run_limits", None)]
+        limits = [spender.limits, team.inherited(spender.supervisor_id, "run_limits", None)]
     else:
         agent = team.agents.get(agent_id or spender.agent_id or spender.worker_id or "")
-        above = spender.supervisor_id if agent is None else agent.supervisor_id
+        supervisor_id = spender.supervisor_id if agent is None else agent.supervisor_id
         own = agent.spec.task_limits if agent is not None else None
-        found = [own or team.inherited(above, "task_limits", None)]
-    return [one for one in found if one is not None]
+        limits = [own or team.inherited(supervisor_id, "task_limits", None)]
+    return [limit for limit in limits if limit is not None]
 
 
 def _has_stopped(books: ShadowLedger, spender: Spender) -> bool:
     """Tell whether a subject has nothing at work: it is on hold, over, or idle."""
     if isinstance(spender, AgentEntry | SupervisorEntry):
         return spender.exhausted
-    if spender.held or spender.cancelling or spender.exceeded:
+    if spender.is_on_hold or spender.cancelling or spender.exceeded:
         return True
     if isinstance(spender, RunEntry):
         return books.work.jobs[spender.root_id].outcome is not None

@@ -16,17 +16,17 @@ def what_is_paused_starts_nothing(books: ShadowLedger, event: events.AttemptStar
         return None
     agent = books.team.agents[event.agent_id]
     circuit = books.failures.circuit(agent.id)
-    if books.work.is_held(job):
+    if books.work.is_on_hold(job):
         return f"{job.id} begins while its run, or what it is part of, is held"
     if agent.paused or agent.away or agent.error is not None or agent.exhausted:
         return f"{job.id} begins on {agent.id}, which is paused, away, broken, or has spent its budget"
     if agent.removing is not None and (agent.removing != "drain" or job.queue != f"agent:{agent.id}"):
         return f"{job.id} begins on {agent.id}, which leaves ({agent.removing})"
-    if circuit.stands == "open" or (circuit.stands == "half_open" and circuit.probe not in (None, job.id)):
-        return f"{job.id} begins on {agent.id}, whose circuit is {circuit.stands}"
-    for above in books.team.up(agent.supervisor_id):
-        if above.paused or above.exhausted:
-            return f"{job.id} begins on {agent.id} while {above.id} is paused or has spent its budget"
+    if circuit.status == "open" or (circuit.status == "half_open" and circuit.probe not in (None, job.id)):
+        return f"{job.id} begins on {agent.id}, whose circuit is {circuit.status}"
+    for supervisor in books.team.lineage(agent.supervisor_id):
+        if supervisor.paused or supervisor.exhausted:
+            return f"{job.id} begins on {agent.id} while {supervisor.id} is paused or has spent its budget"
     return None
 
 
@@ -35,24 +35,31 @@ def what_is_cancelled_begins_nothing(books: ShadowLedger, event: Any) -> str | N
     """Nothing begins, is planned, asked for or tried again in what is being cancelled, at any level."""
     work = books.work
     job = work.jobs[event.task_id]
-    over = work.is_over(job)
-    return f"{event.type} of {job.id}, which is part of what is being cancelled" if over else None
+    is_over = work.is_over(job)
+    return f"{event.type} of {job.id}, which is part of what is being cancelled" if is_over else None
 
 
 @law(events.CancelRequested, events.DeadlinePassed)
 def whatever_is_below_stops(books: ShadowLedger, event: events.CancelRequested | events.DeadlinePassed) -> str | None:
     """A cancellation, or the end of a deadline, reaches everything below that has no outcome."""
     work = books.work
-    ended = event.cancelled if isinstance(event, events.CancelRequested) else event.ended
-    said = {*ended, *event.stopping}
+    ended_ids = event.cancelled if isinstance(event, events.CancelRequested) else event.ended
+    covered_ids = {*ended_ids, *event.stopping}
     for job in work.open_under(event.run_id, event.task_id):
-        if job.id in ended and (job.attempt is not None or (job.kind == "group" and job.planned)):
+        if job.id in ended_ids and (job.attempt is not None or (job.kind == "group" and job.planned)):
             return f"{job.id} is at work, and ends at once"
         if job.id in event.stopping and job.attempt is None:
             return f"{job.id} is asked to stop, and is not at work"
-        if job.id not in said and not (job.kind == "group" and job.planned):
+        if job.id not in covered_ids and not (job.kind == "group" and job.planned):
             return f"{job.id} is open and goes on"
-    return next((f"{one} has its outcome and ends again" for one in ended if work.jobs[one].outcome is not None), None)
+    return next(
+        (
+            f"{task_id} has its outcome and ends again"
+            for task_id in ended_ids
+            if work.jobs[task_id].outcome is not None
+        ),
+        None,
+    )
 
 
 @law(events.DeadlinePassed)
@@ -71,8 +78,12 @@ def grace_is_given(books: ShadowLedger, event: events.DeadlinePassed) -> str | N
     if not event.stopping:
         return None
     grace_ms = round(books.team.inherited(subject.supervisor_id, "grace_s", 5.0) * 1000)
-    wanted = event.at_ms + grace_ms
-    return None if event.grace_due_ms == wanted else f"it has until {event.grace_due_ms}, not until {wanted}"
+    expected_due_ms = event.at_ms + grace_ms
+    return (
+        None
+        if event.grace_due_ms == expected_due_ms
+        else f"it has until {event.grace_due_ms}, not until {expected_due_ms}"
+    )
 
 
 @law(events.GraceEnded)
@@ -90,9 +101,9 @@ def deadlines_are_inherited(books: ShadowLedger) -> str | None:
     for job in work.jobs.values():
         if job.outcome is not None or job.exceeded or work.is_over(job):
             continue
-        found, wanted = state.tasks[job.id].deadline_ms, work.deadline_ms(job)
-        if found != wanted:
-            return f"{job.id} has to have ended by {found}; with what it is part of that is {wanted}"
+        actual_ms, expected_ms = state.tasks[job.id].deadline_ms, work.deadline_ms(job)
+        if actual_ms != expected_ms:
+            return f"{job.id} has to have ended by {actual_ms}; with what it is part of that is {expected_ms}"
     return None
 
 
@@ -101,27 +112,33 @@ def an_attempt_ends_as_it_was_asked(books: ShadowLedger, event: Any) -> str | No
     """An attempt is cancelled, begins again, goes elsewhere or migrates only where it was asked to stop for that."""
     work = books.work
     job = work.jobs[event.task_id]
-    asked = job.attempt.asked if job.attempt is not None else set()
+    stop_reasons = job.attempt.stop_reasons if job.attempt is not None else set()
     match event:
         case events.AttemptMigrated():
-            fits = "migrate" in asked
+            fits = "migrate" in stop_reasons
         case events.AttemptSetAside():
-            fits = "limit" in asked
+            fits = "limit" in stop_reasons
         case events.AttemptCancelled(requeued=True, restarted=True):
-            fits = "restart" in asked
+            fits = "restart" in stop_reasons
         case events.AttemptCancelled(requeued=True):
-            fits = bool(asked & {"requeue", "crash", "migrate"})
+            fits = bool(stop_reasons & {"requeue", "crash", "migrate"})
         case _:
-            fits = work.is_over(job) or "cancel" in asked
-    return None if fits else f"{event.type} of {job.id}, which was asked to stop for {sorted(asked) or 'nothing'}"
+            fits = work.is_over(job) or "cancel" in stop_reasons
+    return (
+        None if fits else f"{event.type} of {job.id}, which was asked to stop for {sorted(stop_reasons) or 'nothing'}"
+    )
 
 
 @law(events.AttemptFailed)
 def who_was_asked_to_stop_does_not_fail(books: ShadowLedger, event: events.AttemptFailed) -> str | None:
     """An error of an attempt that was asked to stop is its stop; one that was to migrate may still fail."""
     attempt = books.work.jobs[event.task_id].attempt
-    asked = attempt.asked - {"migrate"} if attempt is not None else set()
-    return f"{event.task_id} failed ({event.error}); it was asked to stop for {sorted(asked)}" if asked else None
+    stop_reasons = attempt.stop_reasons - {"migrate"} if attempt is not None else set()
+    return (
+        f"{event.task_id} failed ({event.error}); it was asked to stop for {sorted(stop_reasons)}"
+        if stop_reasons
+        else None
+    )
 
 
 @law(events.AttemptCancelled)
@@ -131,10 +148,14 @@ def who_is_stopped_for_good_is_told_why(books: ShadowLedger, event: events.Attem
         return None
     work = books.work
     job = work.jobs[event.task_id]
-    cause: Any = next((one for one in work.up(job) if one.cancelling), work.runs[job.run_id])
+    cause: Any = next((ancestor for ancestor in work.lineage(job) if ancestor.cancelling), work.runs[job.run_id])
     is_limit = bool(cause.cancelling and cause.exceeded)
-    said = "a limit" if event.limit is not None else "an operator"
-    return None if (event.limit is not None) == is_limit else f"{job.id} says that {said} ended it; {cause.id} did"
+    claimed_cause = "a limit" if event.limit is not None else "an operator"
+    return (
+        None
+        if (event.limit is not None) == is_limit
+        else f"{job.id} says that {claimed_cause} ended it; {cause.id} did"
+    )
 
 
 @law(events.AttemptMigrated)

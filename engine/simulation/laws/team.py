@@ -5,7 +5,7 @@ from typing import Any
 from engine.core import events
 from engine.core.encoding.codec import decode_state
 from engine.core.specs.spec import spec_hash
-from engine.simulation.laws.registry import When, law, unlike
+from engine.simulation.laws.registry import When, describe_difference, law
 from engine.simulation.ledger.team import AgentEntry, agent_entry, supervisor_entry
 from engine.simulation.shadow_ledger import ShadowLedger
 
@@ -60,8 +60,8 @@ def new_ids(event: Any) -> list[str]:
         case events.GrantGiven():
             return [event.grant_id]
         case events.StateImported():
-            brought = decode_state(event.state)
-            return sorted((key for kind in _KINDS for key in getattr(brought, kind)), key=_number)
+            imported = decode_state(event.state)
+            return sorted((key for kind in _KINDS for key in getattr(imported, kind)), key=_number)
         case events.Delegated():
             return [child.task_id for child in event.children]
         case events.GroupPlanned():
@@ -135,19 +135,23 @@ def the_idlest_makes_room(books: ShadowLedger, event: events.AgentRemoved) -> st
     """An evicted agent is not named by its supervisor, and was idle for longer than others that could go."""
     if not event.evicted:
         return None
-    gone = books.team.agents[event.agent_id]
-    above = books.state.supervisors[gone.supervisor_id]
-    named = (above.aggregator, above.default_agent, above.options.lead, *(above.participants or ()))
-    if gone.name in named:
-        return f"{gone.id} makes room, and {above.id} names {gone.name}"
-    since_ms = books.turns.idle_ms.get(gone.id, 0)
-    wanted = {job.queue for job in books.work.jobs.values() if job.outcome is None}
+    agent = books.team.agents[event.agent_id]
+    supervisor = books.state.supervisors[agent.supervisor_id]
+    named = (supervisor.aggregator, supervisor.default_agent, supervisor.options.lead, *(supervisor.participants or ()))
+    if agent.name in named:
+        return f"{agent.id} makes room, and {supervisor.id} names {agent.name}"
+    since_ms = books.turns.idle_ms.get(agent.id, 0)
+    needed_queues = {job.queue for job in books.work.jobs.values() if job.outcome is None}
     for other in books.team.agents.values():
         is_kept = other.name in named or other.removing is not None or other.stuck or books.work.at_work(other.id)
-        if other.supervisor_id != above.id or is_kept or not wanted.isdisjoint(books.team.queues_of(other.id)):
+        if (
+            other.supervisor_id != supervisor.id
+            or is_kept
+            or not needed_queues.isdisjoint(books.team.queues_of(other.id))
+        ):
             continue
         if books.turns.idle_ms.get(other.id, since_ms) < since_ms:
-            return f"{gone.id}, idle since {since_ms}, makes room; {other.id} was idle before"
+            return f"{agent.id}, idle since {since_ms}, makes room; {other.id} was idle before"
     return None
 
 
@@ -182,13 +186,13 @@ def the_team_is_what_events_say(books: ShadowLedger) -> str | None:
     state, team = books.state, books.team
     if {*state.supervisors, *state.agents} != {*team.supervisors, *team.agents}:
         return f"the state has {[*state.supervisors, *state.agents]}, events left {[*team.supervisors, *team.agents]}"
-    found: list[Any] = [
-        *(supervisor_entry(one) for one in state.supervisors.values()),
-        *(agent_entry(state, one) for one in state.agents.values()),
+    entries: list[Any] = [
+        *(supervisor_entry(supervisor) for supervisor in state.supervisors.values()),
+        *(agent_entry(state, agent) for agent in state.agents.values()),
     ]
-    for one in found:
-        if one != team.member(one.id):
-            return unlike(one, team.member(one.id))
+    for member_entry in entries:
+        if member_entry != team.member(member_entry.id):
+            return describe_difference(member_entry, team.member(member_entry.id))
     for agent in state.agents.values():
         entry = team.agents[agent.id]
         if (agent.spec, agent.max_concurrency) != (spec_hash(entry.spec), entry.slots):
@@ -199,19 +203,31 @@ def the_team_is_what_events_say(books: ShadowLedger) -> str | None:
 @law(When.AFTER_BATCH)
 def grants_are_what_people_said(books: ShadowLedger) -> str | None:
     """What people said of tools holds until it is revoked or the generation of the agent ends, and no longer."""
-    there = {one.id: (one.agent_id, one.generation, one.tool, one.allows) for one in books.state.grants.values()}
-    return None if there == books.team.grants else f"the state has the grants {there}; events left {books.team.grants}"
+    grants = {
+        grant.id: (grant.agent_id, grant.generation, grant.tool, grant.allows) for grant in books.state.grants.values()
+    }
+    return (
+        None if grants == books.team.grants else f"the state has the grants {grants}; events left {books.team.grants}"
+    )
 
 
 @law(events.GrantGiven)
 def a_grant_is_what_a_person_answered(books: ShadowLedger, event: events.GrantGiven) -> str | None:
     """A tool is granted to the generation whose call was asked about, by an answer for all its calls."""
-    wanted = "allow_always" if event.allows else "reject_always"
-    for said in reversed(books.events):
-        if isinstance(said, events.EscalationAnswered) and said.answer == wanted and said.by == "person":
-            job = books.work.jobs.get(said.subject)
-            asked = (said.detail.get("tool"), said.detail.get("generation"), job and job.agent_id)
-            if asked == (event.tool, event.generation, event.agent_id):
+    expected_answer = "allow_always" if event.allows else "reject_always"
+    for earlier_event in reversed(books.events):
+        if (
+            isinstance(earlier_event, events.EscalationAnswered)
+            and earlier_event.answer == expected_answer
+            and earlier_event.by == "person"
+        ):
+            job = books.work.jobs.get(earlier_event.subject)
+            question_subject = (
+                earlier_event.detail.get("tool"),
+                earlier_event.detail.get("generation"),
+                job and job.agent_id,
+            )
+            if question_subject == (event.tool, event.generation, event.agent_id):
                 return None
     return f"{event.grant_id} grants {event.tool} to {event.agent_id}, and nobody has said so"
 
@@ -221,9 +237,9 @@ def queues_are_served_by_those_who_were_named(books: ShadowLedger) -> str | None
     """Each queue is served by the agents that events named for it and that stand below its supervisor, by no others."""
     for key, queue in books.state.queues.items():
         own = key.partition(":")[2]
-        wanted = books.team.served.get(key, []) if key.startswith("able:") else [own]
-        if sorted(queue.agents) != sorted(wanted):
-            return f"{key} is served by {queue.agents}; events named {wanted}"
+        expected_agents = books.team.served.get(key, []) if key.startswith("able:") else [own]
+        if sorted(queue.agents) != sorted(expected_agents):
+            return f"{key} is served by {queue.agents}; events named {expected_agents}"
         shared_below = own.partition(":")[0].partition("+")[0]
         supervisor_id = shared_below if key.startswith("able:") else books.team.agents[own].supervisor_id
         if queue.supervisor_id != supervisor_id:
@@ -236,24 +252,24 @@ def queues_are_served_by_those_who_were_named(books: ShadowLedger) -> str | None
 def the_registry_is_what_events_say(books: ShadowLedger) -> str | None:
     """The registry has the newest spec of each name, and every spec that is in use is kept."""
     state = books.state
-    found = {name: state.specs.get(key) for name, key in state.registry.items()}
-    if found != books.team.registry:
-        return f"the registry has {sorted(found)}; events left {sorted(books.team.registry)}"
+    specs = {name: state.specs.get(key) for name, key in state.registry.items()}
+    if specs != books.team.registry:
+        return f"the registry has {sorted(specs)}; events left {sorted(books.team.registry)}"
     return None
 
 
 @law(When.AFTER_BATCH)
 def what_was_declared_is_remembered(books: ShadowLedger) -> str | None:
     """The state knows of each declared member with which spec, and where, it was declared."""
-    team, known = books.team, books.state.declared
-    if set(known) != set(team.declared):
-        return f"{sorted(known)} are known as declared; {sorted(team.declared)} were"
-    for member_id, said in team.declared.items():
-        found = known[member_id].spec, known[member_id].parent_id
-        pairs = zip(said, team.declaration(member_id), strict=True)
-        wanted = tuple(None if declared == now else declared for declared, now in pairs)
-        if found != wanted:
-            return f"{member_id} is known as declared otherwise in {found}; it is {wanted}"
+    team, declarations = books.team, books.state.declared
+    if set(declarations) != set(team.declared):
+        return f"{sorted(declarations)} are known as declared; {sorted(team.declared)} were"
+    for member_id, declaration in team.declared.items():
+        actual = declarations[member_id].spec, declarations[member_id].parent_id
+        pairs = zip(declaration, team.declaration(member_id), strict=True)
+        expected = tuple(None if declared == now else declared for declared, now in pairs)
+        if actual != expected:
+            return f"{member_id} is known as declared otherwise in {actual}; it is {expected}"
     return None
 
 
@@ -278,7 +294,7 @@ def an_agent_serves_the_queues_near_it(books: ShadowLedger, event: Any) -> str |
         home = event.parent_id if isinstance(event, events.MemberMoved) else agent.supervisor_id
         spec = getattr(event, "spec", None) or agent.spec
         name = event.name if isinstance(event, events.MemberRenamed) else agent.name
-    near = {home, *(f"{above.id}+{depth}" for depth, above in enumerate(team.up(home)))}
+    near = {home, *(f"{supervisor.id}+{depth}" for depth, supervisor in enumerate(team.lineage(home)))}
     named = {word.casefold() for word in (name, *spec.specialties)}
     for key in team.served:
         _, place, capability = key.split(":", 2)

@@ -30,20 +30,24 @@ SWAPS = ("swap_agent", "swap_agents", "rollback", "rollback_agents")
 @law(events.CommandUndone)
 def an_undo_finds_what_its_command_left(books: ShadowLedger, event: events.CommandUndone) -> str | None:
     """A command is taken back after it was applied, once; what it changed is as before it, and all else as it was."""
-    place = next((at for at, one in enumerate(books.events) if _applies(one, event.command_id)), None)
-    undone = [one.command_id for one in books.events if isinstance(one, events.CommandUndone)]
+    place = next(
+        (at for at, earlier_event in enumerate(books.events) if _applies(earlier_event, event.command_id)), None
+    )
+    undone = [
+        earlier_event.command_id for earlier_event in books.events if isinstance(earlier_event, events.CommandUndone)
+    ]
     done: Any = None if place is None else books.events[place]
     if done is None or done.inverse is None or event.command_id in undone:
         return f"{event.command_id} is undone, and was not applied, has no inverse, or was undone before"
     assert place is not None
-    if any(isinstance(one, events.StateImported) for one in books.events):
+    if any(isinstance(earlier_event, events.StateImported) for earlier_event in books.events):
         return None  # what came in was said by no event
     own, histories = _histories(books, done, place)
     last = max((history[-1][0] for history in histories.values()), default=0)
-    beside = [subject for subject, history in histories.items() if history[-1][0] == last and subject not in own]
-    if beside and done.command in _BY_FIELD:
-        return f"{event.command_id} ({done.command}) is undone, and {beside[0]} is changed beside what it changed"
-    for subject, history in ((one, histories[one]) for one in own):
+    others = [subject for subject, history in histories.items() if history[-1][0] == last and subject not in own]
+    if others and done.command in _BY_FIELD:
+        return f"{event.command_id} ({done.command}) is undone, and {others[0]} is changed beside what it changed"
+    for subject, history in ((subject_id, histories[subject_id]) for subject_id in own):
         values = [value for at, value in history if at < place]
         now = history[-1][1]
         if len(values) > 1 and now != values[-2]:
@@ -63,15 +67,15 @@ Histories = dict[str, list[tuple[int, Any]]]
 
 def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> tuple[set[str], Histories]:
     """Return the subjects that an applied command changed, and what all were; none for a command looked at nowhere."""
-    found: Histories = {}
+    histories: Histories = {}
     own: set[str] = set()
-    tells = _TELLS.get(done.command)
-    if tells is None:
-        return own, found
+    changes_in = _CHANGES_BY_COMMAND.get(done.command)
+    if changes_in is None:
+        return own, histories
     own_at = -1
     for at, event in enumerate(books.events):
-        for subject, value in tells(event, found):
-            history = found.setdefault(subject, [])
+        for subject, value in changes_in(event, histories):
+            history = histories.setdefault(subject, [])
             if done.command in _BY_FIELD and history and history[-1][1] == value:
                 continue
             history.append((at, value))
@@ -80,16 +84,16 @@ def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> 
                 own = {*own, subject} if at == own_at else {subject}
                 own_at = at
     if done.command in SWAPS:
-        said: Any = done.result.get("agents") or [done.result]
-        own = {str(one["agent_id"]) for one in said}
-    return own, found
+        results: Any = done.result.get("agents") or [done.result]
+        own = {str(result["agent_id"]) for result in results}
+    return own, histories
 
 
 def _is_first(event: events.Event) -> bool:
     return isinstance(event, events.AgentAdded | events.SupervisorAdded | events.RunSubmitted)
 
 
-def _told_of_pauses(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _pause_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(event, events.AgentAdded):
         yield event.agent_id, False
     elif isinstance(event, events.SupervisorAdded):
@@ -102,7 +106,7 @@ def _told_of_pauses(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, An
         yield str(subject), event.type.endswith("paused")
 
 
-def _told_of_places(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _place_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(event, events.AgentAdded):
         yield event.agent_id, event.supervisor_id
     elif isinstance(event, events.SupervisorAdded):
@@ -111,7 +115,7 @@ def _told_of_places(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, An
         yield event.member_id, event.parent_id
 
 
-def _told_of_settings(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _settings_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     values: dict[str, Any] = {}
     if isinstance(event, events.SupervisorAdded | events.SupervisorChanged):
         values = {name: getattr(event.options, name) for name in OPTIONS}
@@ -121,15 +125,17 @@ def _told_of_settings(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, 
     yield from ((f"{name} of {event.supervisor_id}", value) for name, value in values.items())
 
 
-def _told_of_specs(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _spec_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from ((subject, spec_hash(spec.with_name("x"))) for subject, spec in _specs_in(event))
 
 
-def _told_of_specialties(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _specialty_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for subject, spec in _specs_in(event):
         has = {f"{word.casefold()} of {subject}" for word in spec.specialties}
-        known = [one for one in found if one.endswith(f" of {subject}")]
-        yield from ((one, one in has) for one in (*known, *has.difference(known)))
+        earlier_subjects = [specialty for specialty in histories if specialty.endswith(f" of {subject}")]
+        yield from (
+            (specialty, specialty in has) for specialty in (*earlier_subjects, *has.difference(earlier_subjects))
+        )
 
 
 def _specs_in(event: Any) -> Iterator[tuple[str, AgentSpec]]:
@@ -137,34 +143,34 @@ def _specs_in(event: Any) -> Iterator[tuple[str, AgentSpec]]:
         yield event.member_id if isinstance(event, events.MemberRenamed) else event.agent_id, event.spec
 
 
-def _told_of_priorities(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _priority_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(event, events.PrioritySet):
         subject = event.task_id or event.run_id
         yield subject, event.previous
         yield subject, event.priority
 
 
-def _told_of_deadlines(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _deadline_changes(event: Any, histories: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(event, events.RunSubmitted):
         yield event.run_id, event.deadline_ms
     elif isinstance(event, events.DeadlineSet):
         subject = event.task_id or event.run_id
-        if subject not in found:
+        if subject not in histories:
             yield subject, None
         yield subject, event.deadline_ms
     elif isinstance(event, events.DeadlinePassed):
         yield event.task_id or event.run_id, None
 
 
-_TELLS: dict[str, Any] = {
-    "pause": _told_of_pauses,
-    "resume": _told_of_pauses,
-    "move": _told_of_places,
-    "change_supervisor": _told_of_settings,
-    "change_capabilities": _told_of_specialties,
-    "set_priority": _told_of_priorities,
-    "set_deadline": _told_of_deadlines,
-    **dict.fromkeys(SWAPS, _told_of_specs),
+_CHANGES_BY_COMMAND: dict[str, Any] = {
+    "pause": _pause_changes,
+    "resume": _pause_changes,
+    "move": _place_changes,
+    "change_supervisor": _settings_changes,
+    "change_capabilities": _specialty_changes,
+    "set_priority": _priority_changes,
+    "set_deadline": _deadline_changes,
+    **dict.fromkeys(SWAPS, _spec_changes),
 }
 """What says how the subjects of a command were, by its type."""
 _BY_FIELD = ("change_supervisor", "change_capabilities")

@@ -6,7 +6,7 @@ from typing import Any
 from engine.core import events
 from engine.core.state import TaskStatus
 from engine.simulation.ledger.runs import RunBook
-from engine.simulation.ledger.work import Job, Try
+from engine.simulation.ledger.work import AttemptEntry, Job
 
 
 class WorkLedger(RunBook):
@@ -14,17 +14,17 @@ class WorkLedger(RunBook):
 
     def _on_attempt_started(self, event: events.AttemptStarted) -> None:
         job = self.jobs[event.task_id]
-        job.attempt = Try(event.attempt, event.agent_id, event.generation)
+        job.attempt = AttemptEntry(event.attempt, event.agent_id, event.generation)
         job.attempts = event.attempt
         job.agent_id = event.agent_id or job.agent_id
-        for above in takewhile(lambda one: one.kind == "group", islice(self.up(job), 1, None)):
-            if event.agent_id is not None and above.begun_ms is None:
-                above.begun_ms = event.at_ms
+        for group in takewhile(lambda ancestor: ancestor.kind == "group", islice(self.lineage(job), 1, None)):
+            if event.agent_id is not None and group.begun_ms is None:
+                group.begun_ms = event.at_ms
 
     def _on_attempt_resumed(self, event: events.AttemptResumed) -> None:
         attempt = self.jobs[event.task_id].attempt
         assert attempt is not None
-        attempt.parked = attempt.wants = False
+        attempt.parked = attempt.needs_slot = False
         attempt.parked_for = None
 
     def _on_attempt_parked(self, event: events.AttemptParked) -> None:
@@ -36,16 +36,16 @@ class WorkLedger(RunBook):
     def _on_slot_wanted(self, event: events.SlotWanted) -> None:
         attempt = self.jobs[event.task_id].attempt
         assert attempt is not None
-        attempt.wants = True
+        attempt.needs_slot = True
 
     def _on_attempt_migrated(self, event: events.AttemptMigrated) -> None:
         attempt = self.jobs[event.task_id].attempt
         assert attempt is not None
         attempt.generation = event.generation
-        attempt.waits = []
-        attempt.asked.clear()
+        attempt.awaited_calls = []
+        attempt.stop_reasons.clear()
 
-    def _over(self, event: Any) -> None:
+    def _end_attempt(self, event: Any) -> None:
         job = self.jobs[event.task_id]
         job.attempt = None
         if isinstance(event, events.AttemptFailed):
@@ -55,15 +55,15 @@ class WorkLedger(RunBook):
         elif isinstance(event, events.AttemptSetAside) and event.partial is not None:
             job.output = event.partial
 
-    _on_attempt_failed = _on_attempt_lost = _on_attempt_preempted = _on_attempt_set_aside = _over
+    _on_attempt_failed = _on_attempt_lost = _on_attempt_preempted = _on_attempt_set_aside = _end_attempt
 
     def _on_attempt_cancelled(self, event: events.AttemptCancelled) -> None:
         job = self.jobs[event.task_id]
         job.attempt = None
         if event.restarted:
-            job.steps, job.heard = {}, []
+            job.steps, job.read_messages = {}, []
             for question in [*job.asks.values()]:
-                self.unask(question)
+                self.drop_question(question)
             job.calls = {f"{key}@{event.attempt}": children for key, children in job.calls.items()}
             for key, children in job.calls.items():
                 for child in children:
@@ -82,7 +82,7 @@ class WorkLedger(RunBook):
         job = self.jobs[event.task_id]
         job.steps[event.key] = event.output
         job.calling.pop(event.key, None)
-        job.heard += [job.steers.pop(one) for one in event.steers]
+        job.read_messages += [job.steers.pop(steer_id) for steer_id in event.steers]
 
     def _on_tool_started(self, event: events.ToolStarted) -> None:
         self.jobs[event.task_id].calling[event.key] = event.name
@@ -131,7 +131,7 @@ class WorkLedger(RunBook):
         assert job.attempt is not None
         if event.parks:
             job.attempt.parked, job.attempt.parked_for = True, None
-        job.attempt.waits.append(event.call_key)
+        job.attempt.awaited_calls.append(event.call_key)
 
     # What becomes of failed and interrupted tasks
 
@@ -153,16 +153,16 @@ class WorkLedger(RunBook):
     def _on_retry_due(self, event: events.RetryDue) -> None:
         self.jobs[event.task_id].retrying_until_ms = None
 
-    def _placed(self, event: events.TaskRequeued | events.TaskFailedOver | events.TaskTriedAnew) -> None:
+    def _requeue(self, event: events.TaskRequeued | events.TaskFailedOver | events.TaskTriedAnew) -> None:
         job = self.jobs[event.task_id]
         job.queue, job.supervisor_id = event.queue, self.home_of(event.queue)
 
-    _on_task_requeued = _on_task_failed_over = _on_task_tried_anew = _placed
+    _on_task_requeued = _on_task_failed_over = _on_task_tried_anew = _requeue
 
     def _on_item_taken(self, event: events.ItemTaken) -> None:
         job = self.jobs[event.task_id]
         job.kind, job.queue, job.worker_id, job.supervisor_id = "group", None, event.supervisor_id, event.supervisor_id
-        job.taken = True
+        job.is_claimed = True
 
     def _on_item_returned(self, event: events.ItemReturned) -> None:
         job = self.jobs[event.task_id]
@@ -170,7 +170,7 @@ class WorkLedger(RunBook):
             self.withdraw(None, task_id)
             del self.jobs[task_id]
             self.runs[event.run_id].tasks.remove(task_id)
-        job.children, job.planned, job.taken, job.outcome_id, job.failed = [], False, False, None, None
+        job.children, job.planned, job.is_claimed, job.outcome_id, job.failed = [], False, False, None, None
         job.kind, job.queue, job.worker_id = "agent", event.queue, None
         job.supervisor_id = self.home_of(event.queue)
 
@@ -184,7 +184,7 @@ class WorkLedger(RunBook):
     def _on_task_reopened(self, event: events.TaskReopened) -> None:
         for task_id in event.reopened:
             job = self.jobs[task_id]
-            job.outcome, job.error, job.ended_ms, job.held = None, None, None, False
+            job.outcome, job.error, job.ended_ms, job.is_on_hold = None, None, None, False
             if job.exceeded:
                 job.exceeded = job.cancelling = False
             job.deadline_ms = None

@@ -25,7 +25,7 @@ class PolicyUse:
 class CircuitEntry:
     """The circuit of an agent."""
 
-    stands: Literal["closed", "open", "half_open"] = "closed"
+    status: Literal["closed", "open", "half_open"] = "closed"
     in_a_row: int = 0
     """Failed attempts in a row."""
     cool_s: float | None = None
@@ -36,14 +36,14 @@ class CircuitEntry:
     @property
     def is_shut(self) -> bool:
         """True while no attempt may begin."""
-        return self.stands == "open" or (self.stands == "half_open" and self.probe is not None)
+        return self.status == "open" or (self.status == "half_open" and self.probe is not None)
 
 
 class FailureLedger(Ledger):
     """Policies by task, circuits by agent, restarts by supervisor."""
 
     def __init__(self) -> None:
-        self.given: dict[str, PolicyUse] = {}
+        self.policy_uses: dict[str, PolicyUse] = {}
         self.pending: dict[str, events.AttemptFailed] = {}
         """Failures that are not decided yet."""
         self.circuits: dict[str, CircuitEntry] = {}
@@ -72,25 +72,25 @@ class FailureLedger(Ledger):
                 circuit = self.circuit(attempt.agent_id)
                 circuit.probe = None if circuit.probe == event.task_id else circuit.probe
         elif isinstance(event, events.BudgetExhausted):
-            self._told_with(event, work)
+            self._settle_with_budget(event, work)
 
-    def _told_with(self, event: events.BudgetExhausted, work: WorkBook) -> None:
+    def _settle_with_budget(self, event: events.BudgetExhausted, work: WorkBook) -> None:
         """Settle a failure that the end of the budget of its task, an ancestor or its run decides."""
         self.pending.pop(event.subject, None)
-        now = [failed for failed in self.pending.values() if failed.at_ms == event.at_ms]
-        for failed in now if event.amount == "attempts" else ():
+        failures = [failed for failed in self.pending.values() if failed.at_ms == event.at_ms]
+        for failed in failures if event.amount == "attempts" else ():
             job = work.jobs.get(failed.task_id)
             if job is None:  # its run has ended in the same millisecond
                 continue
-            payers = {one.id for one in work.up(job)} | {failed.run_id}
+            payers = {ancestor.id for ancestor in work.lineage(job)} | {failed.run_id}
             if event.subject in payers and event.error.endswith(failed.error):
                 del self.pending[failed.task_id]
 
     def adopt(self, state: State) -> None:
         """Take the entities of an import from the state."""
         for task in state.tasks.values():
-            given = PolicyUse(task.retries, task.failovers, [*task.failed_on], task.tried_by_default)
-            self.given.setdefault(task.id, given)
+            policy_use = PolicyUse(task.retries, task.failovers, [*task.failed_on], task.tried_by_default)
+            self.policy_uses.setdefault(task.id, policy_use)
         for agent in state.agents.values():
             if agent.id not in self.circuits:
                 timer = state.timers.get(f"circuit:{agent.id}")
@@ -101,9 +101,9 @@ class FailureLedger(Ledger):
         for supervisor in state.supervisors.values():
             self.restarts_ms.setdefault(supervisor.id, [*supervisor.restarts_ms])
 
-    def of(self, task_id: str) -> PolicyUse:
+    def policy_use_of(self, task_id: str) -> PolicyUse:
         """Return the retries and failovers of a task."""
-        return self.given.setdefault(task_id, PolicyUse())
+        return self.policy_uses.setdefault(task_id, PolicyUse())
 
     def circuit(self, agent_id: str) -> CircuitEntry:
         """Return the circuit of an agent."""
@@ -116,11 +116,11 @@ class FailureLedger(Ledger):
         if event.agent_id is None:
             return
         circuit = self.circuit(event.agent_id)
-        if circuit.stands == "closed" or circuit.probe == event.task_id:
+        if circuit.status == "closed" or circuit.probe == event.task_id:
             circuit.in_a_row += 1
-        given = self.of(event.task_id)
-        if event.agent_id not in given.failed_on:
-            given.failed_on.append(event.agent_id)
+        policy_use = self.policy_use_of(event.task_id)
+        if event.agent_id not in policy_use.failed_on:
+            policy_use.failed_on.append(event.agent_id)
         if event.crashed:
             self.crashes.append(event)
             self.crashed.append(event.agent_id)
@@ -132,44 +132,44 @@ class FailureLedger(Ledger):
     def _on_attempt_started(self, event: events.AttemptStarted | events.AttemptResumed) -> None:
         if event.agent_id is not None:
             circuit = self.circuit(event.agent_id)
-            if circuit.stands == "half_open" and circuit.probe is None:
+            if circuit.status == "half_open" and circuit.probe is None:
                 circuit.probe = event.task_id
 
     _on_attempt_resumed = _on_attempt_started
 
     def _on_retry_scheduled(self, event: events.RetryScheduled) -> None:
         self.pending.pop(event.task_id, None)
-        self.of(event.task_id).retries += 1
+        self.policy_use_of(event.task_id).retries += 1
 
     def _on_task_failed_over(self, event: events.TaskFailedOver) -> None:
         self.pending.pop(event.task_id, None)
-        given = self.of(event.task_id)
-        given.retries, given.failovers = 0, given.failovers + 1
+        policy_use = self.policy_use_of(event.task_id)
+        policy_use.retries, policy_use.failovers = 0, policy_use.failovers + 1
 
     def _on_task_tried_anew(self, event: events.TaskTriedAnew) -> None:
-        self.given[event.task_id] = PolicyUse(was_default=event.by == "default")
+        self.policy_uses[event.task_id] = PolicyUse(was_default=event.by == "default")
 
     def _on_task_reopened(self, event: events.TaskReopened) -> None:
         for task_id in event.reopened:
-            self.given[task_id] = PolicyUse(was_default=self.of(task_id).was_default)
+            self.policy_uses[task_id] = PolicyUse(was_default=self.policy_use_of(task_id).was_default)
 
-    def _decided(self, event: Any) -> None:
+    def _settle(self, event: Any) -> None:
         self.pending.pop(event.subject if isinstance(event, events.Escalated) else event.task_id, None)
 
-    _on_task_failed = _on_task_skipped = _on_task_reassigned = _on_escalated = _on_doubt_settled = _decided
+    _on_task_failed = _on_task_skipped = _on_task_reassigned = _on_escalated = _on_doubt_settled = _settle
 
     def _on_circuit_opened(self, event: events.CircuitOpened) -> None:
         circuit = self.circuit(event.agent_id)
-        circuit.stands, circuit.cool_s, circuit.due_ms, circuit.probe = "open", event.cool_s, event.due_ms, None
+        circuit.status, circuit.cool_s, circuit.due_ms, circuit.probe = "open", event.cool_s, event.due_ms, None
 
     def _on_circuit_half_opened(self, event: events.CircuitHalfOpened) -> None:
         circuit = self.circuit(event.agent_id)
-        circuit.stands, circuit.in_a_row = "half_open", 0
+        circuit.status, circuit.in_a_row = "half_open", 0
 
-    def _closed(self, event: events.CircuitClosed | events.AgentSwapped | events.SwapRolledBack) -> None:
+    def _close_circuit(self, event: events.CircuitClosed | events.AgentSwapped | events.SwapRolledBack) -> None:
         self.circuits[event.agent_id] = CircuitEntry()
 
-    _on_circuit_closed = _on_agent_swapped = _on_swap_rolled_back = _closed
+    _on_circuit_closed = _on_agent_swapped = _on_swap_rolled_back = _close_circuit
 
     def _on_agent_removed(self, event: events.AgentRemoved) -> None:
         self.circuits.pop(event.agent_id, None)

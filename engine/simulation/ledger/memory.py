@@ -13,27 +13,30 @@ class MemoryLedger(Ledger):
 
     def __init__(self, resolve: Any) -> None:
         self._resolve = resolve
-        self.known: dict[str, dict[str, tuple[str, float]]] = {}
+        self.insights: dict[str, dict[str, tuple[str, float]]] = {}
 
     def _on_remembered(self, event: events.Remembered) -> None:
-        known = self.known.setdefault(event.agent_id, {})
-        known[event.insight_id] = (event.text, event.importance)
-        if len(known) > INSIGHTS:
-            *older, _ = known
-            least = min(known[one][1] for one in older)
-            del known[next(one for one in older if known[one][1] == least)]
+        insights = self.insights.setdefault(event.agent_id, {})
+        insights[event.insight_id] = (event.text, event.importance)
+        if len(insights) > INSIGHTS:
+            *older_ids, _ = insights
+            lowest_importance = min(insights[insight_id][1] for insight_id in older_ids)
+            del insights[next(insight_id for insight_id in older_ids if insights[insight_id][1] == lowest_importance)]
 
     def _on_agent_removed(self, event: events.AgentRemoved) -> None:
-        self.known.pop(event.agent_id, None)
+        self.insights.pop(event.agent_id, None)
 
     def adopt(self, state: State) -> None:
         """Take what an import brought."""
-        self.known = self.of(state)
+        self.insights = self.insights_in(state)
 
-    def of(self, state: State) -> dict[str, dict[str, tuple[str, float]]]:
+    def insights_in(self, state: State) -> dict[str, dict[str, tuple[str, float]]]:
         """Return what a state says that agents know, in the same words."""
         return {
-            agent.id: {one: (self._text(state.insights[one].text), state.insights[one].importance) for one in ids}
+            agent.id: {
+                insight_id: (self._text(state.insights[insight_id].text), state.insights[insight_id].importance)
+                for insight_id in ids
+            }
             for agent in state.agents.values()
             if (ids := agent.insights)
         }

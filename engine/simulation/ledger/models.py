@@ -15,14 +15,14 @@ class ModelLedger(Ledger):
         """What events have said so far."""
         self.charged: dict[tuple[str, int], Usage] = {}
         """What the models have taken; told by them."""
-        self.besides: set[tuple[str, int]] = set()
+        self.inexact_attempts: set[tuple[str, int]] = set()
         """Attempts that may count less: other code than that of a model has spent something, before a swap or after, or
         they were at work when their engine was killed."""
 
     def take(self, event: Any) -> None:
         """Add what an event says."""
         if isinstance(event, EngineStarted):
-            self.besides.update(self.charged)
+            self.inexact_attempts.update(self.charged)
         usage, attempt = getattr(event, "usage", None), getattr(event, "attempt", None)
         if usage is not None and attempt is not None and event.task_id:
             key = (event.task_id, attempt)

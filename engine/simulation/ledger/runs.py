@@ -43,15 +43,15 @@ class RunBook(WorkBook):
 
     def _on_run_paused(self, event: events.RunPaused) -> None:
         self.runs[event.run_id].paused = True
-        for one in self.questions.values():
-            if one.run_id == event.run_id and one.due_ms is not None:
-                one.left_ms, one.due_ms = max(0, one.due_ms - event.at_ms), None
+        for question in self.questions.values():
+            if question.run_id == event.run_id and question.due_ms is not None:
+                question.left_ms, question.due_ms = max(0, question.due_ms - event.at_ms), None
 
     def _on_run_resumed(self, event: events.RunResumed) -> None:
         self.runs[event.run_id].paused = False
-        for one in self.questions.values():
-            if one.run_id == event.run_id and one.left_ms is not None:
-                one.due_ms, one.left_ms = event.at_ms + one.left_ms, None
+        for question in self.questions.values():
+            if question.run_id == event.run_id and question.left_ms is not None:
+                question.due_ms, question.left_ms = event.at_ms + question.left_ms, None
 
     def _on_run_finished(self, event: events.RunFinished) -> None:
         run = self.runs.pop(event.run_id)
@@ -62,8 +62,8 @@ class RunBook(WorkBook):
         for other in self.runs.values():
             if event.run_id in other.after:
                 other.after.remove(event.run_id)
-        for one in [one for one in self.questions.values() if one.run_id == event.run_id]:
-            self.unask(one.id)
+        for question in [question for question in self.questions.values() if question.run_id == event.run_id]:
+            self.drop_question(question.id)
 
     def _on_cancel_requested(self, event: events.CancelRequested) -> None:
         self.subject(event).cancelling = True
@@ -89,12 +89,12 @@ class RunBook(WorkBook):
         else:
             self._on_deadline_passed(event)
         if event.run_id is not None:
-            self.subject(event).held = event.then == "ask"
+            self.subject(event).is_on_hold = event.then == "ask"
 
     def _on_budget_extended(self, event: events.BudgetExtended) -> None:
         self.withdraw("budget", event.subject)
         if event.run_id is not None:
-            self.subject(event).held = False
+            self.subject(event).is_on_hold = False
 
     def _on_deadline_set(self, event: events.DeadlineSet) -> None:
         self.subject(event).deadline_ms = event.deadline_ms
@@ -141,8 +141,8 @@ class RunBook(WorkBook):
     def _rewire(self, after: dict[str, list[str]], sees: dict[str, list[str]]) -> None:
         for task_id, before in after.items():
             self.jobs[task_id].after = [*before]
-        for task_id, seen in sees.items():
-            self.jobs[task_id].sees = [*seen]
+        for task_id, visible_ids in sees.items():
+            self.jobs[task_id].sees = [*visible_ids]
 
     def _on_need_met(self, event: events.NeedMet) -> None:
         job = self.jobs[event.task_id]
@@ -162,7 +162,7 @@ class RunBook(WorkBook):
             job.tolerated = job.asked_by is not None or (job.tolerated and job.outcome is not None)
             job.sees, job.need = None, None
         for task_id in change.adopted:
-            self._adopted(group, self.jobs[task_id])
+            self._adopt_job(group, self.jobs[task_id])
         for node in change.added:
             self._node(group, node, at_ms)
         self._rewire(change.after, change.sees)
@@ -175,7 +175,7 @@ class RunBook(WorkBook):
         self.ask_to_stop(change.cancelled, "cancel")
         group.failed, group.outcome_id = None, change.outcome_id
 
-    def _adopted(self, group: Job, job: Job) -> None:
+    def _adopt_job(self, group: Job, job: Job) -> None:
         asker = self.jobs[job.parent_id or ""]
         asker.children.remove(job.id)
         group.children.append(job.id)
@@ -198,11 +198,11 @@ class RunBook(WorkBook):
     def _hand_over(self, group: Job, at_ms: int) -> None:
         if group.begun_ms is None or group.worker_id is None:
             return
-        could_ms = max([group.created_ms, *(self.jobs[one].ended_ms or 0 for one in group.after)])
+        could_ms = max([group.created_ms, *(self.jobs[predecessor_id].ended_ms or 0 for predecessor_id in group.after)])
         if group.parent_id is None:
             could_ms = max(could_ms, group.planned_ms)
-        members = [self.jobs[one] for one in group.children]
-        over_ms = max([one.ended_ms or 0 for one in members if one.kind in ("agent", "group")], default=at_ms)
+        members = [self.jobs[child_id] for child_id in group.children]
+        over_ms = max([member.ended_ms or 0 for member in members if member.kind in ("agent", "group")], default=at_ms)
         count, took_ms = self.hand_overs.get(group.worker_id, (0, 0))
         took_ms += max(0, group.begun_ms - could_ms) + max(0, at_ms - over_ms)
         self.hand_overs[group.worker_id] = (count + 1, took_ms)
@@ -211,28 +211,28 @@ class RunBook(WorkBook):
 
     def _on_escalated(self, event: events.Escalated) -> None:
         run, due_ms = self.runs.get(event.run_id or ""), event.due_ms
-        stands = run is not None and run.paused and due_ms is not None
+        is_on_hold = run is not None and run.paused and due_ms is not None
         self.questions[event.escalation_id] = Question(
             event.escalation_id,
             event.kind,
             event.subject,
             event.run_id,
-            None if stands else due_ms,
-            due_ms - event.at_ms if stands and due_ms is not None else None,
+            None if is_on_hold else due_ms,
+            due_ms - event.at_ms if is_on_hold and due_ms is not None else None,
         )
         if event.kind in OF_ATTEMPTS:
             self.jobs[event.subject].asks[str(event.detail["key"])] = event.escalation_id
         elif event.subject in self.jobs:
-            self.ask_about(self.jobs[event.subject])
+            self.update_question(self.jobs[event.subject])
             self.jobs[event.subject].in_doubt |= event.kind == "doubt"
 
     def _on_escalation_answered(self, event: events.EscalationAnswered) -> None:
         job = self.jobs.get(event.subject)
-        self.unask(event.escalation_id)
+        self.drop_question(event.escalation_id)
         if job is not None and event.kind in OF_ATTEMPTS:
             job.steps[str(event.detail["key"])] = event.answer if event.output is None else event.output
         elif job is not None:
-            self.ask_about(job)
+            self.update_question(job)
             if event.answer == "use":
                 job.output = event.output
             elif event.kind == "doubt" and event.answer == "ran":
@@ -243,7 +243,7 @@ class RunBook(WorkBook):
             self.jobs[task_id].steers[event.steer_id] = event.text
 
     def _on_question_withdrawn(self, event: events.QuestionWithdrawn) -> None:
-        self.unask(event.escalation_id)
+        self.drop_question(event.escalation_id)
 
     def _on_preemption_asked(self, event: events.PreemptionAsked) -> None:
         self.ask_to_stop([event.task_id], "preempt")
@@ -256,10 +256,10 @@ class RunBook(WorkBook):
         for agent_id in event.agent_ids:
             self.ask_to_stop([job.id for job in self.at_work(agent_id)], "crash")
 
-    def _swapped(self, event: events.AgentSwapped | events.SwapRolledBack) -> None:
+    def _note_swap(self, event: events.AgentSwapped | events.SwapRolledBack) -> None:
         self._leave(event.agent_id, event.mode, {event.generation - 1})
 
-    _on_agent_swapped = _on_swap_rolled_back = _swapped
+    _on_agent_swapped = _on_swap_rolled_back = _note_swap
 
     def _on_swap_hurried(self, event: events.SwapHurried) -> None:
         self._leave(event.agent_id, event.mode, set(range(event.generation)))

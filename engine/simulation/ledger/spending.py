@@ -22,7 +22,7 @@ class SpendingLedger:
         self.usage: dict[str, Usage] = {}
         self.begun: Counter[str] = Counter()
         """Attempts of agents."""
-        self.ended: Counter[tuple[str, str]] = Counter()
+        self.ends: Counter[tuple[str, str]] = Counter()
         """Attempts of each agent and of those below each supervisor, by its id and `done`, `failed` or `cancelled`."""
         self.granted: dict[tuple[str, str], int] = {}
         """How many times an amount was granted on top of the first, by whose it is and its name."""
@@ -38,7 +38,7 @@ class SpendingLedger:
         usage = getattr(event, "usage", None)
         if usage is not None:
             for payer in payers(event, team, work):
-                self.usage[payer] = self.of(payer).plus(usage)
+                self.usage[payer] = self.usage_of(payer).plus(usage)
             if event.agent_id is not None and event.task_id:
                 self.paid.append((event.task_id, event.agent_id))
         if isinstance(event, events.AttemptStarted) and event.agent_id is not None:
@@ -48,35 +48,35 @@ class SpendingLedger:
             and event.agent_id is not None
         ):
             end = event.type.removeprefix("attempt_")
-            above = team.up(team.agents[event.agent_id].supervisor_id)
-            self.ended.update((owner, end) for owner in (event.agent_id, *(one.id for one in above)))
+            supervisors = team.lineage(team.agents[event.agent_id].supervisor_id)
+            self.ends.update((owner, end) for owner in (event.agent_id, *(supervisor.id for supervisor in supervisors)))
         if isinstance(event, events.BudgetExtended) and event.amount is not None:
             self.granted[event.subject, event.amount] = event.granted
 
     def adopt(self, state: State) -> None:
         """Take the figures of an import from the state."""
-        everybody: list[Any] = [
+        owners: list[Any] = [
             *state.supervisors.values(),
             *state.agents.values(),
             *state.runs.values(),
             *state.tasks.values(),
         ]
         self.usage[TOTAL] = state.usage.plus(NO_USAGE)
-        for one in everybody:
-            if one.id not in self.usage and one.usage is not None:
-                self.usage[one.id] = one.usage.plus(NO_USAGE)
-            self.begun.setdefault(one.id, one.begun)
+        for owner in owners:
+            if owner.id not in self.usage and owner.usage is not None:
+                self.usage[owner.id] = owner.usage.plus(NO_USAGE)
+            self.begun.setdefault(owner.id, owner.begun)
         for agent in state.agents.values():
             for end in ENDS:
-                self.ended.setdefault((agent.id, end), getattr(agent, end))
+                self.ends.setdefault((agent.id, end), getattr(agent, end))
         for supervisor in state.supervisors.values():
-            self.ended.setdefault((supervisor.id, "done"), supervisor.done)
-            self.ended.setdefault((supervisor.id, "failed"), supervisor.failed)
+            self.ends.setdefault((supervisor.id, "done"), supervisor.done)
+            self.ends.setdefault((supervisor.id, "failed"), supervisor.failed)
         for ledger in state.ledgers.values():
             for amount, times in ledger.granted.items():
                 self.granted.setdefault((ledger.id, amount), times)
 
-    def of(self, owner: str) -> Usage:
+    def usage_of(self, owner: str) -> Usage:
         """Return what an owner has spent."""
         return self.usage.get(owner, NO_USAGE)
 
@@ -88,9 +88,9 @@ def payers(event: Any, team: TeamLedger, work: WorkBook) -> Iterator[str]:
     supervisor_id = None
     if job is not None:
         yield job.run_id
-        yield from (above.id for above in work.up(job))
+        yield from (ancestor.id for ancestor in work.lineage(job))
         supervisor_id = job.supervisor_id
     if event.agent_id is not None:
         yield event.agent_id
         supervisor_id = team.agents[event.agent_id].supervisor_id
-    yield from (above.id for above in team.up(supervisor_id))
+    yield from (supervisor.id for supervisor in team.lineage(supervisor_id))

@@ -11,7 +11,7 @@ from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
 from engine.simulation.ledger import Ledger
 
-Declared: TypeAlias = tuple[str | None, str]
+Declaration: TypeAlias = tuple[str | None, str]
 """The content hash of the spec, None for a supervisor; the id of the supervisor, empty for a root."""
 
 
@@ -31,7 +31,7 @@ class SupervisorEntry:
     error: str | None = None
     leaving: str | None = None
     exhausted: bool = False
-    held: bool = False
+    is_on_hold: bool = False
 
     @property
     def is_leaving(self) -> bool:
@@ -39,22 +39,22 @@ class SupervisorEntry:
         return self.leaving is not None
 
 
-def supervisor_entry(one: Supervisor) -> SupervisorEntry:
+def supervisor_entry(supervisor: Supervisor) -> SupervisorEntry:
     """Return what a state says of a supervisor, in the same words."""
     return SupervisorEntry(
-        id=one.id,
-        name=one.name,
-        parent_id=one.parent_id,
-        mode=one.mode,
-        options=one.options,
-        max_parallel=one.max_parallel,
-        max_agents=one.max_agents,
-        members=[*one.members],
-        paused=one.paused,
-        error=one.error,
-        leaving=one.leaving,
-        exhausted=one.exhausted is not None,
-        held=one.held,
+        id=supervisor.id,
+        name=supervisor.name,
+        parent_id=supervisor.parent_id,
+        mode=supervisor.mode,
+        options=supervisor.options,
+        max_parallel=supervisor.max_parallel,
+        max_agents=supervisor.max_agents,
+        members=[*supervisor.members],
+        paused=supervisor.paused,
+        error=supervisor.error,
+        leaving=supervisor.leaving,
+        exhausted=supervisor.exhausted is not None,
+        is_on_hold=supervisor.held,
     )
 
 
@@ -76,7 +76,7 @@ class AgentEntry:
     away: bool = False
     stuck: int = 0
     exhausted: bool = False
-    held: bool = False
+    is_on_hold: bool = False
     restarts: int = 0
     resized_ms: int | None = field(default=None, compare=False)
     """When it got another instance last."""
@@ -97,25 +97,25 @@ class AgentEntry:
         return self.size * self.spec.max_concurrency
 
 
-def agent_entry(state: State, one: Agent) -> AgentEntry:
+def agent_entry(state: State, agent: Agent) -> AgentEntry:
     """Return what a state says of an agent, in the same words."""
     return AgentEntry(
-        id=one.id,
-        name=one.name,
-        supervisor_id=one.supervisor_id,
-        spec=state.spec_of(one),
-        previous=state.specs.get(one.previous or ""),
-        generation=one.generation,
-        drained=one.drained,
-        size=one.size,
-        paused=one.paused,
-        removing=one.removing,
-        error=one.error,
-        away=one.away,
-        stuck=one.stuck,
-        exhausted=one.exhausted is not None,
-        held=one.held,
-        restarts=one.restarts,
+        id=agent.id,
+        name=agent.name,
+        supervisor_id=agent.supervisor_id,
+        spec=state.spec_of(agent),
+        previous=state.specs.get(agent.previous or ""),
+        generation=agent.generation,
+        drained=agent.drained,
+        size=agent.size,
+        paused=agent.paused,
+        removing=agent.removing,
+        error=agent.error,
+        away=agent.away,
+        stuck=agent.stuck,
+        exhausted=agent.exhausted is not None,
+        is_on_hold=agent.held,
+        restarts=agent.restarts,
     )
 
 
@@ -128,7 +128,7 @@ class TeamLedger(Ledger):
         self.served: dict[str, list[str]] = {}
         """Agents that take from each queue by capability."""
         self.registry: dict[str, AgentSpec] = {}
-        self.declared: dict[str, Declared] = {}
+        self.declared: dict[str, Declaration] = {}
         """Every member that was declared and is there, as it was declared last."""
         self.grants: dict[str, tuple[str, int, str, bool]] = {}
         """What was said of tools: agent, generation, tool, and whether it may be called."""
@@ -145,8 +145,8 @@ class TeamLedger(Ledger):
 
     def adopt(self, state: State) -> None:
         """Take the members of an import from the state that it was folded into."""
-        for one in state.supervisors.values():
-            self.supervisors.setdefault(one.id, supervisor_entry(one))
+        for supervisor in state.supervisors.values():
+            self.supervisors.setdefault(supervisor.id, supervisor_entry(supervisor))
         for agent in state.agents.values():
             self.agents.setdefault(agent.id, agent_entry(state, agent))
         for key, queue in state.queues.items():
@@ -164,7 +164,7 @@ class TeamLedger(Ledger):
         """Return an agent or a supervisor; None where there is none with this id."""
         return self.agents.get(member_id) or self.supervisors.get(member_id)
 
-    def up(self, supervisor_id: str | None) -> Iterator[SupervisorEntry]:
+    def lineage(self, supervisor_id: str | None) -> Iterator[SupervisorEntry]:
         """Yield a supervisor and every one above it."""
         while supervisor_id is not None and supervisor_id in self.supervisors:
             yield self.supervisors[supervisor_id]
@@ -172,16 +172,20 @@ class TeamLedger(Ledger):
 
     def inherited(self, supervisor_id: str, name: str, otherwise: Any) -> Any:
         """Return an option of the nearest supervisor that has it."""
-        values = (getattr(one.options, name) for one in self.up(supervisor_id))
+        values = (getattr(supervisor.options, name) for supervisor in self.lineage(supervisor_id))
         return next((value for value in values if value not in (None, ())), otherwise)
 
-    def below(self, supervisor_id: str) -> list[str]:
+    def subtree_ids(self, supervisor_id: str) -> list[str]:
         """Return the ids of a supervisor and of every one below it."""
-        return [one for one in self.supervisors if supervisor_id in {above.id for above in self.up(one)}]
+        return [
+            candidate_id
+            for candidate_id in self.supervisors
+            if supervisor_id in {ancestor.id for ancestor in self.lineage(candidate_id)}
+        ]
 
-    def under(self, supervisor_id: str) -> list[AgentEntry]:
+    def agents_under(self, supervisor_id: str) -> list[AgentEntry]:
         """Return the agents of a supervisor and of every one below it."""
-        below = set(self.below(supervisor_id))
+        below = set(self.subtree_ids(supervisor_id))
         return [agent for agent in self.agents.values() if agent.supervisor_id in below]
 
     def queues_of(self, agent_id: str) -> list[str]:
@@ -193,7 +197,7 @@ class TeamLedger(Ledger):
         owner = (queue or "::").split(":")[1].partition("+")[0]
         return self.agents[owner].supervisor_id if owner in self.agents else owner
 
-    def declaration(self, member_id: str) -> Declared:
+    def declaration(self, member_id: str) -> Declaration:
         """Return a member as it is, in the words of a declaration."""
         agent = self.agents.get(member_id)
         if agent is None:
@@ -211,9 +215,9 @@ class TeamLedger(Ledger):
 
     def _leave_shared_queues(self, supervisor_id: str) -> None:
         """Agents of a moved team serve no queue of a supervisor that they no longer stand below."""
-        for agent in self.under(supervisor_id):
-            above = {one.id for one in self.up(agent.supervisor_id)}
-            self._serve(agent.id, [key for key in self.queues_of(agent.id)[1:] if self.home_of(key) in above])
+        for agent in self.agents_under(supervisor_id):
+            ancestor_ids = {supervisor.id for supervisor in self.lineage(agent.supervisor_id)}
+            self._serve(agent.id, [key for key in self.queues_of(agent.id)[1:] if self.home_of(key) in ancestor_ids])
 
     # Events
 
@@ -234,33 +238,37 @@ class TeamLedger(Ledger):
 
     def _on_supervisor_removed(self, event: events.SupervisorRemoved) -> None:
         self.declared.pop(event.supervisor_id, None)
-        gone = self.supervisors.pop(event.supervisor_id)
-        if gone.parent_id is not None:
-            self.supervisors[gone.parent_id].members.remove(gone.id)
-        gone_keys = (f"able:{gone.id}:", f"able:{gone.id}+")
-        self.served = {key: agents for key, agents in self.served.items() if not key.startswith(gone_keys)}
+        supervisor = self.supervisors.pop(event.supervisor_id)
+        if supervisor.parent_id is not None:
+            self.supervisors[supervisor.parent_id].members.remove(supervisor.id)
+        key_prefixes = (f"able:{supervisor.id}:", f"able:{supervisor.id}+")
+        self.served = {key: agents for key, agents in self.served.items() if not key.startswith(key_prefixes)}
 
     def _on_supervisor_changed(self, event: events.SupervisorChanged) -> None:
-        one = self.supervisors[event.supervisor_id]
-        one.options, one.max_parallel, one.max_agents = event.options, event.max_parallel, event.max_agents
+        supervisor = self.supervisors[event.supervisor_id]
+        supervisor.options, supervisor.max_parallel, supervisor.max_agents = (
+            event.options,
+            event.max_parallel,
+            event.max_agents,
+        )
 
     def _on_strategy_switched(self, event: events.StrategySwitched) -> None:
         if event.scope != "run":
-            one = self.supervisors[event.supervisor_id]
-            one.mode = event.mode
-            one.options = changed(one.options, settings=event.settings, lead=event.lead)
+            supervisor = self.supervisors[event.supervisor_id]
+            supervisor.mode = event.mode
+            supervisor.options = changed(supervisor.options, settings=event.settings, lead=event.lead)
 
-    def _supervisor_paused(self, event: events.SupervisorPaused | events.SupervisorResumed) -> None:
+    def _set_supervisor_paused(self, event: events.SupervisorPaused | events.SupervisorResumed) -> None:
         self.supervisors[event.supervisor_id].paused = isinstance(event, events.SupervisorPaused)
 
-    _on_supervisor_paused = _on_supervisor_resumed = _supervisor_paused
+    _on_supervisor_paused = _on_supervisor_resumed = _set_supervisor_paused
 
     def _on_supervisor_leaving(self, event: events.SupervisorLeaving) -> None:
         self.supervisors[event.supervisor_id].leaving = event.mode
 
     def _on_supervisor_failed(self, event: events.SupervisorFailed) -> None:
-        one = self.supervisors[event.supervisor_id]
-        one.error = event.error if one.parent_id is None else one.error
+        supervisor = self.supervisors[event.supervisor_id]
+        supervisor.error = event.error if supervisor.parent_id is None else supervisor.error
 
     def _on_supervisor_mended(self, event: events.SupervisorMended) -> None:
         self.supervisors[event.supervisor_id].error = None
@@ -293,7 +301,7 @@ class TeamLedger(Ledger):
     def _on_agent_added(self, event: events.AgentAdded) -> None:
         agent = AgentEntry(id=event.agent_id, name=event.name, supervisor_id=event.supervisor_id, spec=event.spec)
         self.agents[agent.id] = agent
-        agent.size = _instances(event.spec, 1)
+        agent.size = _instance_count(event.spec, 1)
         if event.declared:
             self.declared[agent.id] = self.declaration(agent.id)
         self.supervisors[agent.supervisor_id].members.append(agent.id)
@@ -302,20 +310,20 @@ class TeamLedger(Ledger):
 
     def _on_agent_removed(self, event: events.AgentRemoved) -> None:
         self.declared.pop(event.agent_id, None)
-        gone = self.agents.pop(event.agent_id)
-        self._end_grants(gone.id)
-        self.supervisors[gone.supervisor_id].members.remove(gone.id)
-        self._serve(gone.id, [])
+        agent = self.agents.pop(event.agent_id)
+        self._end_grants(agent.id)
+        self.supervisors[agent.supervisor_id].members.remove(agent.id)
+        self._serve(agent.id, [])
 
     def _on_agent_removing(self, event: events.AgentRemoving) -> None:
         self.agents[event.agent_id].removing = event.mode
 
-    def _agent_swapped(self, event: events.AgentSwapped | events.SwapRolledBack) -> None:
+    def _swap_agent(self, event: events.AgentSwapped | events.SwapRolledBack) -> None:
         agent = self.agents[event.agent_id]
         agent.previous, agent.spec, agent.generation = agent.spec, event.spec, event.generation
         self._end_grants(agent.id)
         agent.error, agent.away = None, False
-        agent.size = _instances(event.spec, agent.size)
+        agent.size = _instance_count(event.spec, agent.size)
         self.registry[event.spec.name] = event.spec
         self._serve(agent.id, event.queues)
 
@@ -328,7 +336,7 @@ class TeamLedger(Ledger):
     def _on_grant_revoked(self, event: events.GrantRevoked) -> None:
         del self.grants[event.grant_id]
 
-    _on_agent_swapped = _on_swap_rolled_back = _agent_swapped
+    _on_agent_swapped = _on_swap_rolled_back = _swap_agent
 
     def _on_swap_drained(self, event: events.SwapDrained) -> None:
         self.agents[event.agent_id].drained = event.generation
@@ -337,10 +345,10 @@ class TeamLedger(Ledger):
         self.agents[event.agent_id].spec = event.spec
         self._serve(event.agent_id, event.queues)
 
-    def _agent_paused(self, event: events.AgentPaused | events.AgentResumed) -> None:
+    def _set_agent_paused(self, event: events.AgentPaused | events.AgentResumed) -> None:
         self.agents[event.agent_id].paused = isinstance(event, events.AgentPaused)
 
-    _on_agent_paused = _on_agent_resumed = _agent_paused
+    _on_agent_paused = _on_agent_resumed = _set_agent_paused
 
     def _on_agent_broke(self, event: events.AgentBroke) -> None:
         agent = self.agents[event.agent_id]
@@ -374,17 +382,17 @@ class TeamLedger(Ledger):
 
     def _on_queue_made(self, event: events.QueueMade) -> None:
         agents = self.served.setdefault(event.key, [])
-        agents += [one for one in event.agent_ids if one not in agents]
+        agents += [agent_id for agent_id in event.agent_ids if agent_id not in agents]
 
     def _on_budget_exhausted(self, event: events.BudgetExhausted) -> None:
-        one = self.find(event.subject)
-        if one is not None:
-            one.exhausted, one.held = True, event.then == "ask"
+        member = self.find(event.subject)
+        if member is not None:
+            member.exhausted, member.is_on_hold = True, event.then == "ask"
 
     def _on_budget_extended(self, event: events.BudgetExtended) -> None:
-        one = self.find(event.subject)
-        if one is not None:
-            one.exhausted = one.held = False
+        member = self.find(event.subject)
+        if member is not None:
+            member.exhausted = member.is_on_hold = False
 
     def _on_spec_registered(self, event: events.SpecRegistered) -> None:
         self.registry[event.spec.name] = event.spec
@@ -395,12 +403,15 @@ class TeamLedger(Ledger):
     def _on_members_declared(self, event: events.MembersDeclared) -> None:
         for member_id in event.same:
             self.declared[member_id] = self.declaration(member_id)
-        for member_id, said in event.different.items():
+        for member_id, difference in event.different.items():
             spec, parent_id = self.declaration(member_id)
-            self.declared[member_id] = said.spec or spec, parent_id if said.parent_id is None else said.parent_id
+            self.declared[member_id] = (
+                difference.spec or spec,
+                parent_id if difference.parent_id is None else difference.parent_id,
+            )
         for member_id in event.dropped:
             self.declared.pop(member_id, None)
 
 
-def _instances(spec: AgentSpec, now: int) -> int:
+def _instance_count(spec: AgentSpec, now: int) -> int:
     return 1 if spec.pool is None else sorted((spec.pool.min, now, spec.pool.max))[1]

@@ -17,7 +17,7 @@ class TrackRecordLedger:
     """Ends and usage by agent and category; simulated teams have fewer categories than are told apart."""
 
     def __init__(self) -> None:
-        self.ended: dict[Key, Counter[str]] = {}
+        self.ends: dict[Key, Counter[str]] = {}
         self.usage: dict[Key, Usage] = {}
 
     def take(self, event: Any, work: WorkBook) -> None:
@@ -29,7 +29,7 @@ class TrackRecordLedger:
         key = event.agent_id, "" if job is None else work.runs[job.run_id].category or ""
         self.usage[key] = self.usage.get(key, NO_USAGE).plus(usage)
         if isinstance(event, AttemptDone | AttemptFailed | AttemptCancelled):
-            self.ended.setdefault(key, Counter())[event.type.removeprefix("attempt_")] += 1
+            self.ends.setdefault(key, Counter())[event.type.removeprefix("attempt_")] += 1
 
     def adopt(self, state: State) -> None:
         """Take what an import brought."""
@@ -38,4 +38,4 @@ class TrackRecordLedger:
             for category, record in agent.track_record.items():
                 self.usage.setdefault((agent.id, category), record.usage.plus(NO_USAGE))
                 ends = Counter({end: getattr(record, end) for end in ENDS})
-                self.ended.setdefault((agent.id, category), ends)
+                self.ends.setdefault((agent.id, category), ends)

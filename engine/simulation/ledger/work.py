@@ -16,7 +16,7 @@ from engine.simulation.ledger import Ledger
 
 
 @dataclass(slots=True)
-class Try:
+class AttemptEntry:
     """An attempt at work."""
 
     number: int
@@ -25,13 +25,13 @@ class Try:
     spec: AgentSpec | None = field(default=None, compare=False)
     """The spec of its generation, as of its start."""
     parked: bool = False
-    waits: list[str] = field(default_factory=list, compare=False)
+    awaited_calls: list[str] = field(default_factory=list, compare=False)
     """Calls that it waits for, parked or not."""
     parked_for: str | None = field(default=None, compare=False)
     """What it waits for without a slot; None if only for delegated work."""
-    wants: bool = field(default=False, compare=False)
+    needs_slot: bool = field(default=False, compare=False)
     """It is parked, and one of its steps needs a slot."""
-    asked: set[str] = field(default_factory=set, compare=False)
+    stop_reasons: set[str] = field(default_factory=set, compare=False)
     """All reasons for which it was asked to stop."""
 
 
@@ -71,7 +71,7 @@ class Job:
     """The whole output, whatever its size."""
     error: str | None = field(default=None, compare=False)
     ended_ms: int | None = None
-    attempt: Try | None = None
+    attempt: AttemptEntry | None = None
     attempts: int = 0
     agent_id: str | None = None
     """The last agent that worked on it."""
@@ -82,19 +82,19 @@ class Job:
     """Open questions of its attempts, by their keys."""
     steers: dict[str, str] = field(default_factory=dict)
     """Messages that its next turn takes."""
-    heard: list[str] = field(default_factory=list, compare=False)
+    read_messages: list[str] = field(default_factory=list, compare=False)
     """Messages that its turns have read since it last started from its input."""
     in_doubt: bool = False
     retrying_until_ms: int | None = None
     cancelling: bool = False
     exceeded: bool = False
-    held: bool = False
+    is_on_hold: bool = False
     deadline_ms: int | None = field(default=None, compare=False)
     """Its own deadline, without inherited ones."""
     preemptions: int = 0
     planned: bool = False
     """For a group: its graph was planned."""
-    taken: bool = field(default=False, compare=False)
+    is_claimed: bool = field(default=False, compare=False)
     """A team took it from a shared queue."""
     outcome_id: str | None = None
     """For a group: the node whose output is its output."""
@@ -128,7 +128,7 @@ class RunEntry:
     paused: bool = False
     cancelling: bool = False
     exceeded: bool = False
-    held: bool = False
+    is_on_hold: bool = False
 
 
 @dataclass(slots=True)
@@ -180,23 +180,23 @@ class WorkBook(Ledger):
         """Return the task, or else the run, that an event is about."""
         return self.jobs[event.task_id] if event.task_id is not None else self.runs[event.run_id]
 
-    def up(self, job: Job) -> Iterator[Job]:
+    def lineage(self, job: Job) -> Iterator[Job]:
         """Yield a task and its ancestors."""
-        above: Job | None = job
-        while above is not None:
-            yield above
-            above = self.jobs.get(above.parent_id or "")
+        ancestor: Job | None = job
+        while ancestor is not None:
+            yield ancestor
+            ancestor = self.jobs.get(ancestor.parent_id or "")
 
-    def below(self, task_id: str) -> list[Job]:
+    def subtree(self, task_id: str) -> list[Job]:
         """Return a task and its descendants."""
-        found = [self.jobs[task_id]]
-        for job in found:
-            found += [self.jobs[child] for child in job.children]
-        return found
+        jobs = [self.jobs[task_id]]
+        for job in jobs:
+            jobs += [self.jobs[child] for child in job.children]
+        return jobs
 
     def open_under(self, run_id: str, task_id: str | None) -> list[Job]:
         """Return the open tasks of a run, or of a task and its descendants."""
-        jobs = [self.jobs[one] for one in self.runs[run_id].tasks] if task_id is None else self.below(task_id)
+        jobs = [self.jobs[job_id] for job_id in self.runs[run_id].tasks] if task_id is None else self.subtree(task_id)
         return [job for job in jobs if job.outcome is None]
 
     def passes(self, task_id: str) -> bool:
@@ -208,75 +208,79 @@ class WorkBook(Ledger):
             job.outcome is TaskStatus.FAILED and (job.optional or job.tolerated)
         )
 
-    def is_held(self, job: Job) -> bool:
+    def is_on_hold(self, job: Job) -> bool:
         """Return whether a pause of its run, or a question about a budget, holds a task back."""
         run = self.runs[job.run_id]
-        return run.paused or run.held or any(one.held for one in self.up(job))
+        return run.paused or run.is_on_hold or any(ancestor.is_on_hold for ancestor in self.lineage(job))
 
     def is_over(self, job: Job) -> bool:
         """Return whether a task or one of its ancestors is being cancelled."""
-        return self.runs[job.run_id].cancelling or any(one.cancelling for one in self.up(job))
+        return self.runs[job.run_id].cancelling or any(ancestor.cancelling for ancestor in self.lineage(job))
 
     def is_ready(self, job: Job) -> bool:
         """Return whether an agent task waits only for a slot."""
-        return self.waits_for_nothing(job) and not self.is_held(job)
+        return self.waits_for_nothing(job) and not self.is_on_hold(job)
 
     def waits_for_nothing(self, job: Job) -> bool:
         """Return whether an agent task waits only for a slot or the end of a pause."""
-        at_rest = job.outcome is None and job.attempt is None and job.retrying_until_ms is None
-        asked = job.question is not None or job.in_doubt or bool(job.calling)
-        if job.kind != "agent" or not at_rest or asked:
+        is_idle = job.outcome is None and job.attempt is None and job.retrying_until_ms is None
+        has_open_question = job.question is not None or job.in_doubt or bool(job.calling)
+        if job.kind != "agent" or not is_idle or has_open_question:
             return False
         return self.are_ended(job.after)
 
     def are_ended(self, task_ids: Iterable[str]) -> bool:
         """Return whether all of these tasks have ended."""
-        return all(self.jobs[one].outcome is not None for one in task_ids)
+        return all(self.jobs[task_id].outcome is not None for task_id in task_ids)
 
     def is_answered(self, job: Job) -> bool:
         """Return whether all calls of a parked attempt are answered, or one of its steps needs a slot."""
         attempt = job.attempt
         if attempt is None or not attempt.parked:
             return False
-        return attempt.wants or not (attempt.parked_for or self.awaited(job))
+        return attempt.needs_slot or not (attempt.parked_for or self.awaited(job))
 
     def awaited(self, job: Job) -> list[str]:
         """Return the open tasks that an attempt waits for."""
-        waits = job.attempt.waits if job.attempt is not None else []
+        waits = job.attempt.awaited_calls if job.attempt is not None else []
         return [child for key in waits for child in job.calls.get(key, ()) if self.jobs[child].outcome is None]
 
     def deadline_ms(self, job: Job) -> int | None:
         """Return the effective deadline of a task: the earliest of its own and of what it is part of."""
-        moments = [self.runs[job.run_id].deadline_ms, *(one.deadline_ms for one in self.up(job))]
-        return min((one for one in moments if one is not None), default=None)
+        moments = [self.runs[job.run_id].deadline_ms, *(ancestor.deadline_ms for ancestor in self.lineage(job))]
+        return min((moment for moment in moments if moment is not None), default=None)
 
     def at_work(self, agent_id: str) -> list[Job]:
         """Return the tasks with an attempt of an agent, parked ones included."""
-        return [one for one in self.jobs.values() if one.attempt is not None and one.attempt.agent_id == agent_id]
+        return [job for job in self.jobs.values() if job.attempt is not None and job.attempt.agent_id == agent_id]
 
-    def before_in_graph(self, job: Job) -> list[Job]:
+    def graph_predecessors(self, job: Job) -> list[Job]:
         """Return the nodes of its graph that a task sees: those it was told to see, else all before it, as planned."""
         if job.sees is not None:
-            return [self.jobs[one] for one in job.sees if self.jobs[one].kind != "check"]
+            return [self.jobs[task_id] for task_id in job.sees if self.jobs[task_id].kind != "check"]
         reached: set[str] = set()
         front = {*job.after}
         while front:
             reached |= front
-            front = {before for one in front for before in self.jobs[one].after} - reached
+            front = {before for task_id in front for before in self.jobs[task_id].after} - reached
         siblings = self.jobs[job.parent_id].children if job.parent_id is not None else []
-        return [self.jobs[one] for one in siblings if one in reached and self.jobs[one].kind in ("agent", "group")]
+        return [
+            self.jobs[sibling_id]
+            for sibling_id in siblings
+            if sibling_id in reached and self.jobs[sibling_id].kind in ("agent", "group")
+        ]
 
     def inputs_of(self, job: Job) -> list[Job]:
         """Return the tasks whose outputs a task gets: first those of enclosing graphs, then those of its own."""
         if job.takes == "own":
             return []
-        found: list[Job] = []
-        for one in self.up(job):
-            if one.takes != "own" and (one.after or one.sees):
-                found = [*self.before_in_graph(one), *found]
-            if one.call_key is not None:
+        input_jobs: list[Job] = []
+        for ancestor in self.lineage(job):
+            if ancestor.takes != "own" and (ancestor.after or ancestor.sees):
+                input_jobs = [*self.graph_predecessors(ancestor), *input_jobs]
+            if ancestor.call_key is not None:
                 break
-        return [one for one in found if one.output is not None]
+        return [input_job for input_job in input_jobs if input_job.output is not None]
 
     # Writing
 
@@ -307,48 +311,48 @@ class WorkBook(Ledger):
         for task_id in task_ids:
             attempt = self.jobs[task_id].attempt
             if attempt is not None:
-                attempt.asked.add(reason)
+                attempt.stop_reasons.add(reason)
 
     def withdraw(self, kind: str | None, subject: str) -> None:
         """Withdraw questions about a subject; None is any kind."""
-        for one in [*self.questions.values()]:
-            if one.subject == subject and kind in (None, one.kind):
-                self.unask(one.id)
+        for question in [*self.questions.values()]:
+            if question.subject == subject and kind in (None, question.kind):
+                self.drop_question(question.id)
         if subject in self.jobs:
-            self.ask_about(self.jobs[subject])
+            self.update_question(self.jobs[subject])
 
-    def unask(self, question: str) -> None:
+    def drop_question(self, question: str) -> None:
         """Drop a question."""
         job = self.jobs.get(self.questions.pop(question).subject)
         if job is not None:
-            job.asks = {key: one for key, one in job.asks.items() if one != question}
+            job.asks = {key: other_id for key, other_id in job.asks.items() if other_id != question}
 
-    def ask_about(self, job: Job) -> None:
+    def update_question(self, job: Job) -> None:
         """Let a task wait for the first question about it that none of its attempts has asked."""
-        about = (one for one in self.questions.values() if one.subject == job.id)
-        job.question = next((one.id for one in about if one.kind not in OF_ATTEMPTS), None)
+        questions = (question for question in self.questions.values() if question.subject == job.id)
+        job.question = next((question.id for question in questions if question.kind not in OF_ATTEMPTS), None)
 
     def adopt(self, state: State) -> None:
         """Take over imported work from the state."""
         for supervisor in state.supervisors.values():
             for name, conversation in supervisor.conversations.items():
-                ended = [exchange.run_id for exchange in conversation.exchanges.values()]
-                self.conversations.setdefault((supervisor.id, name), ended)
+                run_ids = [exchange.run_id for exchange in conversation.exchanges.values()]
+                self.conversations.setdefault((supervisor.id, name), run_ids)
         for run in state.runs.values():
-            self.runs.setdefault(run.id, self.adopted_run(state, run))
+            self.runs.setdefault(run.id, self.to_run_entry(state, run))
         for task in state.tasks.values():
-            self.jobs.setdefault(task.id, self.adopted_task(state, task))
-        for one in state.escalations.values():
-            self.questions.setdefault(one.id, adopted_question(one))
+            self.jobs.setdefault(task.id, self.to_job(state, task))
+        for escalation in state.escalations.values():
+            self.questions.setdefault(escalation.id, to_question(escalation))
         for supervisor in state.supervisors.values():
             self.hand_overs.setdefault(supervisor.id, (supervisor.hand_overs, supervisor.hand_over_ms))
-        whole = Counter(
+        totals = Counter(
             tasks=state.tasks_total, done=state.tasks_done, failed=state.tasks_failed, runs=state.runs_total
         )
-        whole.subtract(self.count(self.jobs.values()) + Counter(runs=len(self.runs)))
-        self.past = whole
+        totals.subtract(self.count(self.jobs.values()) + Counter(runs=len(self.runs)))
+        self.past = totals
 
-    def adopted_run(self, state: State, run: Run) -> RunEntry:
+    def to_run_entry(self, state: State, run: Run) -> RunEntry:
         """Convert a run of the state."""
         return RunEntry(
             id=run.id,
@@ -366,14 +370,14 @@ class WorkBook(Ledger):
             paused=run.paused,
             cancelling=run.cancelling,
             exceeded=run.exceeded is not None,
-            held=run.held,
+            is_on_hold=run.held,
             conversation=run.conversation,
-            remembers=[one.run_id for one in remembered_by(state, state.tasks[run.root_id])],
+            remembers=[exchange.run_id for exchange in remembered_by(state, state.tasks[run.root_id])],
         )
 
-    def adopted_task(self, state: State, task: Task) -> Job:
+    def to_job(self, state: State, task: Task) -> Job:
         """Convert a task of the state."""
-        timer, now = state.timers.get(f"deadline:{task.id}"), task.attempt
+        timer, attempt = state.timers.get(f"deadline:{task.id}"), task.attempt
         steps = {key: self.resolve(value) for key, value in task.steps.items()}
         return Job(
             id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
@@ -385,17 +389,21 @@ class WorkBook(Ledger):
             outcome=task.status if task.ended else None, output=self.resolve(task.output), error=task.error,
             ended_ms=task.ended_ms, attempts=task.attempts, agent_id=task.agent_id,
             steps=steps, calling=dict(task.calling),
-            heard=[text for key, said in steps.items() if key.startswith(STEERED) for text in said],
+            read_messages=[text for key, texts in steps.items() if key.startswith(STEERED) for text in texts],
             question=task.escalation_id, asks=dict(task.asks), steers=dict(task.steers),
             in_doubt=task.status is TaskStatus.IN_DOUBT,
             retrying_until_ms=task.retry_at_ms, cancelling=task.cancelling, exceeded=task.exceeded is not None,
-            held=task.held, deadline_ms=None if timer is None else timer.due_ms, preemptions=task.preemptions,
+            is_on_hold=task.held, deadline_ms=None if timer is None else timer.due_ms, preemptions=task.preemptions,
             planned=task.mode is not None, outcome_id=task.outcome_id, begun_ms=task.begun_ms,
-            attempt=None if now is None else Try(now.number, now.agent_id, now.generation, parked=now.parked),
+            attempt=None if attempt is None else AttemptEntry(
+                attempt.number, attempt.agent_id, attempt.generation, parked=attempt.parked
+            ),
             failed=task.error if task.kind == "group" and not task.ended else None,
         )  # fmt: skip
 
 
-def adopted_question(one: Escalation) -> Question:
+def to_question(escalation: Escalation) -> Question:
     """Convert a question of the state."""
-    return Question(one.id, one.kind, one.subject, one.run_id, one.due_ms, one.left_ms)
+    return Question(
+        escalation.id, escalation.kind, escalation.subject, escalation.run_id, escalation.due_ms, escalation.left_ms
+    )

@@ -19,10 +19,10 @@ from engine.core.encoding.codec import decode_command, encode_command
 from engine.core.events import KINDS, Event
 from engine.core.signals import EngineBegan
 from engine.host.batch import row_of
-from engine.simulation.history import live_through
-from engine.simulation.operators import drawn_command
+from engine.simulation.history import run_history
+from engine.simulation.operators import draw_command
 from engine.simulation.report import plan_of
-from engine.simulation.teams import drawn_team
+from engine.simulation.teams import draw_team
 from tests.chance import random_turn, with_code
 from tests.contract.corpus.reading import FOLDER, commands_in, journals, kind_of_row, packed
 from tests.contract.corpus.stories import stories
@@ -55,7 +55,7 @@ def histories() -> Iterator[tuple[str, list[Event]]]:
     """What is told by hand, then histories with an engine and without one, each by its seed."""
     yield from stories().items()
     for seed in range(1, SEEDS + 1):
-        yield f"simulated-{seed}", live_through(plan_of(seed, None, hours=1.0)).events
+        yield f"simulated-{seed}", run_history(plan_of(seed, None, hours=1.0)).events
         yield f"chance-{seed}", chance_world(seed).journal
 
 
@@ -64,7 +64,7 @@ def chance_world(seed: int, turns: int = 200) -> World:
     draw, world = Random(seed), World()
     world.say(EngineBegan(pid=1, token=1, version="test", processes=PROCESSES))
     while not world.state.supervisors:  # some teams cannot be
-        world.order(with_code(load(drawn_team(draw))))
+        world.order(with_code(load(draw_team(draw))))
     for priority in (None, 0):
         world.order(Submit(request="parse it", priority=priority))
     for _ in range(turns):
@@ -82,7 +82,7 @@ def _add_commands() -> None:
     """Write commands of the kinds that are in no file yet."""
     missing = set(COMMAND_KINDS) - {kind for kind, _ in commands_in()}
     draw, state = Random(1), chance_world(1).state
-    drawn = (drawn_command(kind, draw, state, 1) for kind in sorted(missing) for _ in range(12))
+    drawn = (draw_command(kind, draw, state, 1) for kind in sorted(missing) for _ in range(12))
     chosen = [*(command for command in drawn if command is not None), *OF_THE_SHELL]
     rows = {encode_command(each): each.type for each in chosen if each.type in missing and is_accepted(each)}
     if rows:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import engine
 from engine.simulation import history
-from engine.simulation.history import live_through
+from engine.simulation.history import run_history
 from engine.simulation.laws import LAWS, Law
-from engine.simulation.plan import Past
+from engine.simulation.plan import HistoryResult
 from engine.simulation.report import plan_of
 
 Patch: TypeAlias = pytest.MonkeyPatch
@@ -77,16 +77,16 @@ def _file(function: Callable[..., Any]) -> str:
 def watch_alone(patch: Patch, law: str) -> None:
     """Let no law be looked at but one, besides what a history itself sees, which gives up sooner."""
 
-    patch.setattr(history, "MOST_EVENTS", MOST_EVENTS)
+    patch.setattr(history, "MAX_EVENTS", MOST_EVENTS)
     for moment, laws in LAWS.items():
         patch.setitem(LAWS, moment, tuple(one for one in laws if one.__name__ == law))
 
 
-def found(bug: Bug, seeds: Iterable[int]) -> Past | None:
+def found(bug: Bug, seeds: Iterable[int]) -> HistoryResult | None:
     """Return the first history in which the law of a planted bug does not hold."""
     for seed in seeds:
-        past = live_through(plan_of(seed, None, hours=HOURS), patience_s=5)
-        if past.broken is not None and past.broken.law == bug.law:
+        past = run_history(plan_of(seed, None, hours=HOURS), patience_s=5)
+        if past.violation is not None and past.violation.law == bug.law:
             return past
     return None
 
