@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 
+from engine.core.entities.work import TaskStatus
 from engine.core.records.values import Usage, as_text
 from engine.models.records import Message, ModelRequest
 from engine.runtimes.attempts.work import Work
 from engine.simulation.laws.spending import budgets, payers
+from engine.simulation.ledger.work import Job
 from engine.simulation.observed import ObservedWorld
 from engine.simulation.playing import PlayedAttempt
 
@@ -81,7 +83,7 @@ class ModelWatch:
             return
         job = self._world.books.work.jobs.get(attempt.attempt_key[0])
         children = [] if job is None else [child_id for call in job.calls.values() for child_id in call]
-        outputs = [as_text(self._world.books.work.jobs[child_id].output) for child_id in children]
+        outputs = [result_text(self._world.books.work.jobs[child_id]) for child_id in children]
         for result in results:
             call = calls_by_id[result.call_id or ""]
             if call.name != "delegate" or result.text.startswith('{"error"'):
@@ -121,3 +123,8 @@ def _amount(usage: Usage, amount: str) -> Decimal:
     if amount == "tokens":
         return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
     return usage.cost_usd or Decimal(0)
+
+
+def result_text(job: Job) -> str:
+    """Return what a delegated task brings its caller: skipped work brings null, also where a partial result is kept."""
+    return as_text(None if job.outcome is TaskStatus.SKIPPED else job.output)

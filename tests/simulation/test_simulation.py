@@ -13,6 +13,7 @@ import pytest
 
 from dashboard.cli import main
 from engine.core.commands import COMMAND_KINDS, SupervisorSpec
+from engine.core.entities.work import TaskStatus
 from engine.core.events import StepRecorded
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.core.state import State
@@ -20,6 +21,8 @@ from engine.simulation.agents import MISHAPS
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import run_history
 from engine.simulation.laws import INVARIANTS
+from engine.simulation.ledger.work import Job
+from engine.simulation.model_watch import result_text
 from engine.simulation.operators import command_weights, draw_command
 from engine.simulation.plan import draw_plan
 from engine.simulation.report import plan_of, simulate
@@ -58,6 +61,26 @@ def test_the_engine_keeps_every_invariant_in_a_slice_of_seeds() -> None:
     assert report.tasks["done"]
     assert report.accepted > 0.75, report.refusals
     assert len(report.mishaps) >= len(MISHAPS) // 2
+
+
+def test_a_call_for_skipped_work_brings_null_although_a_partial_result_is_kept() -> None:
+    job = Job(
+        id="t2",
+        run_id="r1",
+        parent_id="t1",
+        kind="group",
+        title="draft",
+        worker_id=None,
+        supervisor_id="s1",
+        queue=None,
+        priority=0,
+        created_ms=0,
+        output="half of it",
+    )
+
+    cancelled, skipped = (replace(job, outcome=status) for status in (TaskStatus.CANCELLED, TaskStatus.SKIPPED))
+
+    assert [result_text(cancelled), result_text(skipped)] == ["half of it", "null"]
 
 
 def test_the_same_seed_is_the_same_history_byte_for_byte() -> None:
