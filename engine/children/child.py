@@ -21,15 +21,10 @@ from pathlib import Path
 import anyio
 
 from engine.children.tail import Tail, how_ended
-from engine.errors import EngineError
 
 GONE_S = 5.0
 """How long to wait for a killed child to exit."""
 CHUNK_BYTES = 65_536
-
-
-class NotStarted(EngineError):
-    """A child cannot be started; the message says which and why."""
 
 
 class Child(asyncio.SubprocessProtocol):
@@ -175,7 +170,8 @@ async def start_child(
         pass_fds: Descriptors that it gets besides its pipes.
 
     Raises:
-        NotStarted: If it cannot be started.
+        OSError: If it cannot be started.
+        ValueError: If an argument has a NUL character.
     """
     with anyio.CancelScope(shield=True):  # a half-started child would be orphaned
         # Before Python 3.12 asyncio gives a socket for standard input, which cannot be opened by its name (/dev/stdin).
@@ -186,21 +182,12 @@ async def start_child(
                 partial(Child, line_bytes), *argv, stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 env=dict(env), cwd=cwd, pass_fds=tuple(pass_fds), start_new_session=True,
             )  # fmt: skip
-        except (OSError, ValueError) as error:  # ValueError: a text with a zero character
+        except BaseException:
             os.close(write_end)
-            raise NotStarted(_why(error, cwd)) from error
+            raise
         finally:
             os.close(read_end)
         flow = partial(asyncio.streams.FlowControlMixin, loop=loop)
         stdin, control = await loop.connect_write_pipe(flow, os.fdopen(write_end, "wb", buffering=0))
         child.stdin = asyncio.StreamWriter(stdin, control, None, loop)
     return child
-
-
-def _why(error: OSError | ValueError, cwd: Path | None) -> str:
-    if isinstance(error, ValueError):
-        return "cannot be started: an argument has a NUL character"
-    where = "" if cwd is None else f" in {cwd}"
-    if where and isinstance(error, FileNotFoundError | NotADirectoryError):
-        return f"cannot be started{where}: there is no such folder"
-    return f"cannot be started{where}: {error.strerror or error}"

@@ -11,8 +11,8 @@ from subprocess import Popen
 import anyio
 import pytest
 
-from engine.children.child import Child, NotStarted
-from engine.runtimes.programs.watched import Watched
+from engine.children.child import Child
+from engine.runtimes.programs.watched import NotStarted, Watched
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import soon
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import anyio
 
 from engine.children.child import GONE_S, Child, start_child
+from engine.errors import EngineError
 
 LINE_BYTES = 1_000_000
 """Default limit on a line, and on unread output in memory."""
@@ -33,6 +34,10 @@ while read -r change group; do
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
 """
+
+
+class NotStarted(EngineError):
+    """A program cannot be started; the message says which and why."""
 
 
 class Watched:
@@ -59,10 +64,13 @@ class Watched:
         """
         with anyio.CancelScope(shield=True):  # a half-started program would be orphaned
             async with self._starting:
-                await self._watch()
                 # Blocks the loop for 1 ms until /bin/sh is executed, whatever the program: the shell looks that up.
                 command = ["/bin/sh", "-c", GATE, "program", *argv]
-                program = await start_child(command, env=env, cwd=cwd, line_bytes=line_bytes)
+                try:
+                    await self._watch()
+                    program = await start_child(command, env=env, cwd=cwd, line_bytes=line_bytes)
+                except (OSError, ValueError) as error:
+                    raise NotStarted(_why(error, cwd)) from error
                 self._programs[program.pid] = program
                 self._tell(f"+ {program.pid}\n")
                 program.on_exit = self._exited
@@ -101,3 +109,11 @@ class Watched:
         # A write into a pipe with room completes before it returns, and its data outlives this process.
         if self._watcher is not None and not self._watcher.exited.is_set():
             self._watcher.stdin.write(line.encode())
+
+
+def _why(error: OSError | ValueError, cwd: Path) -> str:
+    if isinstance(error, ValueError):
+        return "cannot be started: an argument has a NUL character"
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"cannot be started in {cwd}: there is no such folder"
+    return f"cannot be started in {cwd}: {error.strerror or error}"
