@@ -10,9 +10,7 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +22,7 @@ from textual_serve.download_manager import DownloadManager
 
 from dashboard.clean import clean
 from dashboard.web.folders import HABITS, new_folder
+from engine.children.child import CHUNK_BYTES, Child, start_child
 
 HANG_S = 30.0
 """A process that does not answer for so long, in seconds, has hung."""
@@ -43,7 +42,6 @@ PIECE_BYTES = 1 << 14
 """What is sent at once."""
 LONGEST_SAID = 2_000
 """What the page is told, and keeps, in characters."""
-_STDERR_BYTES = 8_000
 KEPT = (
     "HOME",
     "LANG",
@@ -104,8 +102,6 @@ class Session(AppService):
         self._launch = launch
         self.folder, self._lock = new_folder()
         """What it may write; removed with it."""
-        self.complaint = ""
-        """Last line of its standard error."""
         self.ended_by_itself = False
         """Whether it was left by its user."""
         self.downloads: set[str] = set()
@@ -126,7 +122,7 @@ class Session(AppService):
         self._unanswered_bytes = 0
         self._stopping: asyncio.Task[None] | None = None
         self._drawn: asyncio.Task[None] | None = None
-        self._complaints: asyncio.Task[None] | None = None
+        self._child: Child | None = None
 
     async def _ignored(self) -> None:
         """Close nothing: the server closes the socket once `ended` returns."""
@@ -134,24 +130,24 @@ class Session(AppService):
     @property
     def pid(self) -> int | None:
         """Process id, and that of its group."""
-        return self._process.pid if self._process is not None else None
+        return self._child.pid if self._child is not None else None
+
+    @property
+    def complaint(self) -> str:
+        """Last line of its standard error."""
+        return clean(self._child.errors.line) if self._child is not None else ""
 
     async def start(self, width: int, height: int) -> None:
         launch = self._launch
         if launch.habits:
             (self.folder / HABITS).write_text(launch.habits, encoding="utf-8", errors="replace")
-        self._process = process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "dashboard.web.tab_process"),
-            *(str(launch.db), launch.role, str(self.folder), launch.place),
+        program = [sys.executable, "-P", "-m", "dashboard.web.tab_process"]
+        self._child = await start_child(
+            [*program, str(launch.db), launch.role, str(self.folder), launch.place],
             env=environment(os.environ, self.folder, width, height),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,
-            limit=PIECE_BYTES,
+            line_bytes=PIECE_BYTES,
         )
-        assert process.stdin is not None
-        self._stdin = process.stdin
+        self._stdin = self._child.stdin
 
     async def run(self) -> None:
         """Draw what the process draws, until it ends.
@@ -160,13 +156,10 @@ class Session(AppService):
             Hung: If it does not answer any more.
             TimeoutError: If the browser takes nothing any more.
         """
-        process = self._process
-        assert process is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._complaints = complaints = asyncio.create_task(self._hear(process.stderr))
+        child = self._child
+        assert child is not None
         beats = asyncio.create_task(self._watch())
-        self._drawn = drawing = asyncio.create_task(self._draw(process.stdout))
+        self._drawn = drawing = asyncio.create_task(self._draw(child.stdout))
         try:
             await asyncio.wait((beats, drawing), return_when=asyncio.FIRST_COMPLETED)
             if beats.done():
@@ -176,7 +169,9 @@ class Session(AppService):
         finally:
             for task in (beats, drawing):
                 task.cancel()
-            await asyncio.wait((complaints,), timeout=0.5)  # and it reads on: a killed process ends with its pipes
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await child.errors_ended.wait()
 
     async def _draw(self, stdout: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, ValueError):
@@ -200,14 +195,6 @@ class Session(AppService):
         elif kind == b"P":
             with contextlib.suppress(DecodeError):
                 await self.on_packed(payload)
-
-    async def _hear(self, stderr: asyncio.StreamReader) -> None:
-        """Keep the end of what it complains about: nobody else reads that pipe."""
-        kept = b""
-        while more := await stderr.read(4096):
-            kept = (kept + more)[-_STDERR_BYTES:]
-        lines = [line for line in kept.decode(errors="replace").splitlines() if line.strip()]
-        self.complaint = clean(lines[-1]) if lines else ""
 
     async def _watch(self) -> None:
         """Ask for a beat now and then; whatever the process says is one, and what the browser takes late is its own.
@@ -298,39 +285,27 @@ class Session(AppService):
         await asyncio.shield(self._stopping)
 
     async def _end(self) -> None:
-        process = self._process
+        child = self._child
         if self._drawn is not None:
             self._drawn.cancel()
             await asyncio.wait([self._drawn])
-        if process is not None:
+        if child is not None:
             await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
             with contextlib.suppress(asyncio.TimeoutError, ConnectionError):
-                await asyncio.wait_for(self._leave(process), END_S)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await _drained(process)
+                await asyncio.wait_for(self._leave(child), END_S)
+            await child.end()
             for key in self.downloads:  # never taken: asked for now that nothing answers, the server lets go of it
                 async for _ in self._download_manager.download(key):
                     pass
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
-    async def _leave(self, process: Process) -> None:
+    async def _leave(self, child: Child) -> None:
         await self.send_meta({"type": "quit"})
-        self.stdin.close()
-        await _drained(process)
-
-
-async def _drained(process: Process) -> None:
-    """Wait until a process has ended.
-
-    What it draws is read meanwhile: into a full pipe it could not end, and while something is in the pipe it does not
-    count as ended, even when it was killed.
-    """
-    assert process.stdout is not None
-    while await process.stdout.read(65_536):
-        pass
-    await process.wait()
+        child.close_input()
+        while await child.stdout.read(CHUNK_BYTES):  # what it draws: into a full pipe it could not end
+            pass
+        await child.exited.wait()
 
 
 def environment(given: Mapping[str, str], folder: Path, width: int, height: int) -> dict[str, str]:
