@@ -12,7 +12,7 @@ from dashboard.cli.sending import Sending, order, sending_options
 from dashboard.views.words.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
-from engine.core.preview import switched
+from engine.core.preview import switch_event
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
@@ -63,7 +63,7 @@ def strategy(
     if not dry_run:
         return order(ctx, sending, command)
     state = folded(sending.path)
-    event = switched(state, command)
+    event = switch_event(state, command)
     emit(ctx, _body(state, event) | team_fields(sending.path, state), _told(state, event))
     return DONE
 

@@ -163,12 +163,12 @@ class StrategyDialog(Dialog):
         return (picker.chosen or None) if picker.display else None
 
     def _show(self, view: ViewState, command: SwitchStrategy) -> None:
-        from engine.core.preview import switched  # not for the first frame
+        from engine.core.preview import switch_event  # not for the first frame
 
         state = view.state
         graphs, told = self.query_one("#graphs"), self.told("consequence")
         try:
-            event = switched(state, command)
+            event = switch_event(state, command)
         except Refused as error:
             self.problem(f"would be refused: {error}")
             graphs.display = told.display = False

@@ -6,17 +6,17 @@ from engine.core.commands import Command
 from engine.core.decide import carry_out
 from engine.core.decide.teams.loading import plan_of
 from engine.core.decide.teams.swapping import refusals, swap_mode
-from engine.core.decide.work.strategy import switched
+from engine.core.decide.work.strategy import switch_event
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
-from engine.core.fold.slots import stronger
-from engine.core.fold.swapping import REASONS
+from engine.core.fold.slots import stronger_reason
+from engine.core.fold.swapping import STOP_REASONS
 from engine.core.queries.targets import find_agent
 from engine.core.queries.team.code import named_in
 from engine.core.records.records import fact
 from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task
 
-__all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview", "switched"]
+__all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview", "switch_event"]
 
 
 Fate: TypeAlias = Literal["ends", "migrates", "begins again", "stops"]
@@ -76,8 +76,8 @@ def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
 
 def _previewed(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
     """Tell what becomes of an attempt: a swap asks those to stop that are of the generation it leaves."""
-    asked = REASONS.get(mode) if attempt.generation == agent.generation else None
-    fate = _FATES.get(stronger(attempt.stopping, asked), "stops")
+    asked = STOP_REASONS.get(mode) if attempt.generation == agent.generation else None
+    fate = _FATES.get(stronger_reason(attempt.stopping, asked), "stops")
     return AttemptPreview(
         title=task.title,
         generation=attempt.generation,

@@ -22,7 +22,7 @@ from engine.core.followups import (
     PlaceAgain,
     TakeSlot,
 )
-from engine.core.followups.table import CHANGES_WHO_IS_ABLE, followups_of
+from engine.core.followups.table import ABILITY_EVENTS, followups_of
 from engine.core.records.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
@@ -69,7 +69,7 @@ def step(
             events.append(event)
             effects += effects_of(state, event)
             followups += followups_of(state, event)
-            is_changed = is_changed or type(event) in CHANGES_WHO_IS_ABLE
+            is_changed = is_changed or type(event) in ABILITY_EVENTS
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
         # Placement runs before dispatch, so that tasks that change their queue are ranked with those that wait there.

@@ -21,7 +21,7 @@ from engine.core.commands import (
     SwapAgents,
     Winner,
 )
-from engine.core.decide.teams.loading import declaring, root_declared
+from engine.core.decide.teams.loading import find_declared_root, merge_declaration
 from engine.core.decide.teams.matching import Described, Matching, Path
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
@@ -111,7 +111,7 @@ class Adoption:
             settings=settings,
         )
         try:
-            merge = declaring(
+            merge = merge_declaration(
                 state, declare, DecisionContext(now_ms=state.at_ms, jitter=0.0, granted=of_program(declare))
             )
         except Refused:
@@ -171,7 +171,7 @@ def _place_of(state: State, command: Added) -> _Place | None:
     elif command.parent is not None:
         member, above = command.team, command.parent
     else:
-        root = root_declared(state, command.team.name)
+        root = find_declared_root(state, command.team.name)
         return None if root is None else _placed(state, root, command.team, command.team, is_root=True)
     try:
         parent = find_supervisor(state, above)
@@ -183,7 +183,7 @@ def _place_of(state: State, command: Added) -> _Place | None:
 def _placed(state: State, top: Supervisor, team: SupervisorSpec, member: Described, *, is_root: bool = False) -> _Place:
     matching = Matching(state, top.id, team)
     with suppress(Refused):  # the core refuses it when it decides
-        matching.by_place()
+        matching.match_by_place()
     parent_id = None if is_root else top.id
     return _Place(team=team, parent_id=parent_id, ids=matching.ids, name=(parent_id or "", member.name))
 

@@ -13,7 +13,7 @@ import anyio.to_thread
 from anyio.abc import TaskStatus
 
 from engine.core import commands
-from engine.core.decide.teams.settings import check_whole
+from engine.core.decide.teams.settings import check_teams_complete
 from engine.core.events import Event
 from engine.core.queries.team.code import specs_of
 from engine.core.records.records import JsonValue
@@ -129,7 +129,7 @@ class LocalEngine(EngineLink):
         """Check that every supervisor has the members that it names; only until the first success."""
         if not self.is_complete:
             with refusals():
-                check_whole(self.state)
+                check_teams_complete(self.state)
             self.is_complete = True
 
     def restored(self, spec: AgentSpec) -> AgentSpec:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from engine.core.commands import Command
-from engine.core.decide.teams.loading import root_declared
+from engine.core.decide.teams.loading import find_declared_root
 from engine.core.discovery.nearest import nearest
 from engine.core.errors import BadValue, Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
 from engine.core.events import Event
@@ -270,7 +270,7 @@ class Node:
 
 def _supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
     """Return the supervisor at a path of names; moved supervisors are found at the place where they were declared."""
-    found = root_declared(state, path[0])
+    found = find_declared_root(state, path[0])
     for name in path[1:]:
         if found is None:
             return None

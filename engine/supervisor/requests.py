@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from msgspec.structs import replace
 
 from engine.core.commands import Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit, Target
-from engine.core.decide.work.graphs import planned
+from engine.core.decide.work.graphs import plan_graph
 from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
 from engine.core.queries.targets import at, find_agent, id_in
@@ -325,7 +325,7 @@ def _needed_under(
     """Yield the agents that a request needs, down the tree; none if the core will refuse it."""
     try:
         cast = cast_for(state, supervisor, text, category, before=before)
-        _, graph = planned(state, supervisor, cast)
+        _, graph = plan_graph(state, supervisor, cast)
     except Refused:
         return
     for member_id in _needed(state, cast, [one.worker_id for one in graph.nodes if one.worker_id is not None]):

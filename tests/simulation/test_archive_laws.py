@@ -35,7 +35,7 @@ from engine.core.state import (
     Timer,
 )
 from engine.core.transfer.admission import check, try_out
-from engine.core.transfer.exporting import rest
+from engine.core.transfer.exporting import end_attempts
 from engine.reading.texts import walk
 from tests.chance import release, worlds
 from tests.depth import examples
@@ -86,7 +86,7 @@ def test_a_state_is_the_same_after_a_round_trip(world: World) -> None:
 def at_rest(world: World) -> State:
     """Return the state as it would be with every attempt lost."""
     state = decode_state(encode_state(world.state))
-    rest(state)
+    end_attempts(state)
     return state
 
 

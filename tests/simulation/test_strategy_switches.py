@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.core.commands import SwitchStrategy
-from engine.core.decide.work.strategy import switched
+from engine.core.decide.work.strategy import switch_event
 from engine.core.encoding.codec import encode_state
 from engine.core.errors import Refused
 from engine.core.events import AttemptDone, StrategySwitched
@@ -229,7 +229,7 @@ def test_the_dry_run_is_the_event_that_comes(old: str, new: str) -> None:
     if not world.state.runs:
         return
     command = to(new)
-    shown = switched(world.state, command)
+    shown = switch_event(world.state, command)
 
     (event,) = [event for event in world.order(command) if isinstance(event, StrategySwitched)]
 
@@ -265,7 +265,7 @@ def test_a_run_that_is_not_there_is_refused() -> None:
     world = begun("sequential")
 
     with pytest.raises(Refused, match="no open run"):
-        switched(world.state, to("parallel", scope="run", run="r9"))
+        switch_event(world.state, to("parallel", scope="run", run="r9"))
 
 
 def test_settings_of_a_strategy_are_those_of_the_switch_and_its_defaults_after_another() -> None:
@@ -282,4 +282,4 @@ def test_settings_that_are_wrong_are_refused_in_one_line() -> None:
     world = begun("sequential")
 
     with pytest.raises(Refused, match="no setting 'untill'; did you mean until"):
-        switched(world.state, SwitchStrategy(mode="iterative_refinement", settings={"untill": 1}))
+        switch_event(world.state, SwitchStrategy(mode="iterative_refinement", settings={"untill": 1}))

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.core.commands import AddAgent, Order
-from engine.core.decide.teams.team import MOST_ADDED_BY_A_RUN
+from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
 from engine.core.events import AgentAdded, CommandRefused, Event
 from tests.story import submitted
 from tests.world import World, agent, team_world
@@ -46,7 +46,7 @@ def test_a_run_may_give_a_name_that_only_resembles_an_id(name: str) -> None:
 def test_each_run_may_add_so_many_agents_and_a_person_any_number() -> None:
     world = team_world(agent("ada", max_concurrency=2))
     runs = [submitted(world), submitted(world)]
-    for number in range(MOST_ADDED_BY_A_RUN):
+    for number in range(MAX_AGENTS_ADDED_PER_RUN):
         for run_id in (*runs, None):
             assert isinstance(added(world, f"made-by-{run_id}-{number}", run_id), AgentAdded)
 

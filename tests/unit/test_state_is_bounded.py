@@ -2,7 +2,7 @@
 
 from engine.core.commands import Submit
 from engine.core.encoding.codec import encode_state
-from engine.core.fold.queues import MANY_QUEUES
+from engine.core.fold.queues import MAX_IDLE_QUEUES
 from engine.core.state import OUTCOMES, SUMMARIES
 from tests.world import agent, team_world
 
@@ -24,14 +24,14 @@ def test_finished_runs_and_commands_are_remembered_up_to_a_bound() -> None:
 
 def test_capabilities_that_nobody_asks_for_any_more_are_forgotten() -> None:
     world = team_world(agent("ada"), agent("bob", "parse"), participants=["ada"])
-    for number in range(MANY_QUEUES + 20):
+    for number in range(MAX_IDLE_QUEUES + 20):
         world.order(Submit(request="a request"))
         (lead,) = world.started
         world.ask(lead, f"parse {'really ' * (number % 7)}{'!' * number}", ["x"])
         world.settle()
 
-    assert len([key for key in world.state.queues if key.startswith("able:")]) <= MANY_QUEUES
-    assert len(world.state.agents["a2"].queues) <= MANY_QUEUES + 2
+    assert len([key for key in world.state.queues if key.startswith("able:")]) <= MAX_IDLE_QUEUES
+    assert len(world.state.agents["a2"].queues) <= MAX_IDLE_QUEUES + 2
 
 
 def test_a_long_text_is_in_the_journal_and_not_in_the_state() -> None:

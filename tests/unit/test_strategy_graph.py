@@ -10,7 +10,7 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus
 from engine.core.strategies import check_settings
-from engine.core.strategies.graph import in_order
+from engine.core.strategies.graph import sort_nodes
 from tests.story import asked, attempt, done, ended, found, refused, seen_by, start_of, submitted, works
 from tests.world import World, agent, team_world
 
@@ -106,7 +106,7 @@ def test_nodes_of_the_same_depth_are_in_the_order_in_which_they_are_drawn() -> N
         {"name": "y"},
     ]
 
-    assert in_order(nodes) == ["x", "y", "z", "w"]
+    assert sort_nodes(nodes) == ["x", "y", "z", "w"]
 
 
 def test_an_optional_node_may_fail() -> None:

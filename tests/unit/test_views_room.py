@@ -140,7 +140,9 @@ def test_a_rehearsal_says_what_the_engine_would_and_changes_nothing() -> None:
 
 
 def test_every_answer_that_is_offered_says_what_it_means() -> None:
-    offered = {("failure", one) for one in failing.OPTIONS} | {("doubt", one) for one in escalations.OPTIONS}
+    offered = {("failure", one) for one in failing.FAILURE_OPTIONS} | {
+        ("doubt", one) for one in escalations.DOUBT_OPTIONS
+    }
 
     assert offered <= set(MEANINGS)
     assert set(MEANINGS) >= WITH_OUTPUT

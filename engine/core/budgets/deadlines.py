@@ -26,69 +26,69 @@ class Deadline:
 
 
 def deadline_for(
-    state: State, supervisor: Supervisor, wanted_s: float | None, limits: Limits | None, ctx: DecisionContext
+    state: State, supervisor: Supervisor, requested_s: float | None, limits: Limits | None, ctx: DecisionContext
 ) -> Deadline | None:
     """Return the deadline of a run submitted now: the earliest of those requested and allowed.
 
     Args:
         supervisor: The supervisor that receives the run.
-        wanted_s: Requested deadline, in seconds from now.
+        requested_s: Requested deadline, in seconds from now.
         limits: Requested limits of the run.
     """
-    given = [] if wanted_s is None else [round(wanted_s * 1000)]
+    candidates_ms = [] if requested_s is None else [round(requested_s * 1000)]
     if limits is not None and limits.run_s is not None:
-        given.append(round(limits.run_s * 1000))
+        candidates_ms.append(round(limits.run_s * 1000))
     allowed = _allowed_ms(state, supervisor)
     if allowed is not None:
-        given.append(allowed[0])
-    return _made(min(given), _warn_at(state, supervisor, limits), ctx) if given else None
+        candidates_ms.append(allowed[0])
+    return _make_deadline(min(candidates_ms), _warn_at(state, supervisor, limits), ctx) if candidates_ms else None
 
 
-def _made(after_ms: int, warn_at: float, ctx: DecisionContext) -> Deadline:
+def _make_deadline(after_ms: int, warn_at: float, ctx: DecisionContext) -> Deadline:
     after_ms = max(1, after_ms)
     return Deadline(due_ms=ctx.now_ms + after_ms, after_ms=after_ms, warn_ms=ctx.now_ms + round(after_ms * warn_at))
 
 
 def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
     """Return how long a run may take under `supervisor`, and the name of the supervisor that sets this."""
-    found: list[tuple[int, str]] = []
-    for one in above_of(state, supervisor):
-        for limits in (one.options.limits, one.options.run_limits):
+    allowed: list[tuple[int, str]] = []
+    for ancestor in above_of(state, supervisor):
+        for limits in (ancestor.options.limits, ancestor.options.run_limits):
             if limits is not None and limits.run_s is not None:
-                found.append((max(1, round(limits.run_s * 1000)), one.name))
-    return min(found) if found else None
+                allowed.append((max(1, round(limits.run_s * 1000)), ancestor.name))
+    return min(allowed) if allowed else None
 
 
 def _warn_at(state: State, supervisor: Supervisor, limits: Limits | None) -> float:
-    said: Limits | None = limits or inherited(state, supervisor, "run_limits", None) or supervisor.options.limits
-    return WARN_AT if said is None else said.warn_at
+    own_limits: Limits | None = limits or inherited(state, supervisor, "run_limits", None) or supervisor.options.limits
+    return WARN_AT if own_limits is None else own_limits.warn_at
 
 
 def set_deadline(state: State, command: SetDeadline, ctx: DecisionContext) -> Decided:
     """Set or remove a deadline; refused if it is later than that of an ancestor."""
-    found = find_work(state, command.target)
-    if isinstance(found, RunSummary):
-        raise Refused(f"run {found.id} has ended already ({found.status.value}); it needs no deadline")
-    wanted_s = command.deadline_s
+    work = find_work(state, command.target)
+    if isinstance(work, RunSummary):
+        raise Refused(f"run {work.id} has ended already ({work.status.value}); it needs no deadline")
+    requested_s = command.deadline_s
     if command.due_ms is not None:
-        wanted_s = (command.due_ms - ctx.now_ms) / 1000
-        if wanted_s <= 0:
-            raise Refused(f"that deadline of {found.id} has passed; set a later one")
-    if isinstance(found, Task) and found.parent_id is not None:
-        return _set_for_task(state, found, wanted_s, ctx)
-    run = found if isinstance(found, Run) else state.runs[found.run_id]
-    return _set_for_run(state, run, wanted_s, ctx)
+        requested_s = (command.due_ms - ctx.now_ms) / 1000
+        if requested_s <= 0:
+            raise Refused(f"that deadline of {work.id} has passed; set a later one")
+    if isinstance(work, Task) and work.parent_id is not None:
+        return _set_for_task(state, work, requested_s, ctx)
+    run = work if isinstance(work, Run) else state.runs[work.run_id]
+    return _set_for_run(state, run, requested_s, ctx)
 
 
-def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: DecisionContext) -> Decided:
+def _set_for_run(state: State, run: Run, requested_s: float | None, ctx: DecisionContext) -> Decided:
     if run.cancelling or state.tasks[run.root_id].ended:
         raise Refused(f"run {run.id} is being stopped already; it needs no deadline")
     supervisor = state.supervisors.get(run.supervisor_id)
     allowed = None if supervisor is None else _allowed_ms(state, supervisor)
     deadline = None
-    if wanted_s is not None:
+    if requested_s is not None:
         warn_at = WARN_AT if supervisor is None else _warn_at(state, supervisor, run.limits)
-        deadline = _made(round(wanted_s * 1000), warn_at, ctx)
+        deadline = _make_deadline(round(requested_s * 1000), warn_at, ctx)
     if allowed is not None:
         latest_ms = run.started_ms + allowed[0]
         if deadline is None or deadline.due_ms > latest_ms:
@@ -97,15 +97,15 @@ def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: DecisionCo
                 f"supervisor {allowed[1]!r} lets a run take {seconds(allowed[0])}, and {left_s:g} s of that are left; "
                 "set an earlier deadline, or change its limits first"
             )
-    return _applied(run.id, None, deadline, f"run {run.id}")
+    return _deadline_decision(run.id, None, deadline, f"run {run.id}")
 
 
-def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: DecisionContext) -> Decided:
+def _set_for_task(state: State, task: Task, requested_s: float | None, ctx: DecisionContext) -> Decided:
     if task.ended:
         raise Refused(f"task {task.id} has ended already ({task.status.value}); it needs no deadline")
     if task.cancelling or state.runs[task.run_id].cancelling:
         raise Refused(f"task {task.id} is being stopped already; it needs no deadline")
-    deadline = None if wanted_s is None else _made(round(wanted_s * 1000), WARN_AT, ctx)
+    deadline = None if requested_s is None else _make_deadline(round(requested_s * 1000), WARN_AT, ctx)
     above_ms = deadline_above(state, task)
     if deadline is not None and above_ms is not None and deadline.due_ms > above_ms:
         left_s = max(0, above_ms - ctx.now_ms) / 1000
@@ -113,10 +113,10 @@ def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: Decisio
             f"task {task.id} is part of what has to have ended in {left_s:g} s; "
             f"set an earlier deadline, or that of run {task.run_id} first"
         )
-    return _applied(task.run_id, task.id, deadline, f"task {task.id}")
+    return _deadline_decision(task.run_id, task.id, deadline, f"task {task.id}")
 
 
-def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: str) -> Decided:
+def _deadline_decision(run_id: str, task_id: str | None, deadline: Deadline | None, subject_name: str) -> Decided:
     event = DeadlineSet(
         run_id=run_id,
         task_id=task_id,
@@ -124,8 +124,8 @@ def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: 
         after_ms=None if deadline is None else deadline.after_ms,
         warn_ms=None if deadline is None else deadline.warn_ms,
     )
-    said = "has no deadline of its own" if deadline is None else f"has to have ended in {seconds(deadline.after_ms)}"
-    return Decided(events=[event], summary=f"{what} {said}", result={"deadline_ms": event.deadline_ms})
+    effect = "has no deadline of its own" if deadline is None else f"has to have ended in {seconds(deadline.after_ms)}"
+    return Decided(events=[event], summary=f"{subject_name} {effect}", result={"deadline_ms": event.deadline_ms})
 
 
 def seconds(time_ms: int) -> str:
@@ -133,7 +133,7 @@ def seconds(time_ms: int) -> str:
     return f"{time_ms / 1000:g} s" if time_ms < 10_000 else f"{time_ms / 1000:,.0f} s"
 
 
-def warn(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+def warning_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Record the warning before a deadline."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
@@ -144,12 +144,12 @@ def passed(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """End a run or task whose deadline has passed."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
-    ended, stopping = halted(state, subject)
+    ended_ids, stopping = halted(state, subject)
     return [
         DeadlinePassed(
             run_id=run_id,
             task_id=task_id,
-            ended=ended,
+            ended=ended_ids,
             stopping=stopping,
             grace_due_ms=ctx.now_ms + grace_ms(state, subject.supervisor_id) if stopping else None,
             error=f"deadline of {seconds(subject.deadline_after_ms or 0)} passed",

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from engine.core.budgets.deadlines import grace_ms
-from engine.core.budgets.spenders import at_work, has_work_left, is_of_an_agent, not_asked, spenders
+from engine.core.budgets.spenders import at_work, has_work_left, is_agent_at_work, not_stopping, spenders
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask, of_attempt
 from engine.core.events import (
@@ -51,24 +51,26 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
     subject = subject_with(state, followup.subject)
     if subject is None:
         return []
-    found = budgets(state, subject, ctx.now_ms)
+    subject_budgets = budgets(state, subject, ctx.now_ms)
     if is_over(state, subject):
-        return _overspent(state, subject, found, ctx, followup.reporter)
+        return _overspent(state, subject, subject_budgets, ctx, followup.reporter)
     # It is stopped already. What can change is the limit: when nothing is over any more, its work resumes.
-    if _is_out(subject):
-        is_spent = any(_has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in found)
+    if _is_exhausted(subject):
+        is_spent = any(
+            _has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in subject_budgets
+        )
         if not is_spent:
-            return [extended(subject, None, 0, None)]
-        return _overspent(state, subject, found, ctx, followup.reporter)
+            return [extended_event(subject, None, 0, None)]
+        return _overspent(state, subject, subject_budgets, ctx, followup.reporter)
     events: list[Event] = []
-    for budget in found:
+    for budget in subject_budgets:
         # The last allowed attempt spends the budget of attempts the moment it begins, and must be let finish.
         if _is_spent(budget):
             return [*events, *_reached(state, subject, budget, ctx, followup.reporter)]
         if not budget.warned and budget.share >= budget.warn_at:
-            events.append(_warned(subject, budget))
+            events.append(_warning_event(subject, budget))
         if budget.name == "time_s":
-            events += _timed(state, subject, budget, ctx)
+            events += _adjust_timer(state, subject, budget, ctx)
     return events
 
 
@@ -80,7 +82,7 @@ def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContex
     """End a spent budget if work is left that has not begun; else only ask the attempts at work to stop."""
     if has_work_left(state, subject, budget):
         return exhausted(state, subject, budget, ctx, reporter=reporter)
-    stopping = not_asked(state, at_work(state, subject))
+    stopping = not_stopping(state, at_work(state, subject))
     if not stopping:
         return []
     event = BudgetReached(
@@ -98,19 +100,19 @@ def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContex
 
 
 def _overspent(
-    state: State, subject: Subject, found: list[Budget], ctx: DecisionContext, reporter: str | None
+    state: State, subject: Subject, subject_budgets: list[Budget], ctx: DecisionContext, reporter: str | None
 ) -> list[Event]:
     """Stop attempts that a spent budget of attempts let finish, once they have spent another budget."""
-    if not not_asked(state, spenders(state, subject)[1]):
+    if not not_stopping(state, spenders(state, subject)[1]):
         return []
     events: list[Event] = []
-    for budget in found:
+    for budget in subject_budgets:
         if _is_spent(budget):
             # A person is asked about the attempts; the answer lets this budget be checked again.
-            then = "ask" if subject.held else "stop" if budget.then == "ask" else budget.then
-            return [exhausted_as(state, subject, budget, then, reporter=reporter)]
+            action = "ask" if subject.held else "stop" if budget.then == "ask" else budget.then
+            return [exhausted_as(state, subject, budget, action, reporter=reporter)]
         if budget.name == "time_s":
-            events += _timed(state, subject, budget, ctx)
+            events += _adjust_timer(state, subject, budget, ctx)
     return events
 
 
@@ -121,7 +123,7 @@ def is_over(state: State, subject: Subject) -> bool:
     return isinstance(subject, Task) and (subject.ended or is_cancelled(state, subject))
 
 
-def _is_out(subject: Subject) -> bool:
+def _is_exhausted(subject: Subject) -> bool:
     return subject.held or (isinstance(subject, Agent | Supervisor) and subject.exhausted is not None)
 
 
@@ -136,7 +138,7 @@ def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
     return _NOTHING if ledger is None else ledger.needs.get(budget.name, _NOTHING)
 
 
-def too_little(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[Event]:
+def end_short_budget(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[Event]:
     """End a budget that is too small for the next call of a model.
 
     The signal comes last, or `handlers_in` would take this for its handler, which calls it.
@@ -144,15 +146,15 @@ def too_little(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[
     subject = subject_with(state, signal.subject)
     if subject is None:
         return []
-    budget = next((one for one in budgets(state, subject) if one.name == signal.amount), None)
+    budget = next((budget for budget in budgets(state, subject) if budget.name == signal.amount), None)
     if budget is None or budget.spent + signal.needs <= budget.limit:
         return []
-    if is_over(state, subject) or _is_out(subject):
-        return _late(state, subject, budget, signal)
+    if is_over(state, subject) or _is_exhausted(subject):
+        return _stop_late_attempt(state, subject, budget, signal)
     return exhausted(state, subject, budget, ctx, needs=signal.needs)
 
 
-def _late(state: State, subject: Subject, budget: Budget, signal: BudgetShort) -> list[Event]:
+def _stop_late_attempt(state: State, subject: Subject, budget: Budget, signal: BudgetShort) -> list[Event]:
     """Stop an attempt that a spent budget of attempts let finish: it cannot, and would ask for ever."""
     attempt = state.tasks[signal.task_id].attempt
     has_ended = isinstance(subject, Task) and subject.ended
@@ -167,13 +169,13 @@ def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
     Needed because time at work is estimated while an attempt runs, and its end may report less.
     """
     return any(
-        one.detail.get("amount") == budget.name and not _was_raised(budget, one)
-        for one in state.escalations.values()
-        if one.kind == "budget" and one.subject == subject.id
+        escalation.detail.get("amount") == budget.name and not _was_raised(budget, escalation)
+        for escalation in state.escalations.values()
+        if escalation.kind == "budget" and escalation.subject == subject.id
     )
 
 
-def _warned(subject: Subject, budget: Budget) -> BudgetWarned:
+def _warning_event(subject: Subject, budget: Budget) -> BudgetWarned:
     return BudgetWarned(
         subject=subject.id,
         **_ids_of(subject),
@@ -183,7 +185,7 @@ def _warned(subject: Subject, budget: Budget) -> BudgetWarned:
     )
 
 
-def _timed(state: State, subject: Subject, budget: Budget, ctx: DecisionContext) -> list[Event]:
+def _adjust_timer(state: State, subject: Subject, budget: Budget, ctx: DecisionContext) -> list[Event]:
     """Set the timer for the time budget of a task or run, if it would be spent before the present timer."""
     count, _ = time_at_work(state, subject, ctx.now_ms)
     timer = state.timers.get(timer_id("time", subject.id))
@@ -195,10 +197,10 @@ def _timed(state: State, subject: Subject, budget: Budget, ctx: DecisionContext)
     # An early timer is harmless (`time_due` waits on); moving it at each report would journal an event each time.
     if timer is not None and ctx.now_ms < timer.due_ms <= due_ms:
         return []
-    return [_timer(subject, due_ms)]
+    return [_timer_event(subject, due_ms)]
 
 
-def _timer(subject: Subject, due_ms: int | None) -> BudgetTimed:
+def _timer_event(subject: Subject, due_ms: int | None) -> BudgetTimed:
     ids = _ids_of(subject)
     return BudgetTimed(subject=subject.id, run_id=ids["run_id"], task_id=ids["task_id"], due_ms=due_ms)
 
@@ -210,7 +212,7 @@ def time_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     events = check_budget(state, CheckBudget(subject=subject.id), ctx)
     if any(isinstance(event, BudgetExhausted | BudgetReached | BudgetTimed) for event in events):
         return events
-    return [*events, _timer(subject, None)]
+    return [*events, _timer_event(subject, None)]
 
 
 def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
@@ -225,7 +227,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -
         return []
     for subject in touched(state, task, run, agent):
         if isinstance(subject, Agent | Supervisor) and subject.exhausted is not None:
-            return [_elsewhere(state, task, subject, ctx)]
+            return [_move_task(state, task, subject, ctx)]
         for budget in budgets(state, subject, agent=agent if subject is task else None):
             if budget.spent >= budget.limit:
                 return exhausted(state, subject, budget, ctx)
@@ -238,13 +240,13 @@ def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
         return []
     for subject in touched(state, task, state.runs[task.run_id], None):
         for budget in budgets(state, subject):
-            if budget.name == "attempts" and budget.spent >= budget.limit and not _is_out(subject):
+            if budget.name == "attempts" and budget.spent >= budget.limit and not _is_exhausted(subject):
                 last = f"; it failed with: {task.error}" if task.error else ""
                 return exhausted(state, subject, budget, ctx, last=last)
     return []
 
 
-def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: DecisionContext) -> Event:
+def _move_task(state: State, task: Task, spender: Agent | Supervisor, ctx: DecisionContext) -> Event:
     """Move a task to an agent with budget, return a team's item to its shared queue, or fail the task."""
     error = spender.exhausted or "its budget is spent"
     if isinstance(spender, Supervisor) and (item := others_could_do(state, task)) is not None:
@@ -256,18 +258,18 @@ def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Decis
     return TaskFailed(task_id=task.id, error=error)
 
 
-def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+def on_budget_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Grant the same amount again, or end what has spent it."""
     subject = subject_with(state, event.subject)
     if subject is None or not subject.held or is_over(state, subject):
         return []
-    budget = _asked(state, subject, event)
+    budget = _budget_of_question(state, subject, event)
     if budget is not None and not _has_too_little(state, budget, subject) and _was_raised(budget, event):
         # Another one holds the work now: to continue is to check that, anything else ends it.
-        others = (one for one in budgets(state, subject) if _has_too_little(state, one, subject))
+        others = (other for other in budgets(state, subject) if _has_too_little(state, other, subject))
         budget = None if event.answer == "continue" else next(others, None)
     if budget is None:  # its limit was taken away or raised meanwhile
-        return [extended(subject, None, 0, None)]
+        return [extended_event(subject, None, 0, None)]
     if event.answer != "continue":
         return [exhausted_as(state, subject, budget, event.answer)]
     ledger = state.ledgers.get(subject.id)
@@ -276,7 +278,7 @@ def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> l
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
     once = budget.limit / times
     granted = max(times, int((budget.spent + _needs(state, subject, budget)) // once))
-    return [extended(subject, budget, granted, once * (1 + granted))]
+    return [extended_event(subject, budget, granted, once * (1 + granted))]
 
 
 def _was_raised(budget: Budget, question: Escalation | EscalationAnswered) -> bool:
@@ -284,7 +286,7 @@ def _was_raised(budget: Budget, question: Escalation | EscalationAnswered) -> bo
     return budget.limit > Decimal(str(question.detail["limit"]))
 
 
-def _asked(state: State, subject: Subject, event: EscalationAnswered) -> Budget | None:
+def _budget_of_question(state: State, subject: Subject, event: EscalationAnswered) -> Budget | None:
     """Return the budget that a question is about; None if its limit was removed meanwhile."""
     budget = next((each for each in budgets(state, subject) if each.name == event.detail.get("amount")), None)
     if not isinstance(subject, Task) or (budget is not None and budget.spent >= budget.limit):
@@ -301,15 +303,15 @@ def _asked(state: State, subject: Subject, event: EscalationAnswered) -> Budget 
     )
 
 
-def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
+def exhaustion_reason(state: State, supervisor: Supervisor) -> str | None:
     """Return the spent budget for which `supervisor` accepts no work; None if it does, or while a person is asked."""
-    for one in above_of(state, supervisor):
-        if one.exhausted is not None and not one.held:
-            return one.exhausted
+    for ancestor in above_of(state, supervisor):
+        if ancestor.exhausted is not None and not ancestor.held:
+            return ancestor.exhausted
     return None
 
 
-OPTIONS = ["continue", "stop", "fail"]
+BUDGET_OPTIONS = ["continue", "stop", "fail"]
 """Answers to a spent budget: grant the same amount again, stop at the next step, stop now."""
 
 
@@ -355,7 +357,7 @@ def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Decis
         subject=subject.id,
         run_id=event.run_id,
         question=f"{name}: {event.error}; may it continue?",
-        options=OPTIONS,
+        options=BUDGET_OPTIONS,
         detail={"amount": event.amount, "spent": str(event.spent), "limit": str(event.limit)},
     )
 
@@ -364,21 +366,21 @@ def exhausted_as(
     state: State,
     subject: Subject,
     budget: Budget,
-    then: str,
+    action: str,
     *,
     last: str = "",
     needs: Decimal = _NOTHING,
     reporter: str | None = None,
 ) -> BudgetExhausted:
-    """Return the event that ends a budget as `then` says."""
+    """Return the event that ends a budget as `action` says."""
     if budget.spent < budget.limit:
         needs = needs or _needs(state, subject, budget)
-    ended, stopping = spenders(state, subject)
-    if then == "ask":
+    ended_ids, stopping = spenders(state, subject)
+    if action == "ask":
         # While a person is asked, waiting tasks are only held back, and built-in joins and checks spend nothing.
-        ended = []
-        stopping = [one for one in stopping if is_of_an_agent(state.tasks[one])]
-    if budget.name == "attempts" and then != "fail":
+        ended_ids = []
+        stopping = [task_id for task_id in stopping if is_agent_at_work(state.tasks[task_id])]
+    if budget.name == "attempts" and action != "fail":
         stopping = []  # attempts that have begun spend no more of it
     return BudgetExhausted(
         subject=subject.id,
@@ -386,11 +388,11 @@ def exhausted_as(
         amount=budget.name,
         spent=budget.spent,
         limit=budget.limit,
-        then="ask" if then == "ask" else "fail" if then == "fail" else "stop",
-        ended=ended,
+        then="ask" if action == "ask" else "fail" if action == "fail" else "stop",
+        ended=ended_ids,
         stopping=stopping,
         grace_ms=_grace_ms(state, subject),
-        error=_words(subject, budget, needs) + last,
+        error=_describe_budget(subject, budget, needs) + last,
         needs=needs,
         reporter=reporter if reporter in stopping else None,
     )
@@ -403,7 +405,7 @@ def _grace_ms(state: State, subject: Subject) -> int:
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
 
 
-def _words(subject: Subject, budget: Budget, needs: Decimal) -> str:
+def _describe_budget(subject: Subject, budget: Budget, needs: Decimal) -> str:
     limit, spent = _amount(budget, budget.limit), _amount(budget, budget.spent)
     unit = f" {_UNITS[budget.name]}" if budget.name != "cost_usd" else ""
     unit = unit[:-1] if unit.endswith("s") and budget.limit == 1 and budget.name != "time_s" else unit
@@ -420,15 +422,17 @@ def _amount(budget: Budget, number: Decimal) -> str:
     return dollars(number) if budget.name == "cost_usd" else f"{round(number, 6).normalize():,f}"
 
 
-def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def end_set_aside(
+    state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
     """End the budget of the task, of one above or of the run for which an attempt stopped before it was done.
 
     The task is queued again if a person is asked, or if it was the budget of its agent or of a supervisor: then
     `before_start` decides what happens to it.
     """
     for subject in touched(state, task, state.runs[task.run_id], None):
-        budget = next((one for one in budgets(state, subject, ctx.now_ms) if _is_spent(one)), None)
-        if budget is None or _is_out(subject):
+        budget = next((budget for budget in budgets(state, subject, ctx.now_ms) if _is_spent(budget)), None)
+        if budget is None or _is_exhausted(subject):
             continue
         events = exhausted(state, subject, budget, ctx)
         if budget.then == "ask":
@@ -438,7 +442,7 @@ def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
     return [of_attempt(AttemptSetAside, attempt, signal)]
 
 
-def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
+def extended_event(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
     """Return the event that resumes work with remaining budget; without `budget` because the limits have changed."""
     return BudgetExtended(
         subject=subject.id,

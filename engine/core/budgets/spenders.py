@@ -13,16 +13,16 @@ def has_work_left(state: State, subject: Subject, budget: Budget) -> bool:
     if isinstance(subject, Agent | Supervisor):
         # It gets no more work. A person is asked about that only once there is some (`before_start`).
         return budget.then != "ask"
-    return any(_is_left(state, task) for task in tasks_of(state, subject))
+    return any(_is_pending(state, task) for task in tasks_of(state, subject))
 
 
-def _is_left(state: State, task: Task) -> bool:
+def _is_pending(state: State, task: Task) -> bool:
     if task.attempt is not None or task.ended:
         return False
     if task.kind != "agent" and (task.kind != "group" or task.status is not TaskStatus.WAITING):
         return False
     # Where n of m are needed, the answers may come from those at work.
-    if any(state.tasks[one].need for node in above_of(state, task) for one in node.before):
+    if any(state.tasks[following_id].need for node in above_of(state, task) for following_id in node.before):
         return False
     # What waits for a check may be ruled out by its verdict.
     front = list(task.after)
@@ -31,11 +31,11 @@ def _is_left(state: State, task: Task) -> bool:
         if not before.ended:
             if before.kind == "check":
                 return False
-            front += [one for one in before.after if one not in front]
+            front += [before_id for before_id in before.after if before_id not in front]
     return True
 
 
-def is_of_an_agent(task: Task) -> bool:
+def is_agent_at_work(task: Task) -> bool:
     """Return whether a task has an attempt at work that is no built-in work."""
     return task.attempt is not None and task.attempt.agent_id is not None
 
@@ -52,7 +52,7 @@ def at_work(state: State, subject: Subject) -> list[str]:
     else:
         agents = agents_of(state, subject.id)
         tasks = [state.tasks[task_id] for agent in agents for task_id in (*agent.running, *agent.parked)]
-    return [task.id for task in tasks if is_of_an_agent(task) and not _waits_for_calls(task)]
+    return [task.id for task in tasks if is_agent_at_work(task) and not _waits_for_calls(task)]
 
 
 def _waits_for_calls(task: Task) -> bool:
@@ -60,7 +60,7 @@ def _waits_for_calls(task: Task) -> bool:
     return attempt is not None and attempt.parked and attempt.parked_for is None
 
 
-def not_asked(state: State, task_ids: list[str]) -> list[str]:
+def not_stopping(state: State, task_ids: list[str]) -> list[str]:
     """Return those of `task_ids` whose attempts of agents are not asked to stop yet."""
     tasks = (state.tasks[task_id] for task_id in task_ids)
-    return [task.id for task in tasks if is_of_an_agent(task) and task.attempt and task.attempt.stopping is None]
+    return [task.id for task in tasks if is_agent_at_work(task) and task.attempt and task.attempt.stopping is None]

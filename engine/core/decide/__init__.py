@@ -39,24 +39,24 @@ ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionCont
 
 # Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.
 escalations.ON_ANSWER["failure"] = failing.answered
-escalations.ON_ANSWER["doubt"] = escalations.settled
-escalations.ON_ANSWER["drain"] = swapping.drain_answered
-escalations.ON_ANSWER["budget"] = enforcement.answered
-escalations.ON_ANSWER["ask"] = asking.replied
+escalations.ON_ANSWER["doubt"] = escalations.on_doubt_answered
+escalations.ON_ANSWER["drain"] = swapping.on_drain_answered
+escalations.ON_ANSWER["budget"] = enforcement.on_budget_answered
+escalations.ON_ANSWER["ask"] = asking.on_question_answered
 escalations.ON_ANSWER["approval"] = asking.permitted
 escalations.ON_ANSWER["permission"] = asking.permitted
-ON_STOPPED["limit"] = enforcement.set_aside
+ON_STOPPED["limit"] = enforcement.end_set_aside
 
 
 def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Decided:
     """Carry out the inverse of a command."""
-    command_id, found = undoing.undone(state, command)
-    inverse = as_command(found.inverse)
+    command_id, undoable = undoing.find_undoable(state, command)
+    inverse = as_command(undoable.inverse)
     if isinstance(inverse, commands.Resume):  # of the pause alone: what has failed stays so
-        decided = team.resumed(team.pausable(state, inverse.target), [])
+        decided = team.resume_decision(team.find_pausable(state, inverse.target), [])
     else:
         decided = ON_COMMAND[type(inverse)](state, inverse, ctx)
-    return undoing.undo_event(command_id, found, decided)
+    return undoing.undo_event(command_id, undoable, decided)
 
 
 ON_COMMAND[commands.Undo] = undo

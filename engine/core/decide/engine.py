@@ -8,7 +8,7 @@ from engine.core.commands import HandOver, Ping, StopEngine
 from engine.core.decide.people import escalations
 from engine.core.decide.teams import swapping, team
 from engine.core.decide.work import failing
-from engine.core.decide.work.attempts import lost
+from engine.core.decide.work.attempts import end_lost
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
@@ -35,7 +35,7 @@ def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> lis
 def reconcile(state: State, ctx: DecisionContext) -> list[Event]:
     """Return the ends of all attempts of the previous engine; the fold keeps their finished steps."""
     tasks = [task for task in state.tasks.values() if task.attempt is not None]
-    return [event for task in tasks if task.attempt is not None for event in lost(state, task, task.attempt, ctx)]
+    return [event for task in tasks if task.attempt is not None for event in end_lost(state, task, task.attempt, ctx)]
 
 
 def engine_ends(state: State, signal: EngineEnds, ctx: DecisionContext) -> list[Event]:
@@ -75,8 +75,8 @@ ON_TIMER: dict[str, OnTimer] = {
     "retry": failing.retry_due,
     "escalation": escalations.overdue,
     "circuit": failing.cooled,
-    "pool": team.watched,
-    "warn": deadlines.warn,
+    "pool": team.pool_due,
+    "warn": deadlines.warning_due,
     "deadline": deadlines.passed,
     "grace": deadlines.grace_over,
     "time": enforcement.time_due,

@@ -40,22 +40,24 @@ class Mint:
 
 
 E = TypeVar("E")
-_OF_TASKS = frozenset(
-    one for one in EVENTS if any(each.name == "run_id" and each.default == "" for each in fields(one))
+_TASK_EVENTS = frozenset(
+    event_class
+    for event_class in EVENTS
+    if any(each.name == "run_id" and each.default == "" for each in fields(event_class))
 )
 
 
 def stamped(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
     """Return newly decided events, with the time and the run of their task filled in where missing."""
-    found = events if type(events) is list else list(events)
+    event_list = events if type(events) is list else list(events)
     event: Any
     # Set in place although events are frozen: these were just built, and nobody else holds them yet.
-    for event in found:
+    for event in event_list:
         if not event.at_ms:
             force_setattr(event, "at_ms", at_ms)
-        if type(event) in _OF_TASKS and not event.run_id:
+        if type(event) in _TASK_EVENTS and not event.run_id:
             force_setattr(event, "run_id", state.tasks[event.task_id].run_id)
-    return found
+    return event_list
 
 
 def ask(
@@ -100,21 +102,21 @@ def ask(
     )
 
 
-def of_attempt(kind: Callable[..., E], attempt: Attempt, signal: Any, **besides: Any) -> E:
+def of_attempt(kind: Callable[..., E], attempt: Attempt, signal: Any, **extra: Any) -> E:
     """Return the event of a signal about an attempt: fields that both have are copied.
 
     Args:
         attempt: The current attempt of the task that the signal names.
-        besides: Further fields of the event, which override those of the signal.
+        extra: Further fields of the event, which override those of the signal.
     """
-    said = {name: getattr(signal, name) for name in _in_both(kind, type(signal))}
-    return kind(attempt=attempt.number, agent_id=attempt.agent_id, **(said | besides))
+    shared = {name: getattr(signal, name) for name in _shared_fields(kind, type(signal))}
+    return kind(attempt=attempt.number, agent_id=attempt.agent_id, **(shared | extra))
 
 
-def _find_in_both(kind: Any, signal: Any) -> tuple[str, ...]:
-    here = {*names(signal)} - {"attempt", "generation"}
-    return tuple(name for name in names(kind) if name in here)
+def _find_shared_fields(kind: Any, signal: Any) -> tuple[str, ...]:
+    signal_fields = {*names(signal)} - {"attempt", "generation"}
+    return tuple(name for name in names(kind) if name in signal_fields)
 
 
-_in_both: Callable[[Any, Any], tuple[str, ...]] = cache(_find_in_both)
+_shared_fields: Callable[[Any, Any], tuple[str, ...]] = cache(_find_shared_fields)
 """The names of the fields that the classes of an event and of a signal share."""

@@ -7,12 +7,12 @@ from engine.core.state import State, Task
 
 def inputs_of(state: State, task: Task) -> list[Input]:
     """Return the outputs that `task` gets from its graph."""
-    return [_input(state, one) for one in seen_by(state, task)]
+    return [_input(state, source) for source in seen_by(state, task)]
 
 
 def all_inputs_of(state: State, task: Task) -> list[Input]:
     """Return the outputs that `task` gets, those of the graphs around it first."""
-    return [_input(state, one) for one in all_seen_by(state, task)]
+    return [_input(state, source) for source in all_seen_by(state, task)]
 
 
 def _input(state: State, task: Task) -> Input:
@@ -36,14 +36,14 @@ def looks_of(state: State, task: Task) -> list[Look]:
         return [Look(task_id=group.id, agent="", title=group.title, status="done", output=group.input, error=None)]
     return [
         Look(
-            task_id=one.id,
-            agent=_worker(state, one),
-            title=one.title,
-            status=one.status.value,
-            output=one.output,
-            error=one.error,
+            task_id=source.id,
+            agent=_worker(state, source),
+            title=source.title,
+            status=source.status.value,
+            output=source.output,
+            error=source.error,
         )
-        for one in (state.tasks[task_id] for task_id in task.sees)
+        for source in (state.tasks[task_id] for task_id in task.sees)
     ]
 
 

@@ -19,8 +19,8 @@ from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, Sw
 def effects_of(state: State, event: Event) -> list[Effect]:
     """Return the effects of `event`, which `state` has just folded."""
     handler = _EFFECTS.get(type(event))
-    found: list[Effect] = handler(state, event) if handler is not None else []
-    return found
+    event_effects: list[Effect] = handler(state, event) if handler is not None else []
+    return event_effects
 
 
 def _attempt_started(state: State, event: events.AttemptStarted) -> list[Effect]:
@@ -30,7 +30,7 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> list[Effect]
             effects.CheckOutputs(task_id=task.id, attempt=event.attempt, check=task.check, looks=looks_of(state, task))
         ]
     if event.agent_id is None:
-        inputs = [one for one in inputs_of(state, task) if state.tasks[one.task_id].status == "done"]
+        inputs = [source for source in inputs_of(state, task) if state.tasks[source.task_id].status == "done"]
         join = task.join or "concat"
         return [
             effects.JoinResults(run_id=event.run_id, task_id=task.id, attempt=event.attempt, join=join, inputs=inputs)
@@ -50,7 +50,7 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         title=task.title,
         request=state.runs[task.run_id].request,
         input=task.input,
-        takes=_as_told(source_of(state, task).takes),
+        takes=_takes_for_agent(source_of(state, task).takes),
         inputs=all_inputs_of(state, task),
         steps=dict(task.steps),
         conversation=remembered_by(state, task),
@@ -63,7 +63,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[Effec
     return [_start(state, state.tasks[event.task_id], state.agents[event.agent_id], event.attempt, event.generation)]
 
 
-def _as_told(takes: Takes) -> Literal["request", "previous", "context"]:
+def _takes_for_agent(takes: Takes) -> Literal["request", "previous", "context"]:
     """Map `own` to `request`: for the agent, an item of its own is a request like any other."""
     return "request" if takes == "own" else takes
 
@@ -124,7 +124,7 @@ def _stop(
     patient: bool = False,
     leave: bool = False,
 ) -> list[Effect]:
-    found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
+    attempts = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
     return [
         effects.StopAttempt(
             task_id=task_id,
@@ -134,7 +134,7 @@ def _stop(
             patient=patient,
             leave=leave,
         )
-        for task_id, a in found
+        for task_id, a in attempts
         if a is not None
     ]
 
@@ -144,8 +144,8 @@ def _grace_ms(state: State, attempt: Attempt) -> int | None:
     agent = state.agents.get(attempt.agent_id or "")
     if agent is None:
         return None
-    said: float | None = inherited(state, state.supervisors[agent.supervisor_id], "grace_s", None)
-    return None if said is None else round(said * 1000)
+    grace_s: float | None = inherited(state, state.supervisors[agent.supervisor_id], "grace_s", None)
+    return None if grace_s is None else round(grace_s * 1000)
 
 
 def _attempt_lost(state: State, event: events.AttemptLost) -> list[Effect]:
@@ -185,17 +185,19 @@ def _retry_scheduled(state: State, event: events.RetryScheduled) -> list[Effect]
 
 
 def _escalated(state: State, event: events.Escalated) -> list[Effect]:
-    return _defaults(state, [event.escalation_id])
+    return _default_timers(state, [event.escalation_id])
 
 
 def _run_resumed(state: State, event: events.RunResumed) -> list[Effect]:
-    return _defaults(state, [one.id for one in state.escalations.values() if one.run_id == event.run_id])
+    return _default_timers(
+        state, [escalation.id for escalation in state.escalations.values() if escalation.run_id == event.run_id]
+    )
 
 
-def _defaults(state: State, questions: Iterable[str]) -> list[Effect]:
+def _default_timers(state: State, questions: Iterable[str]) -> list[Effect]:
     """Start the timers of questions, as far as they have any: in a paused run their clocks stand still."""
-    found = (state.timers.get(timer_id("escalation", one)) for one in questions)
-    return [effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
+    timers = (state.timers.get(timer_id("escalation", question)) for question in questions)
+    return [effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in timers if timer is not None]
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[Effect]:
@@ -206,13 +208,17 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> list
 
 
 def _steered(state: State, event: events.Steered) -> list[Effect]:
-    found = ((task_id, state.tasks[task_id].attempt) for task_id in event.tasks)
-    return [effects.TellSteer(task_id=one, attempt=now.number, now=event.now) for one, now in found if now is not None]
+    attempts = ((task_id, state.tasks[task_id].attempt) for task_id in event.tasks)
+    return [
+        effects.TellSteer(task_id=task_id, attempt=attempt.number, now=event.now)
+        for task_id, attempt in attempts
+        if attempt is not None
+    ]
 
 
 def _timers(state: State, subject: str, *kinds: str) -> list[Effect]:
-    found = (state.timers.get(timer_id(kind, subject)) for kind in kinds)
-    return [effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
+    timers = (state.timers.get(timer_id(kind, subject)) for kind in kinds)
+    return [effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in timers if timer is not None]
 
 
 def _deadline_set(state: State, event: events.DeadlineSet) -> list[Effect]:
@@ -256,35 +262,35 @@ def _pool_watched(state: State, event: events.PoolWatched) -> list[Effect]:
 def _check_agent(
     state: State, event: events.AgentAdded | events.AgentCheckAsked | events.CapabilitiesChanged
 ) -> list[Effect]:
-    return [_look_at(state.agents[event.agent_id])]
+    return [_check_code(state.agents[event.agent_id])]
 
 
-def _look_at(agent: Agent) -> effects.CheckAgent:
+def _check_code(agent: Agent) -> effects.CheckAgent:
     return effects.CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
 
 
 def _check_renamed(state: State, event: events.MemberRenamed) -> list[Effect]:
     agent = state.agents.get(event.member_id)
-    return [] if agent is None else [_look_at(agent)]
+    return [] if agent is None else [_check_code(agent)]
 
 
 def _agent_swapped(state: State, event: events.AgentSwapped | events.SwapRolledBack) -> list[Effect]:
     agent = state.agents[event.agent_id]
-    return [_look_at(agent), *_leave_generation(state, agent, event.mode), *_timers(state, agent.id, "drain")]
+    return [_check_code(agent), *_leave_generation(state, agent, event.mode), *_timers(state, agent.id, "drain")]
 
 
 def _leave_generation(state: State, agent: Agent, mode: SwapMode) -> list[Effect]:
     """Stop the attempts that a swap has asked to stop; parked ones migrate once they have a slot."""
     if mode == "abort":
-        return _stop(state, _asked(state, [*agent.running, *agent.parked], "restart"), now=True)
+        return _stop(state, _stopping_for(state, [*agent.running, *agent.parked], "restart"), now=True)
     if mode == "migrate":
-        return _stop(state, _asked(state, list(agent.running), "migrate"), now=False, patient=True)
+        return _stop(state, _stopping_for(state, list(agent.running), "migrate"), now=False, patient=True)
     return []
 
 
-def _asked(state: State, task_ids: list[str], reason: StopReason) -> list[str]:
-    found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
-    return [task_id for task_id, attempt in found if attempt is not None and attempt.stopping == reason]
+def _stopping_for(state: State, task_ids: list[str], reason: StopReason) -> list[str]:
+    attempts = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
+    return [task_id for task_id, attempt in attempts if attempt is not None and attempt.stopping == reason]
 
 
 def _swap_hurried(state: State, event: events.SwapHurried) -> list[Effect]:
@@ -296,11 +302,11 @@ def _task_reassigned(state: State, event: events.TaskReassigned) -> list[Effect]
 
 
 def _references_trusted(state: State, event: events.ReferencesTrusted) -> list[Effect]:
-    named = event.references.keys()
-    specs = {key: None for key, spec in state.specs.items() if not named.isdisjoint(references_of(spec))}
+    references = event.references.keys()
+    specs = {key: None for key, spec in state.specs.items() if not references.isdisjoint(references_of(spec))}
     # Those that could not work for want of this trust may be able now: a file that was moved is loaded after the start.
     agents = [agent for agent in state.agents.values() if agent.spec in specs]
-    return [effects.DropRuntimes(specs=[*specs]), *map(_look_at, agents)] if specs else []
+    return [effects.DropRuntimes(specs=[*specs]), *map(_check_code, agents)] if specs else []
 
 
 def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:
@@ -310,25 +316,25 @@ def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:
 def _agents_restarted(state: State, event: events.AgentsRestarted) -> list[Effect]:
     agents = [state.agents[agent_id] for agent_id in event.agent_ids]
     at_work = [task_id for agent in agents for task_id in (*agent.running, *agent.parked)]
-    kept = {one.spec for one in state.agents.values() if one.id not in event.agent_ids}
+    shared_specs = {agent.spec for agent in state.agents.values() if agent.id not in event.agent_ids}
     # Runtimes are shared by equal specs: one that another agent uses must keep its state.
-    specs = dict.fromkeys(agent.spec for agent in agents if agent.spec not in kept)
+    specs = dict.fromkeys(agent.spec for agent in agents if agent.spec not in shared_specs)
     restart = effects.RestartAgents(agent_ids=event.agent_ids, specs=list(specs))
-    return [*_stop(state, at_work, now=True), restart, *map(_look_at, agents)]
+    return [*_stop(state, at_work, now=True), restart, *map(_check_code, agents)]
 
 
 def restart_effects(state: State) -> list[Effect]:
     """Return the effects of a restart besides those of its events: check all agents, set all timers."""
-    return _found(state, state.agents.values())
+    return _checks_and_timers(state, state.agents.values())
 
 
-def _found(state: State, agents: Iterable[Agent]) -> list[Effect]:
+def _checks_and_timers(state: State, agents: Iterable[Agent]) -> list[Effect]:
     timers = (effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values())
-    return [*map(_look_at, agents), *timers]
+    return [*map(_check_code, agents), *timers]
 
 
 def _state_imported(state: State, event: events.StateImported) -> list[Effect]:
-    return _found(state, (agent for agent in state.agents.values() if agent.created_seq == state.seq))
+    return _checks_and_timers(state, (agent for agent in state.agents.values() if agent.created_seq == state.seq))
 
 
 def _command_applied(state: State, event: events.CommandApplied) -> list[Effect]:

@@ -6,8 +6,8 @@ every check of spending.
 
 from engine.core import events
 from engine.core.fold.completion import end, withdraw
-from engine.core.fold.queues import hold_back, let_go_on
-from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
+from engine.core.fold.queues import hold_back, resume_tasks
+from engine.core.fold.slots import ask_to_stop, mark_changed, refresh_agent
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.fold.track_record import record_of
 from engine.core.queries.team.tree import deadline_above, tasks_of
@@ -32,14 +32,14 @@ def follow_deadline(state: State, task: Task, above_ms: int | None) -> None:
     """Set the deadlines in force of `task` and all below it: the earliest of `above_ms` and their own."""
     front = [(task, above_ms)]
     while front:
-        one, due_ms = front.pop()
-        if one.deadline_after_ms is not None:
+        node, due_ms = front.pop()
+        if node.deadline_after_ms is not None:
             # The timer keeps the own deadline: `deadline_ms` may have been overwritten by an earlier one from above.
-            own = state.timers.get(timer_id("deadline", one.id))
+            own = state.timers.get(timer_id("deadline", node.id))
             if own is not None and (due_ms is None or own.due_ms < due_ms):
                 due_ms = own.due_ms
-        one.deadline_ms = due_ms
-        front += [(state.tasks[child], due_ms) for child in one.children]
+        node.deadline_ms = due_ms
+        front += [(state.tasks[child], due_ms) for child in node.children]
 
 
 def subject_of(state: State, run_id: str, task_id: str | None) -> Run | Task:
@@ -47,14 +47,14 @@ def subject_of(state: State, run_id: str, task_id: str | None) -> Run | Task:
     return state.runs[run_id] if task_id is None else state.tasks[task_id]
 
 
-def exceed(state: State, subject: Run | Task, words: str, ended: list[str], stopping: list[str]) -> None:
+def exceed(state: State, subject: Run | Task, words: str, ended_ids: list[str], stopping: list[str]) -> None:
     """End a run or task, and all below it, because of a deadline or a budget."""
     root_id = subject.root_id if isinstance(subject, Run) else subject.id
     subject.exceeded = words
     subject.cancelling = True
     for task_id in stopping:
         ask_to_stop(state.tasks[task_id], "limit")
-    for task_id in ended:
+    for task_id in ended_ids:
         status = TaskStatus.FAILED if task_id == root_id else TaskStatus.CANCELLED
         end(state, state.tasks[task_id], status, error=words)
 
@@ -123,18 +123,18 @@ def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) ->
         supervisor = state.supervisors[agent.supervisor_id]
     while supervisor is not None:
         supervisor.usage.time_ms += time_ms
-        above = supervisor.parent_id
-        supervisor = state.supervisors[above] if above is not None else None
+        parent_id = supervisor.parent_id
+        supervisor = state.supervisors[parent_id] if parent_id is not None else None
     while True:
         usage = task.usage
         if usage is None:
             task.usage = Usage(time_ms=time_ms)
         else:
             usage.time_ms += time_ms
-        above = task.parent_id
-        if above is None:
+        parent_id = task.parent_id
+        if parent_id is None:
             return
-        task = state.tasks[above]
+        task = state.tasks[parent_id]
 
 
 def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]:
@@ -142,14 +142,14 @@ def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]
     totals = [state.usage]
     if task is not None:
         totals.append(state.runs[task.run_id].usage)
-    at = agent or task
-    supervisor = state.supervisors.get(at.supervisor_id) if at is not None else None
-    above = task
-    while above is not None:
-        if above.usage is None:
-            above.usage = Usage()
-        totals.append(above.usage)
-        above = state.tasks[above.parent_id] if above.parent_id is not None else None
+    payer = agent or task
+    supervisor = state.supervisors.get(payer.supervisor_id) if payer is not None else None
+    ancestor = task
+    while ancestor is not None:
+        if ancestor.usage is None:
+            ancestor.usage = Usage()
+        totals.append(ancestor.usage)
+        ancestor = state.tasks[ancestor.parent_id] if ancestor.parent_id is not None else None
     if agent is not None:
         totals += (agent.usage, record_of(state, task, agent).usage)
     while supervisor is not None:
@@ -175,20 +175,20 @@ def _add(total: Usage, usage: Usage) -> None:
 def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int) -> None:
     """Count a beginning attempt at every level that pays for it."""
     task.begun += 1
-    above = task.parent_id
-    while above is not None:
-        task = state.tasks[above]
+    parent_id = task.parent_id
+    while parent_id is not None:
+        task = state.tasks[parent_id]
         task.begun += 1
-        above = task.parent_id
+        parent_id = task.parent_id
     run.begun += 1
     run.at_work += 1
     run.since_ms += since_ms
     agent.begun += 1
-    above = agent.supervisor_id
-    while above is not None:
-        supervisor = state.supervisors[above]
+    parent_id = agent.supervisor_id
+    while parent_id is not None:
+        supervisor = state.supervisors[parent_id]
         supervisor.begun += 1
-        above = supervisor.parent_id
+        parent_id = supervisor.parent_id
 
 
 def count_end(state: State, task: Task, agent: Agent, *, done: int = 0, failed: int = 0) -> None:
@@ -198,12 +198,12 @@ def count_end(state: State, task: Task, agent: Agent, *, done: int = 0, failed: 
     record = record_of(state, task, agent)
     record.done += done
     record.failed += failed
-    above: str | None = agent.supervisor_id
-    while above is not None:
-        supervisor = state.supervisors[above]
+    supervisor_id: str | None = agent.supervisor_id
+    while supervisor_id is not None:
+        supervisor = state.supervisors[supervisor_id]
         supervisor.done += done
         supervisor.failed += failed
-        above = supervisor.parent_id
+        supervisor_id = supervisor.parent_id
 
 
 def stop_clock(state: State, task: Task, attempt: Attempt) -> None:
@@ -223,7 +223,7 @@ def start_clock(state: State, task: Task, attempt: Attempt) -> None:
     attempt.since_ms += state.at_ms
 
 
-def count_later(state: State, task: Task, attempt: Attempt, by_ms: int) -> None:
+def discount_time(state: State, task: Task, attempt: Attempt, by_ms: int) -> None:
     """Take back time of an attempt that was counted; time that is charged already stays."""
     attempt.since_ms += by_ms
     state.runs[task.run_id].since_ms += by_ms
@@ -233,7 +233,7 @@ def forget_budget(state: State, subject_id: str) -> None:
     """Forget the ledger of a removed subject, and withdraw the questions about it."""
     state.ledgers.pop(subject_id, None)
     drop_timer(state, "time", subject_id)
-    for escalation in [one for one in state.escalations.values() if one.subject == subject_id]:
+    for escalation in [question for question in state.escalations.values() if question.subject == subject_id]:
         withdraw(state, escalation.id)
 
 
@@ -292,7 +292,7 @@ def _budget_extended(state: State, event: events.BudgetExtended) -> None:
         if escalation.kind == "budget" and escalation.subject == event.subject:
             withdraw(state, escalation.id)
     if isinstance(subject, Task | Run):
-        let_go_on(state, tasks_of(state, subject))
+        resume_tasks(state, tasks_of(state, subject))
     else:
         subject.exhausted = None
         _refresh(state, subject)
@@ -309,7 +309,7 @@ def _refresh(state: State, subject: Agent | Supervisor) -> None:
     if isinstance(subject, Agent):
         refresh_agent(state, subject)
     else:
-        tell(state, subject)
+        mark_changed(state, subject)
 
 
 def note_spec(state: State, key: str, spec: AgentSpec) -> None:
@@ -319,9 +319,9 @@ def note_spec(state: State, key: str, spec: AgentSpec) -> None:
 
 def note_supervisor(state: State, supervisor: Supervisor) -> None:
     """Note whether a supervisor sets a budget."""
-    said = supervisor.options
-    limits = (said.limits, said.run_limits, said.agent_limits, said.task_limits)
-    _note(state, supervisor.id, any(one is not None for one in limits))
+    options = supervisor.options
+    limits = (options.limits, options.run_limits, options.agent_limits, options.task_limits)
+    _note(state, supervisor.id, any(limit is not None for limit in limits))
 
 
 def note_run(state: State, run: Run) -> None:

@@ -7,7 +7,7 @@ from engine.core.fold.accounting import (
     charge_attempt,
     count_begun,
     count_end,
-    count_later,
+    discount_time,
     start_clock,
     stop_clock,
 )
@@ -15,7 +15,7 @@ from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
-from engine.core.fold.swapping import begin_again, took_part
+from engine.core.fold.swapping import record_progress, restart_task
 from engine.core.fold.track_record import record_of
 from engine.core.queries.team.tree import why_cancelled
 from engine.core.queries.work.queues import back_queue
@@ -112,9 +112,9 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     attempt.generation = agent.running[task.id] = event.generation
     # May exceed the limit on processes for a while: a migrating attempt keeps its slot and never waits for a process.
     attempt.in_process = slots.works_in_processes(state, agent)
-    slots.tell(state, task)
+    slots.mark_changed(state, task)
     # The time reported here is charged below, so it must not count as uncharged any more.
-    count_later(state, task, attempt, event.usage.time_ms)
+    discount_time(state, task, attempt, event.usage.time_ms)
     attempt.stopping = None
     attempt.owed, attempt.waits = [], {}
     charge(state, task, agent, event.usage)
@@ -133,7 +133,7 @@ def _step_recorded(state: State, event: events.StepRecorded) -> None:
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
     charge_attempt(task, event.usage)
     if event.agent_id is not None and task.attempt is not None:
-        took_part(state.agents[event.agent_id], task.attempt.generation)
+        record_progress(state.agents[event.agent_id], task.attempt.generation)
 
 
 def _model_failed(state: State, event: events.ModelFailed) -> None:
@@ -158,7 +158,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         del agent.parked[task.id]
     task.attempt = None
     if task.yields_to is not None:
-        _take_back(state, task)
+        _release_claim(state, task)
     agent.idle_since_ms = state.at_ms
     if stuck:
         # Before `vacate`: the thread that did not return goes on using the slot that the attempt gives back.
@@ -167,7 +167,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     if stuck:
         slots.refresh_agent(state, agent)
     else:
-        slots.tell_agent(state, agent)
+        slots.mark_agent(state, agent)
     give_up_probe(state, agent, task)
     return agent
 
@@ -178,12 +178,12 @@ def _keep_slot(state: State, agent: Agent, task: Task) -> None:
     agent.stuck_since.setdefault(task.id, state.at_ms)
 
 
-def _take_back(state: State, task: Task) -> None:
+def _release_claim(state: State, task: Task) -> None:
     """Forget that the attempt of `task` was stopping for an urgent task, which may now ask for another slot."""
     other = state.tasks.get(task.yields_to or "")
     if other is not None and other.taking == task.id:
         other.taking = None
-        slots.tell(state, other)
+        slots.mark_changed(state, other)
 
 
 def _attempt_done(state: State, event: events.AttemptDone) -> None:
@@ -191,7 +191,7 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
     attempt, duration_ms = task.attempt, event.duration_ms
     agent = _close(state, task)
     if agent is not None and attempt is not None:
-        took_part(agent, attempt.generation, ended=True)
+        record_progress(agent, attempt.generation, has_ended=True)
         count_end(state, task, agent, done=1)
         agent.failures_in_a_row = 0
         agent.at_work_ms.append(event.usage.time_ms)
@@ -215,7 +215,7 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
         count_failure(state.agents[event.agent_id], task)
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None and attempt is not None:
-        took_part(agent, attempt.generation, failed=True, ended=True)
+        record_progress(agent, attempt.generation, failed=True, has_ended=True)
         count_end(state, task, agent, failed=1)
         agent.last_error = event.error
     charge(state, task, agent, event.usage)
@@ -235,7 +235,7 @@ def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
     if event.requeued:
         task.status = _WAITING
         if event.restarted:
-            begin_again(state, task, event.attempt)
+            restart_task(state, task, event.attempt)
         return
     if event.partial is not None:
         task.output = stored_value(event.partial, state.seq, "partial")

@@ -5,8 +5,8 @@ the end of the last member's work until the group ended.
 """
 
 from engine.core.fold.queues import dequeue, enqueue, is_ready
-from engine.core.fold.slots import tell, wait_for_slot
-from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
+from engine.core.fold.slots import mark_changed, wait_for_slot
+from engine.core.fold.timers import TASK_TIMERS, drop_all, drop_timer
 from engine.core.records.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
@@ -22,9 +22,9 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
         dequeue(state, task)
     task.retry_at_ms = None
     if state.timers:
-        drop_all(state, OF_TASKS, task.id)
+        drop_all(state, TASK_TIMERS, task.id)
     if task.escalation_id is not None or task.asks:
-        for question in [one.id for one in state.escalations.values() if one.subject == task.id]:
+        for question in [escalation.id for escalation in state.escalations.values() if escalation.subject == task.id]:
             withdraw(state, question)
     if task.steers:
         task.steers = EMPTY
@@ -34,7 +34,7 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     if task.kind == "agent":
         _count(state, task)
     else:
-        let_take_again(state, task)
+        allow_next_item(state, task)
     if task.parent_id is not None:
         _tell_parent(state, task, state.tasks[task.parent_id])
     if unblock and task.before:
@@ -47,11 +47,11 @@ def pass_by(state: State, task: Task, why: str) -> None:
     end(state, task, _SKIPPED, error=why, unblock=False)
 
 
-def forget(state: State, task: Task) -> None:
+def forget_task(state: State, task: Task) -> None:
     """Delete a task with its timers and ledger; nothing may refer to it any more."""
     del state.tasks[task.id]
     dequeue(state, task)
-    drop_all(state, OF_TASKS, task.id)
+    drop_all(state, TASK_TIMERS, task.id)
     state.ledgers.pop(task.id, None)
 
 
@@ -65,8 +65,10 @@ def withdraw(state: State, escalation_id: str) -> None:
     if question.kind in OF_ATTEMPTS:
         task.asks = drop(task.asks, str(question.detail["key"]))
     elif task.escalation_id == escalation_id:
-        about = (one.id for one in state.escalations.values() if one.subject == task.id)
-        task.escalation_id = next((one for one in about if one not in task.asks.values()), None)
+        question_ids = (escalation.id for escalation in state.escalations.values() if escalation.subject == task.id)
+        task.escalation_id = next(
+            (question_id for question_id in question_ids if question_id not in task.asks.values()), None
+        )
 
 
 def withdraw_asks(state: State, task: Task) -> None:
@@ -77,11 +79,11 @@ def withdraw_asks(state: State, task: Task) -> None:
 
 def forget_grants(state: State, agent_id: str) -> None:
     """Drop the grants of an agent, which belong to a generation that is gone."""
-    for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
+    for grant in [grant for grant in state.grants.values() if grant.agent_id == agent_id]:
         del state.grants[grant.id]
 
 
-def begin_anew(task: Task) -> None:
+def reset_policies(task: Task) -> None:
     """Reset the failure policies of a task, so that its chain starts over."""
     task.retries = 0
     task.failovers = 0
@@ -143,21 +145,21 @@ def _unblock(state: State, task: Task) -> None:
 
 def note_first_attempt(state: State, task: Task) -> None:
     """Record on the ancestors of `task` when the first agent below them began."""
-    above = task.parent_id
-    while above is not None:
-        group = state.tasks[above]
+    parent_id = task.parent_id
+    while parent_id is not None:
+        group = state.tasks[parent_id]
         if group.kind != "group" or group.begun_ms is not None:
             return  # then its ancestors have been marked as well
         group.begun_ms = state.at_ms
-        let_take_again(state, group)
-        above = group.parent_id
+        allow_next_item(state, group)
+        parent_id = group.parent_id
 
 
-def let_take_again(state: State, group: Task) -> None:
+def allow_next_item(state: State, group: Task) -> None:
     """Allow a team another item of a shared queue once this one has begun or ended."""
     team = state.supervisors.get(group.worker_id or "")
     if team is not None and team.taken.pop(group.id, None) is not None:
-        tell(state, team)
+        mark_changed(state, team)
 
 
 def note_end(state: State, group: Task) -> None:
@@ -171,6 +173,8 @@ def note_end(state: State, group: Task) -> None:
     ready_ms = max([could_begin_ms or group.created_ms, *(tasks[task_id].ended_ms or 0 for task_id in group.after)])
     members = (tasks[task_id] for task_id in group.children)
     # Joins and checks are overhead of the level, so only the work of members counts as work.
-    ended_ms = max((one.ended_ms or 0 for one in members if one.kind in ("agent", "group")), default=state.at_ms)
+    ended_ms = max(
+        (member.ended_ms or 0 for member in members if member.kind in ("agent", "group")), default=state.at_ms
+    )
     supervisor.hand_overs += 1
     supervisor.hand_over_ms += max(0, group.begun_ms - ready_ms) + max(0, state.at_ms - ended_ms)

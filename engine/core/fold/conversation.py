@@ -27,12 +27,12 @@ def join(state: State, run: Run) -> None:
     conversations[run.conversation] = conversation
     conversation.open += 1
     run.remembers = conversation.ended
-    for exchange in _seen(conversation, run):
+    for exchange in _remembered_exchanges(conversation, run):
         # Counted, because an exchange must stay as long as an open run may still show it to a model.
         exchange.readers += 1
     # The dict is in order of use, so the first one without an open run is the least recently used.
     if len(conversations) > CONVERSATIONS:
-        oldest = next((name for name, one in conversations.items() if not one.open), None)
+        oldest = next((name for name, candidate in conversations.items() if not candidate.open), None)
         if oldest is not None:
             del conversations[oldest]
 
@@ -43,7 +43,7 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
         return
     conversation = state.supervisors[run.supervisor_id].conversations[run.conversation]
     conversation.open -= 1
-    for exchange in _seen(conversation, run):
+    for exchange in _remembered_exchanges(conversation, run):
         exchange.readers -= 1
     conversation.exchanges[conversation.ended] = Exchange(
         run_id=run.id,
@@ -54,7 +54,7 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
         said=list(_outcome(state, run).said),
     )
     conversation.ended += 1
-    conversation.worked = _placed(state, run) or conversation.worked
+    conversation.worked = _graph_members(state, run) or conversation.worked
     first = conversation.ended - EXCHANGES
     for number in [*range(max(0, run.remembers - EXCHANGES), run.remembers), first - 1]:
         past = conversation.exchanges.get(number)
@@ -63,20 +63,20 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
     _shorten(conversation)
 
 
-def utterances(state: State, task: Task, said: Sequence[Said]) -> list[Utterance]:
+def utterances(state: State, task: Task, messages: Sequence[Said]) -> list[Utterance]:
     """Return the utterances of a finished task, with contents by reference where possible."""
     return [
-        Utterance(role=one.role, content=_content(state, task, one, place), call_id=one.call_id)
-        for place, one in enumerate(said)
+        Utterance(role=message.role, content=_content(state, task, message, place), call_id=message.call_id)
+        for place, message in enumerate(messages)
     ]
 
 
-def _content(state: State, task: Task, said: Said, place: int) -> StoredValue:
-    if not said.key:
-        return stored_value(said.text, state.seq, "said", place, "text")
-    call = task.calls.get(said.key)
-    if said.key in task.steps or call is None:
-        return task.steps.get(said.key)
+def _content(state: State, task: Task, message: Said, place: int) -> StoredValue:
+    if not message.key:
+        return stored_value(message.text, state.seq, "said", place, "text")
+    call = task.calls.get(message.key)
+    if message.key in task.steps or call is None:
+        return task.steps.get(message.key)
     return state.tasks[call.children[0]].output if call.children else None
 
 
@@ -88,26 +88,26 @@ def _outcome(state: State, run: Run) -> Task:
     return task
 
 
-def _placed(state: State, run: Run) -> list[str]:
+def _graph_members(state: State, run: Run) -> list[str]:
     """Return the members that had a node in a graph of a run, without those that only got delegated work."""
     tasks = [state.tasks[task_id] for task_id in run.tasks if task_id != run.root_id]
     return list(
-        dict.fromkeys(one.worker_id for one in tasks if one.worker_id and not one.asked_by and not one.call_key)
+        dict.fromkeys(task.worker_id for task in tasks if task.worker_id and not task.asked_by and not task.call_key)
     )
 
 
 def _shorten(conversation: Conversation) -> None:
     """Drop all but the newest messages, except those that an open run remembers and its next attempt must see again."""
-    left = UTTERANCES
+    remaining = UTTERANCES
     for number in sorted(conversation.exchanges, reverse=True):
         exchange = conversation.exchanges[number]
-        if left <= 0 and not exchange.readers:
+        if remaining <= 0 and not exchange.readers:
             exchange.said = []
-        left -= len(exchange.said)
-        if any(one.role == "summary" for one in exchange.said):
-            left = 0  # a summary replaces everything before it
+        remaining -= len(exchange.said)
+        if any(utterance.role == "summary" for utterance in exchange.said):
+            remaining = 0  # a summary replaces everything before it
 
 
-def _seen(conversation: Conversation, run: Run) -> list[Exchange]:
+def _remembered_exchanges(conversation: Conversation, run: Run) -> list[Exchange]:
     numbers = range(max(0, run.remembers - EXCHANGES), run.remembers)
     return [conversation.exchanges[number] for number in numbers]

@@ -11,16 +11,16 @@ from engine.core.queries.team.declared import ORDER, setting
 from engine.core.specs.spec import digest
 from engine.core.state import Declaration, State, Supervisor
 
-MOST_REMOVED = 1000
+MAX_REMOVED_NAMES = 1000
 """Limit on remembered names of removed members of one supervisor."""
 
 
 def declare(state: State, member_id: str, name: str, parent_id: str | None) -> None:
     """Record that a member is added as declared."""
     state.declared[member_id] = Declaration()
-    above = state.declared.get(parent_id or "")
-    if above is not None and name in above.removed:
-        above.removed.remove(name)
+    parent_declaration = state.declared.get(parent_id or "")
+    if parent_declaration is not None and name in parent_declaration.removed:
+        parent_declaration.removed.remove(name)
 
 
 def forget_declared(state: State, member_id: str, name: str, parent_id: str | None) -> None:
@@ -28,9 +28,9 @@ def forget_declared(state: State, member_id: str, name: str, parent_id: str | No
     declared = state.declared.pop(member_id, None)
     if declared is None:
         return
-    above = state.declared.get((declared.parent_id if declared.parent_id is not None else parent_id) or "")
-    if above is not None:
-        above.removed = [*above.removed, name][-MOST_REMOVED:]
+    parent_declaration = state.declared.get((declared.parent_id if declared.parent_id is not None else parent_id) or "")
+    if parent_declaration is not None:
+        parent_declaration.removed = [*parent_declaration.removed, name][-MAX_REMOVED_NAMES:]
 
 
 def digests(state: State, supervisor: Supervisor, names: Sequence[str]) -> dict[str, str]:
@@ -38,7 +38,7 @@ def digests(state: State, supervisor: Supervisor, names: Sequence[str]) -> dict[
     return {name: digest(setting(supervisor, name)) for name in names} if supervisor.id in state.declared else {}
 
 
-def settings_changed(state: State, supervisor: Supervisor, before: dict[str, str]) -> None:
+def record_settings(state: State, supervisor: Supervisor, before: dict[str, str]) -> None:
     """Record the declared digests of changed settings."""
     for name, was in before.items():
         declared = state.declared[supervisor.id].settings
@@ -55,7 +55,7 @@ def spec_changed(state: State, agent_id: str, was: str, now: str) -> None:
         declared.spec = None if before == now else before
 
 
-def order_changed(state: State, supervisor_id: str) -> None:
+def record_order(state: State, supervisor_id: str) -> None:
     """Record that the members of a supervisor are no longer in declared order."""
     declared = state.declared.get(supervisor_id)
     if declared is not None:

@@ -1,8 +1,8 @@
 """Fold: start and stop of the engine, outcomes of commands, team files, trust, imports."""
 
 from engine.core import events
-from engine.core.fold.accounting import count_later
-from engine.core.fold.slots import refresh_agent, tell_all
+from engine.core.fold.accounting import discount_time
+from engine.core.fold.slots import mark_stale, refresh_agent
 from engine.core.queries.people.undoing import as_command, left_by
 from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, Undoable
 
@@ -17,7 +17,7 @@ def _engine_started(state: State, event: events.EngineStarted) -> None:
     )
     # An import in parts ends with its engine; the next one starts it again from the command.
     state.incoming = None
-    tell_all(state)
+    mark_stale(state)
     for run in state.runs.values():
         run.suspended = False
     for agent in state.agents.values():
@@ -46,7 +46,7 @@ def _engine_slept(state: State, event: events.EngineSlept) -> None:
         for task_id in agent.running:
             task = state.tasks[task_id]
             assert task.attempt is not None
-            count_later(state, task, task.attempt, event.slept_ms)
+            discount_time(state, task, task.attempt, event.slept_ms)
 
 
 def _team_loaded(state: State, event: events.TeamLoaded) -> None:

@@ -81,8 +81,8 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> None
     withdraw(state, event.escalation_id)
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
-        said, path = (event.answer, "answer") if event.output is None else (event.output, "output")
-        task.steps = put(task.steps, str(event.detail["key"]), stored_value(said, state.seq, path))
+        answer, path = (event.answer, "answer") if event.output is None else (event.output, "output")
+        task.steps = put(task.steps, str(event.detail["key"]), stored_value(answer, state.seq, path))
     elif task is not None and event.answer == "use":
         task.output = stored_value(event.output, state.seq, "output")
     elif task is not None and event.kind == "doubt" and event.answer == "ran":

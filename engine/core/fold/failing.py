@@ -1,9 +1,9 @@
 """Fold: failovers and retries of failed tasks, circuits, restarts."""
 
 from engine.core import events
-from engine.core.fold.completion import begin_anew, end
+from engine.core.fold.completion import end, reset_policies
 from engine.core.fold.queues import dequeue, enqueue, is_ready
-from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
+from engine.core.fold.slots import ask_to_stop, mark_changed, refresh_agent
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Agent, State, Task, TaskStatus
 
@@ -31,7 +31,7 @@ def count_failure(agent: Agent, task: Task) -> None:
         agent.failures_in_a_row += 1
 
 
-def shut_no_more(state: State, agent: Agent) -> None:
+def reset_circuit(state: State, agent: Agent) -> None:
     """Close the circuit and reset its counts."""
     agent.failures_in_a_row = 0
     agent.circuit, agent.cool_s, agent.probe = "closed", None, None
@@ -54,7 +54,7 @@ def _circuit_half_opened(state: State, event: events.CircuitHalfOpened) -> None:
 
 def _circuit_closed(state: State, event: events.CircuitClosed) -> None:
     agent = state.agents[event.agent_id]
-    shut_no_more(state, agent)
+    reset_circuit(state, agent)
     refresh_agent(state, agent)
 
 
@@ -75,14 +75,14 @@ def _supervisor_failed(state: State, event: events.SupervisorFailed) -> None:
     supervisor.restarts_ms = []
     if supervisor.parent_id is None:
         supervisor.error = event.error
-        tell(state, supervisor)
+        mark_changed(state, supervisor)
     for task_id in event.groups:
         state.tasks[task_id].error = event.error
 
 
 def _supervisor_mended(state: State, event: events.SupervisorMended) -> None:
     state.supervisors[event.supervisor_id].error = None
-    tell(state, state.supervisors[event.supervisor_id])
+    mark_changed(state, state.supervisors[event.supervisor_id])
 
 
 def _agent_check_asked(state: State, event: events.AgentCheckAsked) -> None:
@@ -110,7 +110,7 @@ def _task_failed_over(state: State, event: events.TaskFailedOver) -> None:
 
 def _task_tried_anew(state: State, event: events.TaskTriedAnew) -> None:
     task = state.tasks[event.task_id]
-    begin_anew(task)
+    reset_policies(task)
     task.tried_by_default = event.by == "default"
     _place(state, task, event.queue)
 

@@ -2,9 +2,9 @@
 
 from engine.core import events
 from engine.core.fold.accounting import note_supervisor
-from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
+from engine.core.fold.declared import digests, parent_changed, record_order, record_settings, spec_changed
 from engine.core.fold.queues import serve
-from engine.core.fold.slots import pool_resized, refresh_agent, tell_all
+from engine.core.fold.slots import mark_stale, pool_resized, refresh_agent
 from engine.core.fold.team import forget_unused_specs, learn
 from engine.core.queries.team.declared import OWN
 from engine.core.queries.team.tree import above_of, agents_in, below_of
@@ -22,27 +22,27 @@ def _member_moved(state: State, event: events.MemberMoved) -> None:
     parent.members.append(event.member_id)
     agent = state.agents.get(event.member_id)
     if agent is None:
-        moved = state.supervisors[event.member_id]
-        moved.parent_id = parent.id
-        _leave_shared_queues(state, moved)
+        supervisor = state.supervisors[event.member_id]
+        supervisor.parent_id = parent.id
+        _leave_shared_queues(state, supervisor)
     else:
         for key in (own_queue(agent.id), back_queue(agent.id)):
             state.queues[key].supervisor_id = parent.id
         agent.supervisor_id = parent.id
         serve(state, agent, event.queues)
     parent_changed(state, event.member_id, event.previous_id, event.parent_id)
-    order_changed(state, parent.id)
-    tell_all(state)
+    record_order(state, parent.id)
+    mark_stale(state)
 
 
-def _leave_shared_queues(state: State, moved: Supervisor) -> None:
+def _leave_shared_queues(state: State, supervisor: Supervisor) -> None:
     """Remove agents from shared queues of supervisors that are no longer above them."""
-    for team in below_of(state, moved):
-        above = {one.id for one in above_of(state, team)}
+    for team in below_of(state, supervisor):
+        ancestor_ids = {ancestor.id for ancestor in above_of(state, team)}
         for agent in agents_in(state, team):
-            if any(state.queues[key].supervisor_id not in above for key in agent.queues):
+            if any(state.queues[key].supervisor_id not in ancestor_ids for key in agent.queues):
                 able = (key for key in agent.queues if key.startswith("able:"))
-                serve(state, agent, [key for key in able if state.queues[key].supervisor_id in above])
+                serve(state, agent, [key for key in able if state.queues[key].supervisor_id in ancestor_ids])
 
 
 def _member_renamed(state: State, event: events.MemberRenamed) -> None:
@@ -66,7 +66,7 @@ def _member_renamed(state: State, event: events.MemberRenamed) -> None:
 
 def _members_ordered(state: State, event: events.MembersOrdered) -> None:
     state.supervisors[event.supervisor_id].members[:] = event.members
-    order_changed(state, event.supervisor_id)
+    record_order(state, event.supervisor_id)
 
 
 def _supervisor_changed(state: State, event: events.SupervisorChanged) -> None:
@@ -74,9 +74,9 @@ def _supervisor_changed(state: State, event: events.SupervisorChanged) -> None:
     before = digests(state, supervisor, event.fields)
     for name in (*OWN, "options"):
         setattr(supervisor, name, getattr(event, name))
-    settings_changed(state, supervisor, before)
+    record_settings(state, supervisor, before)
     note_supervisor(state, supervisor)
-    tell_all(state)
+    mark_stale(state)
 
 
 def _supervisor_leaving(state: State, event: events.SupervisorLeaving) -> None:

@@ -7,7 +7,7 @@ from engine.core.events import ImportBegan, PartImported, StateImported, Summari
 from engine.core.fold.accounting import follow_deadline, note_run, note_spec, note_supervisor
 from engine.core.fold.escalation import start_clock
 from engine.core.fold.queues import enqueue, is_ready
-from engine.core.fold.slots import refresh_agent, tell_all
+from engine.core.fold.slots import mark_stale, refresh_agent
 from engine.core.fold.team import note_code
 from engine.core.state import SUMMARIES, Incoming, State, timer_id
 
@@ -118,8 +118,10 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         note_run(state, run)
     for question in imported.escalations.values():
         start_clock(state, question)
-    state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
-    state.leaving.update((one.id, 0) for one in imported.agents.values() if one.removing is not None)
+    state.leaving.update(
+        (supervisor.id, 0) for supervisor in imported.supervisors.values() if supervisor.leaving is not None
+    )
+    state.leaving.update((agent.id, 0) for agent in imported.agents.values() if agent.removing is not None)
     for supervisor in imported.supervisors.values():
         note_supervisor(state, supervisor)
     for agent in imported.agents.values():
@@ -134,4 +136,4 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
             task.begun_ms = task.created_ms  # measured by another clock, so it must not count as overhead
         if task.kind == "agent" and is_ready(task):
             enqueue(state, task)
-    tell_all(state)
+    mark_stale(state)

@@ -10,9 +10,9 @@ def _remembered(state: State, event: Remembered) -> None:
     note(state, event.insight_id)
     agent = state.agents[event.agent_id]
     if len(agent.insights) >= INSIGHTS:
-        least = min(agent.insights, key=lambda one: state.insights[one].importance)
-        agent.insights.remove(least)
-        del state.insights[least]
+        least_important = min(agent.insights, key=lambda insight_id: state.insights[insight_id].importance)
+        agent.insights.remove(least_important)
+        del state.insights[least_important]
     agent.insights.append(event.insight_id)
     state.insights[event.insight_id] = Insight(
         id=event.insight_id,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from engine.core.events import PreemptionAsked, PrioritySet
-from engine.core.fold.slots import ask_to_stop, look_at_pools_of, refresh_agent, tell, tell_agent
+from engine.core.fold.slots import ask_to_stop, mark_agent, mark_changed, refresh_agent, update_pools
 from engine.core.queries.team.tree import below
 from engine.core.queries.work.queues import back_queue, own_queue, turn_key
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
@@ -11,7 +11,7 @@ from engine.core.state import Agent, Queue, State, Task, TaskStatus
 # Module constants: looking up an attribute of an enumeration costs as much as a call.
 _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
-MANY_QUEUES = 200
+MAX_IDLE_QUEUES = 200
 """Queues by capability that are kept although they may be idle."""
 
 
@@ -25,15 +25,15 @@ def queue_with(state: State, key: str, supervisor_id: str) -> Queue:
 
 def serve(state: State, agent: Agent, keys: list[str]) -> None:
     """Make `agent` serve exactly its own queues and those in `keys`."""
-    wanted = [own_queue(agent.id), back_queue(agent.id), *keys]
+    served_keys = [own_queue(agent.id), back_queue(agent.id), *keys]
     for key in agent.queues:
-        if key not in wanted:
+        if key not in served_keys:
             state.queues[key].agents.remove(agent.id)
-            tell(state, key)
-    for key in wanted:
+            mark_changed(state, key)
+    for key in served_keys:
         if key not in agent.queues:
             queue_with(state, key, agent.supervisor_id).agents.append(agent.id)
-    agent.queues = wanted
+    agent.queues = served_keys
     refresh_agent(state, agent)
 
 
@@ -43,39 +43,39 @@ def leave(state: State, agent: Agent) -> None:
         state.queues[key].agents.remove(agent.id)
         if not key.startswith("able:"):
             del state.queues[key]
-    tell(state, *agent.queues)
-    tell_agent(state, agent)
+    mark_changed(state, *agent.queues)
+    mark_agent(state, agent)
 
 
 def forget_idle_queues(state: State) -> None:
     """Drop capability queues that no open task uses, once there are many: agents may invent capabilities."""
     able = [key for key in state.queues if key.startswith("able:")]
-    if len(able) <= MANY_QUEUES:
+    if len(able) <= MAX_IDLE_QUEUES:
         return
     used = {key for task in state.tasks.values() for key in (task.queue, task.came_from)}
     for key in able:
         if key not in used:
-            tell(state, key)
+            mark_changed(state, key)
             for agent_id in state.queues.pop(key).agents:
                 state.agents[agent_id].queues.remove(key)
 
 
-def enqueue(state: State, task: Task, *, again: bool = False, held: bool | None = None) -> None:
+def enqueue(state: State, task: Task, *, again: bool = False, on_hold: bool | None = None) -> None:
     """Make a task ready, or hold it back while its run is paused or a budget of it waits for a person.
 
     Args:
         state: What changes.
         task: A task without blockers that is in no queue.
         again: It was ready before and returns to its old place.
-        held: The answer of `is_held`, if the caller knows it.
+        on_hold: The answer of `is_held`, if the caller knows it.
     """
     if task.ready_seq is None or not again:
         task.ready_seq, task.ready_ms = state.seq, state.at_ms
     else:
         _give_back_turn(state, task)
-    if is_held(state, task) if held is None else held:
+    if is_held(state, task) if on_hold is None else on_hold:
         task.held_back = True
-        tell(state, task)
+        mark_changed(state, task)
         return
     task.held_back, task.ready = False, True
     queue = state.queues[task.queue or ""]
@@ -83,7 +83,7 @@ def enqueue(state: State, task: Task, *, again: bool = False, held: bool | None 
     if state.schedule is not None:
         state.schedule.changed.append(task)
     if state.pools:
-        look_at_pools_of(state, queue)
+        update_pools(state, queue)
 
 
 def _give_back_turn(state: State, task: Task) -> None:
@@ -99,16 +99,16 @@ def is_held(state: State, task: Task) -> bool:
     run, tasks = state.runs[task.run_id], state.tasks
     if run.paused or run.held or task.held:
         return True
-    above = task.parent_id
-    while above is not None:
-        task = tasks[above]
+    parent_id = task.parent_id
+    while parent_id is not None:
+        task = tasks[parent_id]
         if task.held:
             return True
-        above = task.parent_id
+        parent_id = task.parent_id
     return False
 
 
-def let_go_on(state: State, tasks: Iterable[Task]) -> None:
+def resume_tasks(state: State, tasks: Iterable[Task]) -> None:
     """Enqueue tasks that may have been on hold: held ones, and those that became ready by failing meanwhile."""
     ready = [task for task in tasks if task.kind == "agent" and is_ready(task) and not task.ready]
     for task in sorted(ready, key=lambda task: (task.ready_seq or 0, int(task.id[1:]))):
@@ -134,10 +134,10 @@ def dequeue(state: State, task: Task) -> None:
     if queue is not None:
         queue.ready -= 1
         if state.pools:
-            look_at_pools_of(state, queue)
+            update_pools(state, queue)
 
 
-def stands(task: Task) -> bool:
+def is_pending(task: Task) -> bool:
     """Return True while `task` is ready to begin: in its queue, or held back."""
     return task.ready or task.held_back
 
@@ -159,7 +159,7 @@ def _priority_set(state: State, event: PrioritySet) -> None:
     for task in tasks:
         if not task.ended:
             task.priority = event.priority
-            tell(state, task)
+            mark_changed(state, task)
     if state.schedule is not None:
         # Attempts at work may have become less urgent than tasks that found no slot before.
         state.schedule.recheck_urgent = True
@@ -170,4 +170,4 @@ def _preemption_asked(state: State, event: PreemptionAsked) -> None:
     ask_to_stop(task, "preempt")
     task.yields_to = urgent.id
     urgent.taking = task.id
-    tell(state, urgent)
+    mark_changed(state, urgent)

@@ -4,13 +4,13 @@ from engine.core import events
 from engine.core.finished import summary_of
 from engine.core.fold import conversation
 from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
-from engine.core.fold.completion import end, forget, pass_by, withdraw
-from engine.core.fold.declared import digests, settings_changed
+from engine.core.fold.completion import end, forget_task, pass_by, withdraw
+from engine.core.fold.declared import digests, record_settings
 from engine.core.fold.escalation import start_clocks
-from engine.core.fold.queues import forget_idle_queues, hold_back, let_go_on
+from engine.core.fold.queues import forget_idle_queues, hold_back, resume_tasks
 from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
-from engine.core.fold.timers import OF_RUNS, drop_all, note
+from engine.core.fold.timers import RUN_TIMERS, drop_all, note
 from engine.core.queries.team.declared import STRATEGY
 from engine.core.queries.team.tree import below
 from engine.core.records.records import changed
@@ -74,7 +74,7 @@ def _run_resumed(state: State, event: events.RunResumed) -> None:
     run = state.runs[event.run_id]
     run.paused = False
     start_clocks(state, run.id)
-    let_go_on(state, [state.tasks[task_id] for task_id in run.tasks])
+    resume_tasks(state, [state.tasks[task_id] for task_id in run.tasks])
 
 
 def _cancel_requested(state: State, event: events.CancelRequested) -> None:
@@ -94,7 +94,7 @@ def _strategy_switched(state: State, event: events.StrategySwitched) -> None:
         supervisor.aggregation = event.aggregation
         supervisor.aggregator = event.aggregator
         supervisor.options = changed(supervisor.options, settings=event.settings, lead=event.lead)
-        settings_changed(state, supervisor, before)
+        record_settings(state, supervisor, before)
     for change in event.groups:
         _rewire(state, state.tasks[change.task_id], change)
 
@@ -107,7 +107,7 @@ def _rewire(state: State, group: Task, change: events.GroupChange) -> None:
             task.attempt = None
         pass_by(state, task, "strategy switched")
         task.after, task.sees = (), None  # else `wire` would restore edges of earlier strategies
-    for asker_id in {state.tasks[one].parent_id or "" for one in change.removed} - {group.id}:
+    for asker_id in {state.tasks[task_id].parent_id or "" for task_id in change.removed} - {group.id}:
         wire(state, state.tasks[asker_id])
     tasks = state.tasks
     for task_id in group.children:
@@ -148,7 +148,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
     Deadlines and budgets of the asker no longer apply to it, because it is no longer below the asker.
     """
     asker = state.tasks[task.parent_id or ""]
-    asker.children = [one for one in asker.children if one != task.id] or ()
+    asker.children = [child_id for child_id in asker.children if child_id != task.id] or ()
     group.children = extend(group.children, [task.id])
     if not task.ended:
         asker.open -= 1
@@ -160,7 +160,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
         task.takes = "own"
     task.tolerated = True  # the asker decides what its failure means
     follow_deadline(state, task, group.deadline_ms)
-    let_go_on(state, below(state, task))
+    resume_tasks(state, below(state, task))
 
 
 def _run_finished(state: State, event: events.RunFinished) -> None:
@@ -172,10 +172,10 @@ def _run_finished(state: State, event: events.RunFinished) -> None:
     for other_id in run.after:
         state.runs[other_id].before.remove(run.id)
     for task_id in run.tasks:
-        forget(state, state.tasks[task_id])
-    drop_all(state, OF_RUNS, run.id)
+        forget_task(state, state.tasks[task_id])
+    drop_all(state, RUN_TIMERS, run.id)
     state.ledgers.pop(run.id, None)
-    for escalation in [one for one in state.escalations.values() if one.run_id == run.id]:
+    for escalation in [question for question in state.escalations.values() if question.run_id == run.id]:
         withdraw(state, escalation.id)
     state.finished.append(summary_of(event, state.seq))
     del state.finished[:-SUMMARIES]

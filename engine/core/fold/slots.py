@@ -14,13 +14,13 @@ STRIDE = 1_000_000
 """Stride of an agent of weight 1; large, so that strides of other weights stay exact enough as integers."""
 
 
-def tell(state: State, *changed: Task | Supervisor | str) -> None:
+def mark_changed(state: State, *changed: Task | Supervisor | str) -> None:
     """Name the tasks, supervisors and queues (by key) that an event has changed or removed to the schedule."""
     if state.schedule is not None:
         state.schedule.changed += changed
 
 
-def tell_all(state: State) -> None:
+def mark_stale(state: State) -> None:
     """Make the schedule rebuild itself."""
     if state.schedule is not None:
         state.schedule.stale = True
@@ -37,7 +37,7 @@ def refresh_agent(state: State, agent: Agent) -> None:
     if state.schedule is not None:
         state.schedule.agents[agent.id] = agent
     if agent.id in state.pools:
-        look_at_pool(state, agent)
+        update_pool(state, agent)
 
 
 def works_in_processes(state: State, agent: Agent) -> bool:
@@ -45,7 +45,7 @@ def works_in_processes(state: State, agent: Agent) -> bool:
     return state.specs[agent.spec].run_in == "process"
 
 
-def tell_agent(state: State, agent: Agent) -> None:
+def mark_agent(state: State, agent: Agent) -> None:
     """Make the schedule rank an agent again, because what `balance` compares has changed."""
     if state.schedule is not None:
         state.schedule.agents[agent.id] = agent
@@ -76,9 +76,9 @@ def begin(state: State, agent: Agent, task: Task, attempt: Attempt, queue: Queue
         schedule.changed.append(task)
         schedule.agents[agent.id] = agent
     if state.pools:
-        look_at_pools_of(state, queue)
+        update_pools(state, queue)
         if agent.id in state.pools:
-            look_at_pool(state, agent)
+            update_pool(state, agent)
 
 
 def vacate(state: State, agent: Agent, task: Task) -> None:
@@ -94,7 +94,7 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
     if was_full and not works_in_processes(state, agent):
         agent.turn_seq = state.seq if agent.takes_tasks else None
     if state.pools and agent.id in state.pools:
-        look_at_pool(state, agent)
+        update_pool(state, agent)
 
 
 def wait_for_slot(state: State, task: Task) -> None:
@@ -117,9 +117,9 @@ def stop_waiting_for_slot(state: State, task: Task) -> None:
 def _count_back(state: State, task: Task, attempt: Attempt, by: int) -> None:
     queue = state.queues[back_queue(attempt.agent_id or "")]
     queue.ready += by
-    tell(state, task)
+    mark_changed(state, task)
     if state.pools:
-        look_at_pools_of(state, queue)
+        update_pools(state, queue)
 
 
 def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:
@@ -137,9 +137,9 @@ def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:
     agent.pace = queue.pace + (STRIDE if weight == 1 else round(STRIDE / weight))
 
 
-def suit(state: State, agent: Agent, spec: AgentSpec) -> None:
+def set_slots(state: State, agent: Agent, spec: AgentSpec) -> None:
     """Set the slots of `agent` from `spec`, keeping its number of instances within the bounds of the pool."""
-    forget(state, agent)
+    forget_pool(state, agent)
     if spec.pool is None:
         agent.size = 1
     else:
@@ -148,14 +148,14 @@ def suit(state: State, agent: Agent, spec: AgentSpec) -> None:
     agent.max_concurrency = agent.size * spec.max_concurrency
 
 
-def forget(state: State, agent: Agent) -> None:
+def forget_pool(state: State, agent: Agent) -> None:
     """Stop treating `agent` as a pool."""
     if state.pools.pop(agent.id, None) is not None:
         drop_timer(state, "pool", agent.id)
         agent.idle_ms = None
 
 
-def look_at_pool(state: State, agent: Agent) -> None:
+def update_pool(state: State, agent: Agent) -> None:
     """Update since when a pool has an instance that could be removed."""
     if not may_shrink(state, agent):
         agent.idle_ms = None
@@ -165,14 +165,14 @@ def look_at_pool(state: State, agent: Agent) -> None:
         state.schedule.agents[agent.id] = agent
 
 
-def look_at_pools_of(state: State, queue: Queue) -> None:
+def update_pools(state: State, queue: Queue) -> None:
     """Update the pools that take from `queue`, whose number of ready tasks has changed."""
     pools, agents = state.pools, queue.agents
     # Whichever is smaller: a team may have thousands of agents and one pool, or the reverse.
     few = agents if len(agents) <= len(pools) else [agent_id for agent_id in pools if agent_id in agents]
     for agent_id in few:
         if agent_id in pools:
-            look_at_pool(state, state.agents[agent_id])
+            update_pool(state, state.agents[agent_id])
 
 
 def pool_resized(state: State, event: PoolResized) -> Agent:
@@ -192,7 +192,7 @@ def pool_watched(state: State, event: PoolWatched) -> None:
         drop_timer(state, "pool", event.agent_id)
     else:
         set_timer(state, "pool", event.agent_id, event.due_ms)
-    look_at_pool(state, state.agents[event.agent_id])
+    update_pool(state, state.agents[event.agent_id])
 
 
 _PRECEDENCE: dict[StopReason | None, int] = {
@@ -212,9 +212,9 @@ def ask_to_stop(task: Task, reason: StopReason) -> None:
     """Remember why the attempt of `task`, if any, was asked to stop; of several reasons the strongest counts."""
     attempt = task.attempt
     if attempt is not None:
-        attempt.stopping = stronger(attempt.stopping, reason)
+        attempt.stopping = stronger_reason(attempt.stopping, reason)
 
 
-def stronger(one: StopReason | None, other: StopReason | None) -> StopReason | None:
+def stronger_reason(reason: StopReason | None, other: StopReason | None) -> StopReason | None:
     """Return which of two reasons to stop counts."""
-    return max(one, other, key=_PRECEDENCE.__getitem__)
+    return max(reason, other, key=_PRECEDENCE.__getitem__)

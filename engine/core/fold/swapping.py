@@ -4,9 +4,9 @@ from engine.core import events
 from engine.core.fold.accounting import note_spec
 from engine.core.fold.completion import forget_drain, forget_grants, withdraw_asks
 from engine.core.fold.declared import spec_changed
-from engine.core.fold.failing import shut_no_more
+from engine.core.fold.failing import reset_circuit
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
-from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot
+from engine.core.fold.slots import ask_to_stop, set_slots, wait_for_slot
 from engine.core.fold.team import forget_unused_specs, learn, note_code
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.queries.work.queues import own_queue
@@ -14,7 +14,7 @@ from engine.core.records.shared import EMPTY, put
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
 
-REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
+STOP_REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
 """Why attempts of the generation that is left are asked to stop, by the mode of the swap."""
 
 
@@ -37,7 +37,7 @@ def _swap_rolled_back(state: State, event: events.SwapRolledBack) -> None:
 def _begin_generation(
     state: State, agent: Agent, generation: int, spec: AgentSpec, queues: list[str], mode: SwapMode
 ) -> None:
-    left = agent.generation
+    old_generation = agent.generation
     agent.previous = agent.spec
     agent.spec = learn(state, spec)
     spec_changed(state, agent.id, agent.previous, agent.spec)
@@ -45,24 +45,24 @@ def _begin_generation(
     # A grant covers one generation: other code under the same name was never approved.
     forget_grants(state, agent.id)
     note_code(state, agent)
-    suit(state, agent, spec)
+    set_slots(state, agent, spec)
     agent.error, agent.away, agent.away_reason = None, False, None
     # Errors and the circuit were those of the old code.
-    shut_no_more(state, agent)
+    reset_circuit(state, agent)
     agent.probation = None
     serve(state, agent, queues)
-    stop_on(state, agent, left, mode)
+    stop_generation(state, agent, old_generation, mode)
     forget_unused_specs(state)
 
 
-def stop_on(state: State, agent: Agent, generation: int, mode: SwapMode) -> None:
+def stop_generation(state: State, agent: Agent, generation: int, mode: SwapMode) -> None:
     """Stop the attempts of a generation as a swap in `mode` does."""
-    reason = REASONS.get(mode)
+    reason = STOP_REASONS.get(mode)
     if reason is None:
         return
     for at_work in (agent.running, agent.parked):
-        for task_id, of in at_work.items():
-            if of == generation:
+        for task_id, task_generation in at_work.items():
+            if task_generation == generation:
                 ask_to_stop(state.tasks[task_id], reason)
     for task_id in agent.parked:
         # A parked attempt migrates when it has a slot, in which the new code repeats its delegation.
@@ -84,7 +84,7 @@ def _swap_drained(state: State, event: events.SwapDrained) -> None:
 def _swap_hurried(state: State, event: events.SwapHurried) -> None:
     agent = state.agents[event.agent_id]
     for generation in {*agent.running.values(), *agent.parked.values()} - {agent.generation}:
-        stop_on(state, agent, generation, event.mode)
+        stop_generation(state, agent, generation, event.mode)
 
 
 def _capabilities_changed(state: State, event: events.CapabilitiesChanged) -> None:
@@ -114,7 +114,7 @@ def _task_reassigned(state: State, event: events.TaskReassigned) -> None:
         enqueue(state, task)
 
 
-def begin_again(state: State, task: Task, attempt: int) -> None:
+def restart_task(state: State, task: Task, attempt: int) -> None:
     """Restart `task` from its input in its old place, without the steps, questions and calls of its attempt."""
     task.steps = EMPTY
     withdraw_asks(state, task)
@@ -129,13 +129,13 @@ def begin_again(state: State, task: Task, attempt: int) -> None:
         enqueue(state, task, again=True)
 
 
-def took_part(agent: Agent, generation: int, *, failed: bool = False, ended: bool = False) -> None:
+def record_progress(agent: Agent, generation: int, *, failed: bool = False, has_ended: bool = False) -> None:
     """Record that an attempt of a generation recorded a step or ended, which proves that its code works."""
     if generation != agent.generation:
         return
     agent.proven = generation
     probation = agent.probation
-    if probation is None or not ended or probation.failed >= probation.failures:
+    if probation is None or not has_ended or probation.failed >= probation.failures:
         return
     probation.ended += 1
     probation.failed += failed

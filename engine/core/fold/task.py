@@ -3,9 +3,9 @@
 from engine.core import events
 from engine.core.fold.accounting import follow_deadline
 from engine.core.fold.attempt import park
-from engine.core.fold.completion import begin_anew, end, forget, let_take_again, note_end, pass_by
-from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
-from engine.core.fold.slots import stop_waiting_for_slot, tell
+from engine.core.fold.completion import allow_next_item, end, forget_task, note_end, pass_by, reset_policies
+from engine.core.fold.queues import dequeue, enqueue, is_held, is_pending, is_ready
+from engine.core.fold.slots import mark_changed, stop_waiting_for_slot
 from engine.core.fold.timers import drop_timer, note, set_timer
 from engine.core.queries.work.inputs import input_of
 from engine.core.queries.work.queues import own_queue, turn_key
@@ -66,9 +66,9 @@ def wire(state: State, group: Task) -> None:
             blockers += tasks[task_id].status not in ENDED
         node.blockers = blockers
         # A node in its queue keeps its place: enqueueing it again would lose its turn.
-        if node.kind == "agent" and (ready := not blockers and is_ready(node)) != stands(node):
+        if node.kind == "agent" and (ready := not blockers and is_ready(node)) != is_pending(node):
             if ready:
-                enqueue(state, node, held=held_back or node.held)
+                enqueue(state, node, on_hold=held_back or node.held)
             else:
                 dequeue(state, node)
     for node in nodes:
@@ -171,7 +171,7 @@ def _delegated(state: State, event: events.Delegated) -> None:
         add_task(state, task)
         # Tasks of a plan depend on each other; `wire` below queues those without blockers.
         if task.kind == "agent" and event.call_kind != "plan":
-            enqueue(state, task, held=held_back)
+            enqueue(state, task, on_hold=held_back)
     children = [child.task_id for child in event.children]
     parent.children = extend(parent.children, children)
     parent.open += len(children)
@@ -257,7 +257,7 @@ def _item_taken(state: State, event: events.ItemTaken) -> None:
     state.runs[event.run_id].total -= 1
     state.tasks_total -= 1
     team.taken[task.id] = 0
-    tell(state, team)
+    mark_changed(state, team)
 
 
 def _item_returned(state: State, event: events.ItemReturned) -> None:
@@ -265,15 +265,15 @@ def _item_returned(state: State, event: events.ItemReturned) -> None:
     task, run = state.tasks[event.task_id], state.runs[event.run_id]
     for task_id in event.dropped:
         dropped = state.tasks[task_id]
-        let_take_again(state, dropped)
-        forget(state, dropped)
+        allow_next_item(state, dropped)
+        forget_task(state, dropped)
         del run.tasks[task_id]
         run.running -= dropped.attempt is not None
         if dropped.kind == "agent":
             run.total -= 1
             run.ended -= dropped.ended
             state.tasks_total -= 1
-    let_take_again(state, task)
+    allow_next_item(state, task)
     task.status, task.mode, task.outcome_id, task.started_ms = TaskStatus.WAITING, None, None, None
     task.settings, task.called, task.children, task.open = {}, {}, [], 0
     task.kind, task.queue, task.worker_id, task.came_from = "agent", event.queue, None, None
@@ -296,7 +296,7 @@ def _task_reopened(state: State, event: events.TaskReopened) -> None:
         task.status = TaskStatus.WAITING
         task.error = None
         task.ended_ms = None
-        begin_anew(task)
+        reset_policies(task)
         task.held = False
         if task.exceeded is not None:
             task.exceeded, task.cancelling = None, False

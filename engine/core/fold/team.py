@@ -6,7 +6,7 @@ from engine.core.fold.completion import forget_drain, forget_grants
 from engine.core.fold.declared import declare, forget_declared
 from engine.core.fold.memory import forget_insights
 from engine.core.fold.queues import leave, queue_with, serve
-from engine.core.fold.slots import ask_to_stop, forget, refresh_agent, suit, tell, tell_agent
+from engine.core.fold.slots import ask_to_stop, forget_pool, mark_agent, mark_changed, refresh_agent, set_slots
 from engine.core.fold.timers import drop_timer, note
 from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import OWN, STRATEGY
@@ -27,8 +27,8 @@ def forget_unused_specs(state: State) -> None:
     """Drop specs that no agent, registry entry, declaration or way back refers to."""
     used = {key for agent in state.agents.values() for key in (agent.spec, agent.previous)}
     used.update(state.registry.values())
-    used.update(one.spec for one in state.declared.values() if one.spec is not None)
-    used.update(key for one in state.undoable.values() for key in one.specs)
+    used.update(declaration.spec for declaration in state.declared.values() if declaration.spec is not None)
+    used.update(key for undoable in state.undoable.values() for key in undoable.specs)
     for key in [key for key in state.specs if key not in used]:
         del state.specs[key]
         state.limited.pop(key, None)
@@ -48,32 +48,32 @@ def _supervisor_added(state: State, event: events.SupervisorAdded) -> None:
         state.supervisors[event.parent_id].members.append(event.supervisor_id)
     supervisor = state.supervisors[event.supervisor_id]
     note_supervisor(state, supervisor)
-    tell(state, supervisor)
+    mark_changed(state, supervisor)
 
 
 def _supervisor_removed(state: State, event: events.SupervisorRemoved) -> None:
-    gone = state.supervisors.pop(event.supervisor_id)
-    state.leaving.pop(gone.id, None)
-    state.limited.pop(gone.id, None)
-    forget_budget(state, gone.id)
-    forget_declared(state, gone.id, gone.name, gone.parent_id)
-    gone_from = state.supervisors[gone.parent_id] if gone.parent_id is not None else None
-    if gone_from is not None:
-        gone_from.members.remove(gone.id)
-    for key in [key for key, queue in state.queues.items() if queue.supervisor_id == gone.id]:
+    supervisor = state.supervisors.pop(event.supervisor_id)
+    state.leaving.pop(supervisor.id, None)
+    state.limited.pop(supervisor.id, None)
+    forget_budget(state, supervisor.id)
+    forget_declared(state, supervisor.id, supervisor.name, supervisor.parent_id)
+    parent = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
+    if parent is not None:
+        parent.members.remove(supervisor.id)
+    for key in [key for key, queue in state.queues.items() if queue.supervisor_id == supervisor.id]:
         del state.queues[key]
-        tell(state, key)
-    tell(state, gone)
+        mark_changed(state, key)
+    mark_changed(state, supervisor)
 
 
 def _supervisor_paused(state: State, event: events.SupervisorPaused) -> None:
     state.supervisors[event.supervisor_id].paused = True
-    tell(state, state.supervisors[event.supervisor_id])
+    mark_changed(state, state.supervisors[event.supervisor_id])
 
 
 def _supervisor_resumed(state: State, event: events.SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = False
-    tell(state, state.supervisors[event.supervisor_id])
+    mark_changed(state, state.supervisors[event.supervisor_id])
 
 
 def _spec_registered(state: State, event: events.SpecRegistered) -> None:
@@ -100,7 +100,7 @@ def _agent_added(state: State, event: events.AgentAdded) -> None:
     if event.declared:
         declare(state, agent.id, agent.name, agent.supervisor_id)
     note_code(state, agent)
-    suit(state, agent, event.spec)
+    set_slots(state, agent, event.spec)
     state.supervisors[agent.supervisor_id].members.append(agent.id)
     serve(state, agent, event.queues)
     if (run := state.runs.get(event.run_id or "")) is not None:
@@ -136,7 +136,7 @@ def _agent_removed(state: State, event: events.AgentRemoved) -> None:
     forget_declared(state, agent.id, agent.name, agent.supervisor_id)
     state.supervisors[agent.supervisor_id].members.remove(agent.id)
     forget_drain(state, agent.id)
-    forget(state, agent)
+    forget_pool(state, agent)
     leave(state, agent)
     forget_unused_specs(state)
 
@@ -185,4 +185,4 @@ def _queue_made(state: State, event: events.QueueMade) -> None:
         agent = state.agents[agent_id]
         queue.agents.append(agent_id)
         agent.queues.append(event.key)
-        tell_agent(state, agent)
+        mark_agent(state, agent)

@@ -2,9 +2,9 @@
 
 from engine.core.state import State, Timer, timer_id
 
-OF_TASKS: tuple[str, ...] = ("retry", "warn", "deadline", "grace", "time")
+TASK_TIMERS: tuple[str, ...] = ("retry", "warn", "deadline", "grace", "time")
 """Kinds of timers of tasks; they are dropped when the task ends."""
-OF_RUNS: tuple[str, ...] = ("warn", "deadline", "grace", "time")
+RUN_TIMERS: tuple[str, ...] = ("warn", "deadline", "grace", "time")
 """Kinds of timers of runs."""
 
 

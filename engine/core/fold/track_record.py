@@ -11,21 +11,21 @@ def record_of(state: State, task: Task | None, agent: Agent) -> TrackRecord:
     """Return the record of an agent for the category of `task`; without a task, for work without a category."""
     category = "" if task is None else state.runs[task.run_id].category or ""
     record = agent.track_record.get(category)
-    return record if record is not None else _begun(agent, category)
+    return record if record is not None else _add_record(agent, category)
 
 
-def _begun(agent: Agent, category: str) -> TrackRecord:
+def _add_record(agent: Agent, category: str) -> TrackRecord:
     records = agent.track_record
     if category and len(records) - ("" in records) >= CATEGORIES:
-        first = next(one for one in records if one)
-        gone = records.pop(first)
+        first = next(name for name in records if name)
+        oldest = records.pop(first)
         if "" not in records:
-            records[""] = gone
+            records[""] = oldest
         else:
             other = records[""]
-            other.done += gone.done
-            other.failed += gone.failed
-            other.cancelled += gone.cancelled
-            other.usage = other.usage.plus(gone.usage)
+            other.done += oldest.done
+            other.failed += oldest.failed
+            other.cancelled += oldest.cancelled
+            other.usage = other.usage.plus(oldest.usage)
     record = records[category] = TrackRecord()
     return record

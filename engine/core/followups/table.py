@@ -16,18 +16,18 @@ def followups_of(state: State, event: Event) -> list[FollowUp]:
     """Return the follow-ups of `event`, which `state` has just folded."""
     kind = type(event)
     handler = _FOLLOWUPS.get(kind)
-    found = handler(state, event) if handler is not None else []
+    follow_ups = handler(state, event) if handler is not None else []
     # Doubts first: a task in doubt must not be retried, requeued or dispatched before a person has answered.
-    if kind in _CUTS_OFF:
-        found = [*_doubts(state, event), *found]
-    if kind in _WAITS_AGAIN:
-        found = [*found, *_placed_again(state, event)]
-    if state.limited and kind in _SPENDING:
-        found = [*found, *_spenders(state, event)]
-    return found
+    if kind in _DOUBT_EVENTS:
+        follow_ups = [*_doubt_questions(state, event), *follow_ups]
+    if kind in _REQUEUE_EVENTS:
+        follow_ups = [*follow_ups, *_place_again(state, event)]
+    if state.limited and kind in _SPENDING_EVENTS:
+        follow_ups = [*follow_ups, *_budget_checks(state, event)]
+    return follow_ups
 
 
-CHANGES_WHO_IS_ABLE = frozenset(
+ABILITY_EVENTS = frozenset(
     {
         events.AgentAdded, events.AgentBroke, events.AgentMended, events.AgentRemoved, events.AgentRemoving,
         events.AgentSwapped, events.BudgetExhausted, events.BudgetExtended, events.CapabilitiesChanged,
@@ -37,7 +37,7 @@ CHANGES_WHO_IS_ABLE = frozenset(
     }
 )  # fmt: skip
 """Events that may change which agents are able, so that waiting tasks may have to be placed again."""
-_SPENDING = frozenset(
+_SPENDING_EVENTS = frozenset(
     {
         events.AttemptStarted,
         events.AttemptResumed,
@@ -55,7 +55,7 @@ _SPENDING = frozenset(
 """Events with which an attempt begins to spend, or reports usage."""
 
 
-def _spenders(state: State, event: Any) -> list[FollowUp]:
+def _budget_checks(state: State, event: Any) -> list[FollowUp]:
     """Check the budgets of all levels that pay for an attempt."""
     # Most steps report no usage; walking up the levels for them would cost more than the fold of the event.
     if type(event) in (events.StepRecorded, events.ModelFailed, events.ThreadReturned) and is_empty(event.usage):
@@ -67,14 +67,14 @@ def _spenders(state: State, event: Any) -> list[FollowUp]:
         return []
     # Such an attempt is at a step: under a spent budget it stops at its next one, unless it returns before.
     reporter = event.task_id if type(event) in (events.StepRecorded, events.AttemptResumed) else None
-    limited = (one.id for one in touched(state, task, run, agent) if limits_of(state, one))
+    limited = (spender.id for spender in touched(state, task, run, agent) if limits_of(state, spender))
     return [followups.CheckBudget(subject=subject, reporter=reporter) for subject in limited]
 
 
 def _budget_exhausted(state: State, event: events.BudgetExhausted) -> list[FollowUp]:
     if event.subject in state.supervisors:
         return [followups.ReturnItems(supervisor_id=event.subject)]
-    return [] if event.then == "ask" else _cut_off(state, event.run_id, event.task_id, event.ended)
+    return [] if event.then == "ask" else _after_cut_off(state, event.run_id, event.task_id, event.ended)
 
 
 def _look_at_budget(state: State, event: events.BudgetExtended) -> list[FollowUp]:
@@ -83,12 +83,12 @@ def _look_at_budget(state: State, event: events.BudgetExtended) -> list[FollowUp
 
 def _supervisor_changed(state: State, event: events.SupervisorChanged) -> list[FollowUp]:
     """Check the budgets of a supervisor and of everything that inherits from it."""
-    return _look_at_budgets(state, event.supervisor_id)
+    return _member_budget_checks(state, event.supervisor_id)
 
 
 def _member_moved(state: State, event: events.MemberMoved) -> list[FollowUp]:
     """Check the budgets that a moved member inherits, and return its shared items: the new parent may be paused."""
-    budgets = _look_at_budgets(state, event.member_id)
+    budgets = _member_budget_checks(state, event.member_id)
     return (
         [*budgets, followups.ReturnItems(supervisor_id=event.member_id)]
         if event.member_id in state.supervisors
@@ -100,18 +100,18 @@ def _supervisor_paused(state: State, event: events.SupervisorPaused) -> list[Fol
     return [followups.ReturnItems(supervisor_id=event.supervisor_id)]
 
 
-def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
+def _member_budget_checks(state: State, member_id: str) -> list[FollowUp]:
     """Check all budgets under a member: a lowered limit may be spent already, a raised one resumes work."""
-    found: list[str] = []
+    subjects: list[str] = []
     if member_id in state.supervisors:
-        found = [one.id for one in below_of(state, state.supervisors[member_id])]
-        found += [run.id for run in state.runs.values() if run.supervisor_id in found]
+        subjects = [team.id for team in below_of(state, state.supervisors[member_id])]
+        subjects += [run.id for run in state.runs.values() if run.supervisor_id in subjects]
     for agent in agents_of(state, member_id):
-        found += [agent.id, *agent.running, *agent.parked]
-    return [followups.CheckBudget(subject=one) for one in found]
+        subjects += [agent.id, *agent.running, *agent.parked]
+    return [followups.CheckBudget(subject=subject) for subject in subjects]
 
 
-def _waiting_for_the_engine(state: State, event: events.EngineStarted | events.StateImported) -> list[FollowUp]:
+def _resume_pending_work(state: State, event: events.EngineStarted | events.StateImported) -> list[FollowUp]:
     """Repeat work of the previous engine process that left no event, such as reading the request of a group."""
     return [
         followups.LookAt(task_id=task.id)
@@ -134,14 +134,14 @@ def _group_planned(state: State, event: events.GroupPlanned) -> list[FollowUp]:
 
 
 def _group_grown(state: State, event: events.GroupGrown) -> list[FollowUp]:
-    return _anew(state, event.task_id)
+    return _look_at_graph(state, event.task_id)
 
 
 def _need_met(state: State, event: events.NeedMet) -> list[FollowUp]:
     return [followups.LookAt(task_id=event.task_id)]
 
 
-def _anew(state: State, group_id: str) -> list[FollowUp]:
+def _look_at_graph(state: State, group_id: str) -> list[FollowUp]:
     """Return the follow-ups of a graph whose edges have changed."""
     nodes = map(state.tasks.__getitem__, state.tasks[group_id].children)
     to_look_at = (node for node in nodes if node.kind != "agent" or node.need)
@@ -151,7 +151,7 @@ def _anew(state: State, group_id: str) -> list[FollowUp]:
 
 
 def _strategy_switched(state: State, event: events.StrategySwitched) -> list[FollowUp]:
-    return [followup for change in event.groups for followup in _anew(state, change.task_id)]
+    return [followup for change in event.groups for followup in _look_at_graph(state, change.task_id)]
 
 
 def _delegated(state: State, event: events.Delegated) -> list[FollowUp]:
@@ -165,8 +165,8 @@ def _delegated(state: State, event: events.Delegated) -> list[FollowUp]:
 
 
 def _item_taken(state: State, event: events.ItemTaken) -> list[FollowUp]:
-    given = state.tasks[event.task_id].input
-    return [followups.PlanGroup(task_id=event.task_id, text=given if isinstance(given, str) else None)]
+    request = state.tasks[event.task_id].input
+    return [followups.PlanGroup(task_id=event.task_id, text=request if isinstance(request, str) else None)]
 
 
 def _call_rejoined(state: State, event: events.CallRejoined) -> list[FollowUp]:
@@ -175,17 +175,17 @@ def _call_rejoined(state: State, event: events.CallRejoined) -> list[FollowUp]:
     return [followups.AnswerNow(task_id=event.task_id, call_key=event.call_key)]
 
 
-def _ended(
+def _task_ended(
     state: State, event: events.TaskAnswered | events.TaskFailed | events.TaskSkipped | events.GroupEnded
 ) -> list[FollowUp]:
-    return _after(state, event.task_id) if _is_awaited(state, event.task_id) else []
+    return _after_end(state, event.task_id) if _is_awaited(state, event.task_id) else []
 
 
-def _after(state: State, *ended: str) -> list[FollowUp]:
+def _after_end(state: State, *task_ids: str) -> list[FollowUp]:
     """Return the follow-ups of ended tasks; the root's include the end of the run."""
-    found: list[FollowUp] = [followups.AfterEnd(task_id=task_id) for task_id in ended]
-    roots = (state.tasks[task_id] for task_id in ended if state.tasks[task_id].parent_id is None)
-    return found + [followups.FinishRun(run_id=root.run_id) for root in roots]
+    follow_ups: list[FollowUp] = [followups.AfterEnd(task_id=task_id) for task_id in task_ids]
+    roots = (state.tasks[task_id] for task_id in task_ids if state.tasks[task_id].parent_id is None)
+    return follow_ups + [followups.FinishRun(run_id=root.run_id) for root in roots]
 
 
 def _is_awaited(state: State, task_id: str) -> bool:
@@ -200,22 +200,22 @@ def _is_awaited(state: State, task_id: str) -> bool:
     return asker.kind == "group" or (asker.attempt is not None and task.call_key in asker.attempt.owed)
 
 
-def _stopped_for_others(state: State, event: events.AttemptPreempted | events.AttemptSetAside) -> list[FollowUp]:
-    return _at_end(state, event)
+def _attempt_interrupted(state: State, event: events.AttemptPreempted | events.AttemptSetAside) -> list[FollowUp]:
+    return _after_attempt(state, event)
 
 
-def _at_end(state: State, event: Any) -> list[FollowUp]:
-    found: list[FollowUp] = []
+def _after_attempt(state: State, event: Any) -> list[FollowUp]:
+    follow_ups: list[FollowUp] = []
     agent = state.agents.get(event.agent_id or "")
     if agent is not None and (agent.probation is not None or agent.generation > agent.drained):
-        found.append(followups.CheckGeneration(agent_id=agent.id))
+        follow_ups.append(followups.CheckGeneration(agent_id=agent.id))
     urgent = state.tasks[event.task_id].yields_to
     if urgent is not None:
-        found.append(followups.GiveSlot(task_id=urgent))
+        follow_ups.append(followups.GiveSlot(task_id=urgent))
     run = state.runs[event.run_id]
     if not run.running and state.tasks[run.root_id].ended:
-        found.append(followups.FinishRun(run_id=run.id))
-    return found
+        follow_ups.append(followups.FinishRun(run_id=run.id))
+    return follow_ups
 
 
 def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[FollowUp]:
@@ -229,17 +229,17 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[FollowU
 
 
 def _run_finished(state: State, event: events.RunFinished) -> list[FollowUp]:
-    found: list[FollowUp] = [
+    follow_ups: list[FollowUp] = [
         followups.FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following
     ]
     supervisor = state.supervisors.get(state.finished[-1].supervisor_id)
     if supervisor is not None and supervisor.options.optimize is not None:
-        found.append(followups.Tune(supervisor_id=supervisor.id))
-    return found
+        follow_ups.append(followups.Tune(supervisor_id=supervisor.id))
+    return follow_ups
 
 
 def _attempt_done(state: State, event: events.AttemptDone) -> list[FollowUp]:
-    after = _at_end(state, event)
+    after = _after_attempt(state, event)
     if _is_awaited(state, event.task_id):
         after.insert(0, followups.AfterEnd(task_id=event.task_id))
     if event.agent_id is not None and state.agents[event.agent_id].circuit != "closed":
@@ -258,17 +258,17 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> list[FollowUp]
         retry_after_s=event.retry_after_s,
     )
     # Circuit and restart first: a failover must see the agents that they take out of work.
-    found: list[FollowUp] = []
+    follow_ups: list[FollowUp] = []
     if event.agent_id is not None:
         agent = state.agents[event.agent_id]
-        if agent.circuit != "closed" or _may_open(state, agent):
-            found.append(followups.LookAtCircuit(agent_id=event.agent_id, well=False))
+        if agent.circuit != "closed" or _has_circuit(state, agent):
+            follow_ups.append(followups.LookAtCircuit(agent_id=event.agent_id, well=False))
         if event.crashed:
-            found.append(followups.MemberCrashed(member_id=event.agent_id, because=event.error))
-    return [*found, policy, *_at_end(state, event)]
+            follow_ups.append(followups.MemberCrashed(member_id=event.agent_id, because=event.error))
+    return [*follow_ups, policy, *_after_attempt(state, event)]
 
 
-def _may_open(state: State, agent: Agent) -> bool:
+def _has_circuit(state: State, agent: Agent) -> bool:
     """Return whether an agent has a circuit breaker."""
     supervisor = state.supervisors[agent.supervisor_id]
     return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
@@ -286,7 +286,7 @@ def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> list[Fol
         after = (
             followups.Requeue(task_id=event.task_id) if event.requeued else followups.AfterEnd(task_id=event.task_id)
         )
-    return [after, *_at_end(state, event)]
+    return [after, *_after_attempt(state, event)]
 
 
 def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[FollowUp]:
@@ -294,35 +294,35 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[Follo
 
 
 def _attempt_lost(state: State, event: events.AttemptLost) -> list[FollowUp]:
-    return [followups.LookAt(task_id=event.task_id)] if event.agent_id is None else _at_end(state, event)
+    return [followups.LookAt(task_id=event.task_id)] if event.agent_id is None else _after_attempt(state, event)
 
 
 def _cancel_requested(state: State, event: events.CancelRequested) -> list[FollowUp]:
-    return _cut_off(state, event.run_id, event.task_id, event.cancelled)
+    return _after_cut_off(state, event.run_id, event.task_id, event.cancelled)
 
 
 def _deadline_passed(state: State, event: events.DeadlinePassed) -> list[FollowUp]:
-    return _cut_off(state, event.run_id, event.task_id, event.ended)
+    return _after_cut_off(state, event.run_id, event.task_id, event.ended)
 
 
-def _cut_off(state: State, run_id: str | None, task_id: str | None, ended: list[str]) -> list[FollowUp]:
+def _after_cut_off(state: State, run_id: str | None, task_id: str | None, ended_ids: list[str]) -> list[FollowUp]:
     """Return the follow-ups of cutting off a run or a task: some of its tasks have ended, others are stopping."""
     if run_id is None:
         return []
-    return [*_after(state, *ended), followups.CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
+    return [*_after_end(state, *ended_ids), followups.CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
 
 
 def _agent_swapped(
     state: State, event: events.AgentSwapped | events.SwapRolledBack | events.SwapHurried
 ) -> list[FollowUp]:
-    return [followups.CheckGeneration(agent_id=event.agent_id), *_look_at_budgets(state, event.agent_id)]
+    return [followups.CheckGeneration(agent_id=event.agent_id), *_member_budget_checks(state, event.agent_id)]
 
 
 def _task_reopened(state: State, event: events.TaskReopened) -> list[FollowUp]:
     return [followups.LookAt(task_id=task_id) for task_id in event.reopened]
 
 
-_CUTS_OFF = frozenset(
+_DOUBT_EVENTS = frozenset(
     {
         events.AttemptLost,
         events.AttemptFailed,
@@ -338,7 +338,7 @@ _CUTS_OFF = frozenset(
 """Events after which a task may be in doubt (a tool call without a recorded end)."""
 
 
-def _doubts(state: State, event: Any) -> list[FollowUp]:
+def _doubt_questions(state: State, event: Any) -> list[FollowUp]:
     if type(event) is events.EscalationAnswered and event.kind == "doubt":
         return []  # `ActOnAnswer` settles the doubt; asking again here would repeat the question
     tasks = _tasks_of(state, event)
@@ -353,10 +353,10 @@ def _tasks_of(state: State, event: Any) -> list[Task]:
         if kind is events.TaskReopened
         else [event.subject if kind is events.EscalationAnswered else event.task_id]
     )
-    return [state.tasks[one] for one in ids if one in state.tasks]
+    return [state.tasks[task_id] for task_id in ids if task_id in state.tasks]
 
 
-_WAITS_AGAIN = frozenset(
+_REQUEUE_EVENTS = frozenset(
     {
         events.AttemptCancelled,
         events.AttemptLost,
@@ -372,7 +372,7 @@ _WAITS_AGAIN = frozenset(
 """Events that return a task to a queue whose agents may have become unable meanwhile."""
 
 
-def _placed_again(state: State, event: Any) -> list[FollowUp]:
+def _place_again(state: State, event: Any) -> list[FollowUp]:
     keys = dict.fromkeys(task.queue for task in _tasks_of(state, event) if not task.ended)
     return [followups.PlaceAgain(queue=key) for key in keys if key is not None]
 
@@ -382,7 +382,7 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> list[FollowU
     if event.attempt == 1:
         return []
     calls = state.tasks[event.task_id].calls.values()
-    waiting = (state.tasks[one].queue for call in calls if call.open for one in call.children)
+    waiting = (state.tasks[child_id].queue for call in calls if call.open for child_id in call.children)
     return [followups.PlaceAgain(queue=key) for key in dict.fromkeys(waiting) if key is not None]
 
 

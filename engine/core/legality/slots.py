@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 
-from engine.core.fold.queues import is_held, stands
+from engine.core.fold.queues import is_held, is_pending
 from engine.core.queries.team.tree import above_of, inherited
 from engine.core.queries.work.queues import back_queue, is_of_few, is_shared, not_begun
 from engine.core.scheduler import Schedule
@@ -155,7 +155,7 @@ def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
 def preempted_tasks_wait(state: State) -> Iterator[str]:
     """A preempted task stands in a queue, or is held back by a pause or a budget."""
     for task in state.tasks.values():
-        if task.status is TaskStatus.PREEMPTED and not stands(task) and not is_held(state, task):
+        if task.status is TaskStatus.PREEMPTED and not is_pending(task) and not is_held(state, task):
             yield f"{task.id} was made to wait and waits nowhere"
 
 

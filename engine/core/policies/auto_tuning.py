@@ -14,7 +14,7 @@ from engine.core.state import RunStatus, RunSummary, State, Supervisor
 
 ENOUGH = 20
 """Finished runs that a decision needs."""
-WORSE = 0.1
+REVERT_SHARE = 0.1
 """A change is reverted if a figure got worse by this share."""
 
 
@@ -56,7 +56,7 @@ def figures_of(runs: Sequence[RunSummary]) -> Figures:
 def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
     """Return the last runs that were submitted since the last change; cancelled runs say nothing about it."""
     since_ms = 0 if supervisor.tuning is None else supervisor.tuning.changed_ms
-    found = [
+    recent_runs = [
         run
         for run in state.finished
         if run.supervisor_id == supervisor.id
@@ -64,60 +64,69 @@ def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
         and run.started_ms >= since_ms
         and run.status is not RunStatus.CANCELLED
     ]
-    return found[-ENOUGH:]
+    return recent_runs[-ENOUGH:]
 
 
 def next_change(state: State, supervisor: Supervisor) -> Change | None:
     """Return the change to make now; None with too few runs, or with nothing to gain."""
-    wanted = supervisor.options.optimize
+    optimize = supervisor.options.optimize
     runs = runs_of(state, supervisor)
-    if wanted is None or len(runs) < ENOUGH:
+    if optimize is None or len(runs) < ENOUGH:
         return None
-    now = figures_of(runs)
+    figures = figures_of(runs)
     tuning = supervisor.tuning
     if tuning is not None and tuning.is_on_trial:
-        return _taken_back(supervisor, now)
-    return _faster(supervisor, wanted, now) or _surer(supervisor, wanted, now)
+        return _propose_revert(supervisor, figures)
+    return _propose_parallel(supervisor, optimize, figures) or _propose_selection(supervisor, optimize, figures)
 
 
-def _faster(supervisor: Supervisor, wanted: Optimize, now: Figures) -> Change | None:
-    may = wanted.switch_to_parallel_when_slow and supervisor.mode == "sequential" and not _tried(supervisor, "parallel")
-    if not may or now.speed >= wanted.performance_threshold:
+def _propose_parallel(supervisor: Supervisor, optimize: Optimize, figures: Figures) -> Change | None:
+    is_allowed = (
+        optimize.switch_to_parallel_when_slow
+        and supervisor.mode == "sequential"
+        and not _was_tried(supervisor, "parallel")
+    )
+    if not is_allowed or figures.speed >= optimize.performance_threshold:
         return None
-    expected_ms = now.median_ms * now.speed
+    expected_ms = figures.median_ms * figures.speed
     why = (
-        f"of the last {now.runs} runs, one took {now.median_ms / 1000:.1f} s, and its longest attempt"
+        f"of the last {figures.runs} runs, one took {figures.median_ms / 1000:.1f} s, and its longest attempt"
         f" {expected_ms / 1000:.1f} s: in parallel it could take as little"
     )
     return Change(
-        kind="parallel", metric="median_ms", before=now.median_ms, expected=expected_ms, runs=now.runs, why=why
+        kind="parallel", metric="median_ms", before=figures.median_ms, expected=expected_ms, runs=figures.runs, why=why
     )
 
 
-def _surer(supervisor: Supervisor, wanted: Optimize, now: Figures) -> Change | None:
-    may = wanted.optimize_agent_selection and supervisor.options.balance != "performance"
-    if not may or _tried(supervisor, "selection") or now.success >= wanted.performance_threshold:
+def _propose_selection(supervisor: Supervisor, optimize: Optimize, figures: Figures) -> Change | None:
+    is_allowed = optimize.optimize_agent_selection and supervisor.options.balance != "performance"
+    if not is_allowed or _was_tried(supervisor, "selection") or figures.success >= optimize.performance_threshold:
         return None
-    why = f"{now.success:.0%} of the last {now.runs} runs were done: agents that did well before are preferred"
-    return Change(kind="selection", metric="success", before=now.success, expected=None, runs=now.runs, why=why)
+    why = f"{figures.success:.0%} of the last {figures.runs} runs were done: agents that did well before are preferred"
+    return Change(kind="selection", metric="success", before=figures.success, expected=None, runs=figures.runs, why=why)
 
 
-def _taken_back(supervisor: Supervisor, now: Figures) -> Change | None:
+def _propose_revert(supervisor: Supervisor, figures: Figures) -> Change | None:
     tuning = supervisor.tuning
     assert tuning is not None
-    slower = tuning.kind == "parallel" and now.median_ms > tuning.median_ms * (1 + WORSE)
-    if not slower and now.success >= tuning.success * (1 - WORSE):
+    slower = tuning.kind == "parallel" and figures.median_ms > tuning.median_ms * (1 + REVERT_SHARE)
+    if not slower and figures.success >= tuning.success * (1 - REVERT_SHARE):
         return None
     metric, before, was = (
-        ("median_ms", now.median_ms, tuning.median_ms) if slower else ("success", now.success, tuning.success)
+        ("median_ms", figures.median_ms, tuning.median_ms) if slower else ("success", figures.success, tuning.success)
     )
-    said = (
+    comparison = (
         f"{before / 1000:.1f} s instead of {was / 1000:.1f} s" if slower else f"{before:.0%} done instead of {was:.0%}"
     )
     return Change(
-        kind="back", metric=metric, before=before, expected=was, runs=now.runs, why=f"{said} over {now.runs} runs"
+        kind="back",
+        metric=metric,
+        before=before,
+        expected=was,
+        runs=figures.runs,
+        why=f"{comparison} over {figures.runs} runs",
     )
 
 
-def _tried(supervisor: Supervisor, kind: str) -> bool:
+def _was_tried(supervisor: Supervisor, kind: str) -> bool:
     return supervisor.tuning is not None and kind in supervisor.tuning.given_up

@@ -7,9 +7,9 @@ from engine.core.specs.failure_policies import FailurePolicy, Retry
 from engine.core.specs.policies import Circuit, Restart
 from engine.core.state import Agent, State, Task
 
-OF_MODELS: Sequence[FailurePolicy] = (Retry(3),)
+MODEL_POLICIES: Sequence[FailurePolicy] = (Retry(3),)
 """Default chain of model agents: calls of models fail often, and usually succeed when repeated."""
-LONGEST = 10
+MAX_COOL_FACTOR = 10
 """Limit on the time a circuit stays open, as a multiple of `cool_s`."""
 
 
@@ -21,10 +21,10 @@ def cool_s(policy: Circuit, before_s: float | None) -> float:
     """
     if before_s is None:
         return policy.cool_s
-    return min(2 * before_s, LONGEST * policy.cool_s)
+    return min(2 * before_s, MAX_COOL_FACTOR * policy.cool_s)
 
 
-def affected(policy: Restart, members: Sequence[str], crashed: str) -> list[str]:
+def members_to_restart(policy: Restart, members: Sequence[str], crashed: str) -> list[str]:
     """Return the members of a supervisor that restart when one of them crashes.
 
     Args:
@@ -48,10 +48,10 @@ def is_too_often(policy: Restart, restarts_ms: Sequence[int], now_ms: int) -> bo
 def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
     """Return the failure policies of an agent: of its spec, else of the nearest supervisor that sets any."""
     spec = state.spec_of(agent)
-    otherwise = OF_MODELS if spec.is_played_by_model else ()
+    otherwise = MODEL_POLICIES if spec.is_played_by_model else ()
     supervisor = state.supervisors[agent.supervisor_id]
-    found: Sequence[FailurePolicy] = spec.on_failure or inherited(state, supervisor, "on_failure", otherwise)
-    return found
+    policies: Sequence[FailurePolicy] = spec.on_failure or inherited(state, supervisor, "on_failure", otherwise)
+    return policies
 
 
 def chain_of(state: State, task: Task) -> Sequence[FailurePolicy]:

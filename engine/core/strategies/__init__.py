@@ -17,8 +17,8 @@ from engine.core.strategies.sequential_with_validation import SequentialWithVali
 from engine.core.strategies.wiring import Strategy
 
 STRATEGIES: dict[str, Strategy] = {
-    one.name: one
-    for one in (
+    strategy.name: strategy
+    for strategy in (
         Sequential(),
         Parallel(),
         ParallelThenSynthesis(),

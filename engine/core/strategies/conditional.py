@@ -16,7 +16,7 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check, Takes
 from engine.core.specs.guard import asks_status, check_guard
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.settings import checked, member, names_once, one_of, strings
+from engine.core.strategies.settings import check_schema, check_unique, member, one_of, strings
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 
@@ -30,55 +30,57 @@ class Conditional:
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`first`, `branches` (each `when` and `to`), `take` (`first` or `all`), `then`."""
         schema = {"first": _first, "branches": _branches, "take": one_of("first", "all"), "then": _members}
-        checked(self.name, settings, schema, members)
-        named = [one for branch in _list(settings.get("branches")) if isinstance(branch, dict) for one in _to(branch)]
-        names_once(f"settings of {self.name}", [settings.get("first"), *named, *strings(settings.get("then", []))])
+        check_schema(self.name, settings, schema, members)
+        named = [
+            name for branch in _list(settings.get("branches")) if isinstance(branch, dict) for name in _targets(branch)
+        ]
+        check_unique(f"settings of {self.name}", [settings.get("first"), *named, *strings(settings.get("then", []))])
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return the first member, the check of its output, and every branch."""
-        then = strings(nodes.settings.get("then", []))
-        first = _who_is_first(nodes, then)
-        branches = _list(nodes.settings.get("branches")) or _by_name(nodes, first, then)
+        followers = strings(nodes.settings.get("then", []))
+        first = _find_first(nodes, followers)
+        branches = _list(nodes.settings.get("branches")) or _branches_by_name(nodes, first, followers)
         layout = Layout(nodes, {"take": "first", **nodes.settings, "branches": branches, "first": first})
         if not first:
             return layout.finished(None)
-        looked_at = [] if first == "request" else [layout.work(first, role="first")]
+        inspected = [] if first == "request" else [layout.work(first, role="first")]
         guards = [branch["when"] for branch in branches if isinstance(branch, dict)]
         if any(asks_status(guard) for guard in guards):
-            layout.wiring.tolerated.extend(looked_at)
+            layout.wiring.tolerated.extend(inspected)
         if not branches:
-            return layout.finished(looked_at[0] if looked_at else None)
-        what = Check(what="guards", args={"guards": guards, "all": layout.wiring.settings["take"] == "all"})
-        asked = layout.check(what, looked_at, sees=looked_at, title="which way?", role="which")
+            return layout.finished(inspected[0] if inspected else None)
+        check = Check(what="guards", args={"guards": guards, "all": layout.wiring.settings["take"] == "all"})
+        check_node = layout.check(check, inspected, sees=inspected, title="which way?", role="which")
         ends: list[str] = []
         for place, branch in enumerate(branches):
-            before = [asked]
-            for one in _to(branch):
-                is_first = before == [asked]
+            before = [check_node]
+            for name in _targets(branch):
+                is_first = before == [check_node]
                 takes: Takes = "context" if is_first else "previous"
-                sees = looked_at if is_first else before
-                before = [layout.work(one, before, takes=takes, sees=sees, role=f"branch:{place}")]
-            ends += [node for node in before if node != asked]
+                sees = inspected if is_first else before
+                before = [layout.work(name, before, takes=takes, sees=sees, role=f"branch:{place}")]
+            ends += [node for node in before if node != check_node]
         layout.wiring.roles.update({node: f"{layout.wiring.roles[node]}:end" for node in ends})
         last = ends
-        for one in then:
-            last = [layout.work(one, last, takes="context", sees=last, role="then")]
+        for name in followers:
+            last = [layout.work(name, last, takes="context", sees=last, role="then")]
         if len(last) > 1 and layout.wiring.settings["take"] == "all":
             last = [layout.join("concat", last, sees=last, role="join")]
-        return layout.finished(last[0] if len(last) == 1 else looked_at[0] if looked_at else last[0])
+        return layout.finished(last[0] if len(last) == 1 else inspected[0] if inspected else last[0])
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
         """Skip the branches that are not taken, and set the outcome if only one branch ends."""
         holds = verdict.said.get("holds")
-        taken = set(holds) if isinstance(holds, list) else set()
+        branch_numbers = set(holds) if isinstance(holds, list) else set()
         ways = {node: role.split(":") for node, role in nodes.roles.items() if role.startswith("branch:")}
-        skipped = [node for node in nodes.unstarted if node in ways and int(ways[node][1]) not in taken]
+        skipped = [node for node in nodes.unstarted if node in ways and int(ways[node][1]) not in branch_numbers]
         outcome = None
-        ends = [node for node, way in ways.items() if int(way[1]) in taken and way[-1] == "end"]
+        ends = [node for node, way in ways.items() if int(way[1]) in branch_numbers and way[-1] == "end"]
         if len(ends) == 1 and not any(role in ("then", "join") for role in nodes.roles.values()):
             outcome = ends[0]
         first = next((node for node, role in nodes.roles.items() if role == "first"), None)
-        if not taken:
+        if not branch_numbers:
             failed = verdict.said.get("failed")
             why = "no guard holds" + (f", and {failed}" if failed else "")
             return Growth(skipped=skipped, wiring=Wiring(outcome=first), why=why, failed=why if failed else None)
@@ -86,29 +88,29 @@ class Conditional:
         return Growth(skipped=skipped, wiring=Wiring(outcome=outcome), why=why)
 
 
-def _who_is_first(nodes: Nodes, then: Sequence[str]) -> str:
+def _find_first(nodes: Nodes, followers: Sequence[str]) -> str:
     """Return the member whose output is checked; in the middle of a run, the member that began last."""
     named = nodes.settings.get("first")
     if named:
         return str(named)
-    others = {one for branch in _list(nodes.settings.get("branches")) for one in _to(branch)} | set(then)
-    aside = nodes.stopping | nodes.asked
-    begun = [nodes.members[node] for node in (*nodes.running[::-1], *nodes.done[::-1]) if node not in aside]
-    return next((one for one in (*begun, *nodes.cast) if one and one not in others), "")
+    others = {name for branch in _list(nodes.settings.get("branches")) for name in _targets(branch)} | set(followers)
+    excluded = nodes.stopping | nodes.asked
+    begun = [nodes.members[node] for node in (*nodes.running[::-1], *nodes.done[::-1]) if node not in excluded]
+    return next((name for name in (*begun, *nodes.cast) if name and name not in others), "")
 
 
-def _by_name(nodes: Nodes, first: str, then: Sequence[str]) -> list[JsonValue]:
+def _branches_by_name(nodes: Nodes, first: str, followers: Sequence[str]) -> list[JsonValue]:
     begun = {nodes.members.get(node) for node in (*nodes.done, *nodes.running)}
-    others = [one for one in nodes.cast if one != first and one not in then and one not in begun]
+    others = [name for name in nodes.cast if name != first and name not in followers and name not in begun]
     # The longest name first: a name may be part of another, and the first guard that holds is taken.
-    return [{"when": {"names": one}, "to": one} for one in sorted(others, key=len, reverse=True)]
+    return [{"when": {"names": name}, "to": name} for name in sorted(others, key=len, reverse=True)]
 
 
 def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-def _to(branch: JsonValue) -> list[str]:
+def _targets(branch: JsonValue) -> list[str]:
     return strings(branch.get("to", [])) if isinstance(branch, dict) else []
 
 
@@ -118,18 +120,18 @@ def _first(where: str, value: JsonValue, members: Sequence[str]) -> None:
 
 
 def _members(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    for one in strings(value):
-        member(where, one, members)
+    for name in strings(value):
+        member(where, name, members)
 
 
 def _branches(where: str, value: JsonValue, members: Sequence[str]) -> None:
     if not isinstance(value, list) or not value:
         raise Refused(f"{where} is a list of {{when: guard, to: member}}, not {value!r:.60}")
     for number, branch in enumerate(value, 1):
-        here = f"{where}, branch {number}"
+        label = f"{where}, branch {number}"
         if not isinstance(branch, dict) or set(branch) != {"when", "to"}:
-            raise Refused(f"{here}: a branch has when and to and nothing else")
-        check_guard(here, branch["when"])
-        _members(here, branch["to"], members)
+            raise Refused(f"{label}: a branch has when and to and nothing else")
+        check_guard(label, branch["when"])
+        _members(label, branch["to"], members)
         if branch["when"] == "else" and number < len(value):
-            raise Refused(f"{here}: what comes after else is never looked at; put it last")
+            raise Refused(f"{label}: what comes after else is never looked at; put it last")

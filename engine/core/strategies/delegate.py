@@ -13,7 +13,7 @@ The output of a lead that is done, or at work, already is that of the graph.
 from collections.abc import Sequence
 
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.settings import checked, member
+from engine.core.strategies.settings import check_schema, member
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 
@@ -26,7 +26,7 @@ class Delegate:
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`lead`: the leading member, if the supervisor names none."""
-        checked(self.name, settings, {"lead": member}, members)
+        check_schema(self.name, settings, {"lead": member}, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return the node of the lead."""

@@ -19,10 +19,10 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check, Takes
 from engine.core.specs.guard import asks_status, check_guard, in_words
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.settings import checked, flag, member, names_once, one_of, strings, text
+from engine.core.strategies.settings import check_schema, check_unique, flag, member, one_of, strings, text
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
-MOST_NODES = 1_000
+MAX_NODES = 1_000
 _KEYS = ("name", "agent", "team", "after", "when", "optional", "takes")
 _TAKES: tuple[Takes, ...] = ("request", "previous", "context")
 
@@ -36,32 +36,34 @@ class Graph:
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`nodes` (name, agent or team, after, when, optional, takes) and `output` (a name)."""
-        checked(self.name, settings, {"nodes": _nodes, "output": text}, members)
-        drawn = drawn_nodes(settings)
-        if not drawn:
+        check_schema(self.name, settings, {"nodes": _nodes, "output": text}, members)
+        descriptions = drawn_nodes(settings)
+        if not descriptions:
             raise Refused("graph needs its nodes drawn; give the setting nodes, each with a name and an agent")
-        names = [str(node["name"]) for node in drawn]
+        names = [str(node["name"]) for node in descriptions]
         output = settings.get("output")
         if output is not None and output not in names:
             raise Refused(f"setting output of graph: no node {output!r}; there are {', '.join(names[:12])}")
-        ends = _ends(drawn)
+        ends = _ends(descriptions)
         if output is None and len(ends) > 1:
             raise Refused(f"graph ends in {', '.join(ends[:5])}; say which of them is the output")
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return the drawn graph; nodes that exist already keep their place."""
         layout = Layout(nodes, nodes.settings)
-        drawn = drawn_nodes(nodes.settings)
-        by_name = {str(node["name"]): node for node in drawn}
-        handled = {name for node in drawn if asks_status(node.get("when")) for name in strings(node.get("after", []))}
+        descriptions = drawn_nodes(nodes.settings)
+        by_name = {str(node["name"]): node for node in descriptions}
+        handled = {
+            name for node in descriptions if asks_status(node.get("when")) for name in strings(node.get("after", []))
+        }
         ids: dict[str, str] = {}
         # In topological order: `_node` looks up the ids of the nodes that it comes after.
-        for name in in_order(drawn):
+        for name in sort_nodes(descriptions):
             ids[name] = _node(layout, by_name[name], ids, handled)
         layout.wiring.tolerated.extend(
             ids[name] for name in by_name if name in handled or by_name[name].get("optional")
         )
-        output = nodes.settings.get("output") or next(iter(_ends(drawn)), None)
+        output = nodes.settings.get("output") or next(iter(_ends(descriptions)), None)
         return layout.finished(ids.get(str(output)))
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
@@ -74,22 +76,22 @@ class Graph:
         return Growth(skipped=skipped, why=f"{name} is left out: its guard does not hold")
 
 
-def _node(layout: Layout, drawn: Mapping[str, JsonValue], ids: Mapping[str, str], handled: set[str]) -> str:
-    name, who = str(drawn["name"]), str(drawn.get("agent") or drawn.get("team"))
-    named = strings(drawn.get("after", []))
-    after = [ids[one] for one in named]
+def _node(layout: Layout, description: Mapping[str, JsonValue], ids: Mapping[str, str], handled: set[str]) -> str:
+    name, worker = str(description["name"]), str(description.get("agent") or description.get("team"))
+    predecessors = strings(description.get("after", []))
+    after = [ids[predecessor] for predecessor in predecessors]
     takes: Takes = "request" if not after else "previous" if len(after) == 1 else "context"
-    for known in _TAKES:
-        takes = known if drawn.get("takes") == known else takes
-    guard = drawn.get("when")
-    if guard is None and handled.intersection(named):
+    for allowed in _TAKES:
+        takes = allowed if description.get("takes") == allowed else takes
+    guard = description.get("when")
+    if guard is None and handled.intersection(predecessors):
         guard = {"status": "done"}  # its failure is another node's way to go on, and not this one's
     before = after
-    if guard is not None and not layout.has_begun(who):
-        what = Check(what="guards", args={"guards": [guard], "all": True})
+    if guard is not None and not layout.has_begun(worker):
+        check = Check(what="guards", args={"guards": [guard], "all": True})
         title = f"{in_words(guard)}?"
-        before = [layout.check(what, after, sees=after, title=title, role=f"when:{name}"), *after]
-    return layout.work(who, before, takes=takes, sees=after or None, role=f"node:{name}", title=name)
+        before = [layout.check(check, after, sees=after, title=title, role=f"when:{name}"), *after]
+    return layout.work(worker, before, takes=takes, sees=after or None, role=f"node:{name}", title=name)
 
 
 def drawn_nodes(settings: Settings) -> list[Mapping[str, JsonValue]]:
@@ -98,13 +100,13 @@ def drawn_nodes(settings: Settings) -> list[Mapping[str, JsonValue]]:
     return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
 
 
-def in_order(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
+def sort_nodes(descriptions: Sequence[Mapping[str, JsonValue]]) -> list[str]:
     """Return the names in topological order; nodes of the same depth in the order in which they are drawn.
 
     Raises:
         Refused: If nodes wait for each other; the message names one cycle, each node before the one it comes after.
     """
-    waits = {str(node["name"]): strings(node.get("after", [])) for node in drawn}
+    waits = {str(node["name"]): strings(node.get("after", [])) for node in descriptions}
     place = {name: at for at, name in enumerate(waits)}
     sorter = TopologicalSorter(waits)
     try:
@@ -120,33 +122,33 @@ def in_order(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
     return order
 
 
-def _ends(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
-    waited = {name for node in drawn for name in strings(node.get("after", []))}
-    return [str(node["name"]) for node in drawn if node["name"] not in waited]
+def _ends(descriptions: Sequence[Mapping[str, JsonValue]]) -> list[str]:
+    waited = {name for node in descriptions for name in strings(node.get("after", []))}
+    return [str(node["name"]) for node in descriptions if node["name"] not in waited]
 
 
 def _nodes(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    if not isinstance(value, list) or not value or len(value) > MOST_NODES:
-        raise Refused(f"{where} is a list of 1 to {MOST_NODES:,} nodes")
+    if not isinstance(value, list) or not value or len(value) > MAX_NODES:
+        raise Refused(f"{where} is a list of 1 to {MAX_NODES:,} nodes")
     for number, node in enumerate(value, 1):
-        _one(f"{where}, node {number}", node, members)
+        _check_node(f"{where}, node {number}", node, members)
     names = [str(node["name"]) for node in value if isinstance(node, dict)]
-    names_once(where, names)
+    check_unique(where, names)
     for node in value:
         if isinstance(node, dict):
             for name in strings(node.get("after", [])):
                 if name not in names:
                     raise Refused(f"{where}: {node['name']} comes after {name!r}, which is not there")
-    in_order(drawn_nodes({"nodes": value}))
+    sort_nodes(drawn_nodes({"nodes": value}))
 
 
-def _one(where: str, node: JsonValue, members: Sequence[str]) -> None:
+def _check_node(where: str, node: JsonValue, members: Sequence[str]) -> None:
     if not isinstance(node, dict) or not isinstance(node.get("name"), str) or not node["name"]:
         raise Refused(f"{where} has a name and an agent or a team")
     where = f"{where} ({node['name']!s:.40})"
-    strange = [key for key in node if key not in _KEYS]
-    if strange:
-        raise Refused(f"{where}: no key {strange[0]!r}; there are {', '.join(_KEYS)}")
+    unknown_keys = [key for key in node if key not in _KEYS]
+    if unknown_keys:
+        raise Refused(f"{where}: no key {unknown_keys[0]!r}; there are {', '.join(_KEYS)}")
     if ("agent" in node) == ("team" in node):
         raise Refused(f"{where}: say one of agent and team")
     member(where, node.get("agent", node.get("team")), members)

@@ -14,8 +14,8 @@ from engine.core.errors import Refused
 from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.sequential_with_validation import MOST_RETURNS, REJECTS
-from engine.core.strategies.settings import checked, members_of, names_once, strings, whole, words
+from engine.core.strategies.sequential_with_validation import MAX_RETURNS, REJECTS
+from engine.core.strategies.settings import check_schema, check_unique, members_of, strings, whole_number, words
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 
@@ -28,11 +28,13 @@ class HierarchicalReview:
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`levels` (lists of members, the lowest first), `returns` (0 to 10), `rejects` (words)."""
-        checked(self.name, settings, {"levels": _levels, "returns": whole(0, MOST_RETURNS), "rejects": words}, members)
+        check_schema(
+            self.name, settings, {"levels": _levels, "returns": whole_number(0, MAX_RETURNS), "rejects": words}, members
+        )
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return one fan per level, each after the level below."""
-        levels = [strings(level) for level in _list(nodes.settings.get("levels"))] or [[one] for one in nodes.cast]
+        levels = [strings(level) for level in _list(nodes.settings.get("levels"))] or [[name] for name in nodes.cast]
         named: JsonValue = [list(level) for level in levels]
         layout = Layout(nodes, {"returns": 0, "rejects": list(REJECTS), **nodes.settings, "levels": named})
         works: list[str] = []
@@ -53,25 +55,27 @@ class HierarchicalReview:
             return Growth(why=f"approved by {', '.join(named)}")
         reasons = f": {verdict.said['reasons']}" if verdict.said.get("reasons") else ""
         returns = nodes.settings["returns"]
-        if not isinstance(returns, int) or tries >= min(returns, MOST_RETURNS):
+        if not isinstance(returns, int) or tries >= min(returns, MAX_RETURNS):
             return Growth(why=f"sent back {tries} times already, and goes on as it is{reasons}")
-        gone = nodes.gone([*named_below, *named])
+        missing = nodes.gone([*named_below, *named])
         if not members or not below:
-            return Growth(why=f"{self.name} goes on with it as it is, because {gone}{reasons}")
+            return Growth(why=f"{self.name} goes on with it as it is, because {missing}{reasons}")
         layout = Layout(nodes, nodes.settings, anew=True)
         sees = [*_last(nodes, number - 1), *_last(nodes, number)]
-        again = [
-            layout.work(one, [verdict.node], takes="context", sees=sees, role=f"level:{number - 1}:{tries + 1}:{place}")
-            for place, one in enumerate(below)
+        repeated = [
+            layout.work(
+                name, [verdict.node], takes="context", sees=sees, role=f"level:{number - 1}:{tries + 1}:{place}"
+            )
+            for place, name in enumerate(below)
         ]
-        works, gate = _level(layout, number, tries + 1, members, again, again)
+        works, gate = _level(layout, number, tries + 1, members, repeated, repeated)
         # What waited for the failed check now waits for the repeated level, and gets the repeated outputs.
         for node in nodes.unstarted:
             waits = nodes.after.get(node, ())
             if verdict.node in waits:
                 layout.wiring.after[node] = gate
                 layout.wiring.sees[node] = works
-        without = f", although {gone}" if gone else ""
+        without = f", although {missing}" if missing else ""
         is_top = number == len(levels) - 1
         outcome = works[0] if is_top and len(works) == 1 else None
         return Growth(wiring=layout.finished(outcome), why=f"{', '.join(named)} sent it back{without}{reasons}")
@@ -83,19 +87,19 @@ def _level(
     """Place one level; return its work nodes, and the nodes that the next level waits for."""
     works = [
         layout.work(
-            one,
+            name,
             after,
             takes="context" if sees else "request",
             sees=sees or None,
             role=f"level:{number}:{tries}:{place}",
         )
-        for place, one in enumerate(members)
+        for place, name in enumerate(members)
     ]
     if not number or not layout.wiring.settings["returns"]:
         return works, works
-    what = Check(what="approved", args={"rejects": layout.wiring.settings["rejects"]})
+    check = Check(what="approved", args={"rejects": layout.wiring.settings["rejects"]})
     title = f"approved by {members[0]}?" if len(members) == 1 else f"approved by level {number + 1}?"
-    return works, [layout.check(what, works, sees=works, title=title, role=f"check:{number}:{tries}")]
+    return works, [layout.check(check, works, sees=works, title=title, role=f"check:{number}:{tries}")]
 
 
 def _last(nodes: Nodes, level: int) -> list[str]:
@@ -117,4 +121,4 @@ def _levels(where: str, value: JsonValue, members: Sequence[str]) -> None:
         raise Refused(f"{where} is a list of levels, each a list of members, not {value!r:.60}")
     for level in value:
         members_of(where, level if isinstance(level, list) else [level], members)
-    names_once(where, (one for level in value for one in strings(level)))
+    check_unique(where, (name for level in value for name in strings(level)))

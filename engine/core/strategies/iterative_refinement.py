@@ -15,10 +15,10 @@ from engine.core.errors import Refused
 from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check, Takes
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.settings import checked, member, members_of, number, strings, whole
+from engine.core.strategies.settings import check_schema, member, members_of, number, strings, whole_number
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
-MOST_ROUNDS = 20
+MAX_ROUNDS = 20
 
 
 class IterativeRefinement:
@@ -30,8 +30,8 @@ class IterativeRefinement:
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`author`, `critics`, `until` (a score), `rounds` (1 to 20)."""
-        schema = {"author": member, "critics": members_of, "until": number, "rounds": whole(1, MOST_ROUNDS)}
-        checked(self.name, settings, schema, members)
+        schema = {"author": member, "critics": members_of, "until": number, "rounds": whole_number(1, MAX_ROUNDS)}
+        check_schema(self.name, settings, schema, members)
         if settings.get("author") in strings(settings.get("critics", [])):
             raise Refused(f"setting critics of {self.name}: {settings['author']!r} is the author; name others")
 
@@ -39,8 +39,8 @@ class IterativeRefinement:
         """Return the first round; who is alone drafts once."""
         named = nodes.settings
         critics = strings(named.get("critics", []))
-        author = str(named.get("author") or next((one for one in nodes.cast if one not in critics), ""))
-        critics = critics or [one for one in nodes.cast if one != author]
+        author = str(named.get("author") or next((name for name in nodes.cast if name not in critics), ""))
+        critics = critics or [name for name in nodes.cast if name != author]
         settings: dict[str, JsonValue] = {"until": 0.9, "rounds": 3, **named, "author": author, "critics": [*critics]}
         layout = Layout(nodes, settings)
         if not author:
@@ -53,23 +53,23 @@ class IterativeRefinement:
         score = verdict.said.get("score")
         drafts = {role: node for node, role in nodes.roles.items() if role.startswith("author:")}
         draft = next(node for role, node in drafts.items() if role.split(":")[1] == str(number))
-        told = f"{score:g}" if isinstance(score, int | float) else "no score"
+        score_text = f"{score:g}" if isinstance(score, int | float) else "no score"
         if verdict.said.get("enough"):
-            return Growth(wiring=Wiring(outcome=draft), why=f"{told} in round {number} is enough")
+            return Growth(wiring=Wiring(outcome=draft), why=f"{score_text} in round {number} is enough")
         scored = f"author:{number}:{score}"
         author, critics = str(nodes.settings["author"]), strings(nodes.settings["critics"])
-        left, gone = nodes.left(critics), nodes.gone([author, *critics])
-        if number >= _rounds(nodes.settings) or not left or author not in nodes.cast:
-            best = max(drafts.items(), key=lambda one: _score(scored if one[1] == draft else one[0]))[1]
-            last = f"the last of {self.name}, because {gone}" if number < _rounds(nodes.settings) else "the last"
-            why = f"{told} in round {number}, {last}: the best draft is taken"
+        remaining, missing = nodes.left(critics), nodes.gone([author, *critics])
+        if number >= _rounds(nodes.settings) or not remaining or author not in nodes.cast:
+            best = max(drafts.items(), key=lambda pair: _score(scored if pair[1] == draft else pair[0]))[1]
+            last = f"the last of {self.name}, because {missing}" if number < _rounds(nodes.settings) else "the last"
+            why = f"{score_text} in round {number}, {last}: the best draft is taken"
             return Growth(wiring=Wiring(roles={draft: scored}, outcome=best), why=why)
-        layout = Layout(nodes, {**nodes.settings, "critics": [*left]}, anew=True)
+        layout = Layout(nodes, {**nodes.settings, "critics": [*remaining]}, anew=True)
         layout.wiring.roles[draft] = scored
         reviews = [node for node, role in nodes.roles.items() if role.startswith(f"critic:{number}:")]
-        again = _round(layout, number + 1, [verdict.node], [draft, *reviews])
-        without = f", although {gone}" if gone else ""
-        return Growth(wiring=layout.finished(again), why=f"{told} in round {number}: once more{without}")
+        next_draft = _round(layout, number + 1, [verdict.node], [draft, *reviews])
+        without = f", although {missing}" if missing else ""
+        return Growth(wiring=layout.finished(next_draft), why=f"{score_text} in round {number}: once more{without}")
 
 
 def _round(layout: Layout, number: int, after: list[str], sees: list[str]) -> str:
@@ -83,14 +83,14 @@ def _round(layout: Layout, number: int, after: list[str], sees: list[str]) -> st
     ]
     if reviews:
         until = settings["until"]
-        what = Check(what="score", args={"until": until})
-        layout.check(what, reviews, sees=reviews, title=f"score ≥ {until}?", role=f"check:{number}")
+        check = Check(what="score", args={"until": until})
+        layout.check(check, reviews, sees=reviews, title=f"score ≥ {until}?", role=f"check:{number}")
     return draft
 
 
 def _rounds(settings: Settings) -> int:
     rounds = settings.get("rounds")
-    return min(rounds, MOST_ROUNDS) if isinstance(rounds, int) else 3
+    return min(rounds, MAX_ROUNDS) if isinstance(rounds, int) else 3
 
 
 def _score(role: str) -> tuple[float, int]:

@@ -22,17 +22,17 @@ class Layout:
     def __init__(self, nodes: Nodes, settings: Settings | None = None, *, anew: bool = False) -> None:
         self.nodes = nodes
         self.wiring = Wiring(settings=dict(settings or {}))
-        self._made = 0
+        self._added_count = 0
         self._anew = anew
         self._waiting: dict[str, list[str]] = {}
-        self._there: dict[str, str] = {}
+        self._begun_nodes: dict[str, str] = {}
         self._placed: set[str] = set()
         if not anew:
             for node in nodes.unstarted:
                 self._waiting.setdefault(nodes.members.get(node, ""), []).append(node)
             for node in (*nodes.done, *nodes.running):
                 if node not in nodes.asked:
-                    self._there[nodes.members.get(node, "")] = node
+                    self._begun_nodes[nodes.members.get(node, "")] = node
 
     def work(
         self,
@@ -49,19 +49,19 @@ class Layout:
         A node that is being stopped has no result: its output is context, and its work is done again.
         """
         # Popped, because a member may stand in the plan twice: its begun node fills the first place only.
-        there = self._there.pop(member, None) if member else None
-        if there is not None and there not in self.nodes.stopping:
-            self._placed.add(there)
+        begun = self._begun_nodes.pop(member, None) if member else None
+        if begun is not None and begun not in self.nodes.stopping:
+            self._placed.add(begun)
             if role:
-                self.wiring.roles[there] = role
-            return there
+                self.wiring.roles[begun] = role
+            return begun
         waiting = self._waiting.get(member)
         node = waiting.pop(0) if waiting else self._new(Made(key=self._key(), member=member, title=title))
         return self._edges(node, after, takes, sees, role)
 
     def has_begun(self, member: str) -> bool:
         """Return True when a node of the member has begun and is not placed yet."""
-        return member in self._there and self._there[member] not in self.nodes.stopping
+        return member in self._begun_nodes and self._begun_nodes[member] not in self.nodes.stopping
 
     def is_open(self, node: str) -> bool:
         """Return True when no begun node came after `node`, so that the next node can build on its output."""
@@ -82,30 +82,30 @@ class Layout:
 
     def own(self, *, item: int, able: str | None, anyone: Sequence[str], after: Iterable[str], title: str) -> str:
         """Return a new node for one item of a list."""
-        made = Made(key=self._key(), able=able, anyone=tuple(anyone), title=title, item=item)
-        return self._edges(self._new(made), after, "own", None, "item")
+        node = Made(key=self._key(), able=able, anyone=tuple(anyone), title=title, item=item)
+        return self._edges(self._new(node), after, "own", None, "item")
 
     def check(self, what: Check, after: Iterable[str], *, sees: Sequence[str], title: str, role: str) -> str:
         """Return a new check of the outputs of `sees`, or of the request if that is empty."""
-        made = Made(key=self._key(), kind="check", check=what, title=title)
-        return self._edges(self._new(made), after, "context", sees, role)
+        node = Made(key=self._key(), kind="check", check=what, title=title)
+        return self._edges(self._new(node), after, "context", sees, role)
 
     def join(self, how: Joining, after: Sequence[str], *, sees: Sequence[str], role: str = "") -> str:
         """Return a new node that joins the outputs of `sees`."""
-        made = Made(key=self._key(), kind="join", join=how, title=f"join ({how})")
-        return self._edges(self._new(made), after, "context", sees, role)
+        node = Made(key=self._key(), kind="join", join=how, title=f"join ({how})")
+        return self._edges(self._new(node), after, "context", sees, role)
 
     def finished(self, outcome: str | None) -> Wiring:
         """Return the wiring; unused nodes are dropped, or become context of the nodes that begin first."""
         wiring, nodes = self.wiring, self.nodes
         wiring.dropped.extend(node for waiting in self._waiting.values() for node in waiting)
         if not self._anew:
-            self._take_along()
+            self._pass_on_unused()
         if outcome is None and not self._anew:
             outcome = next(iter((*nodes.running[-1:], *nodes.done[-1:])), None)
         return changed(wiring, outcome=outcome)
 
-    def _take_along(self) -> None:
+    def _pass_on_unused(self) -> None:
         """Give the outputs of begun nodes that were not placed to the nodes that begin first."""
         wiring, nodes = self.wiring, self.nodes
         extra = [node for node in nodes.ends if node not in self._placed and node not in nodes.used]
@@ -114,15 +114,18 @@ class Layout:
             wiring.takes[node] = "context"
             for lists in (wiring.after, wiring.sees):
                 if node in lists:
-                    lists[node].extend(one for one in extra if one not in lists[node])
+                    lists[node].extend(source for source in extra if source not in lists[node])
 
     def _first_to_begin(self) -> list[str]:
         """Return the work nodes whose predecessors have all begun, looking through checks."""
         after = self.wiring.after
-        kinds = {made.key: made.kind for made in self.wiring.added}
+        kinds = {added.key: added.kind for added in self.wiring.added}
 
         def is_first(node: str) -> bool:
-            return all(one not in after or (kinds.get(one) == "check" and is_first(one)) for one in after[node])
+            return all(
+                predecessor not in after or (kinds.get(predecessor) == "check" and is_first(predecessor))
+                for predecessor in after[node]
+            )
 
         works = [node for node in after if kinds.get(node, "work") == "work" and self.wiring.takes[node] != "own"]
         return [node for node in works if is_first(node)]
@@ -138,10 +141,10 @@ class Layout:
             wiring.roles[node] = role
         return node
 
-    def _new(self, made: Made) -> str:
-        self.wiring.added.append(made)
-        return made.key
+    def _new(self, node: Made) -> str:
+        self.wiring.added.append(node)
+        return node.key
 
     def _key(self) -> str:
-        self._made += 1
-        return f"+{self._made}"
+        self._added_count += 1
+        return f"+{self._added_count}"

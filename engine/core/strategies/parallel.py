@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from engine.core.errors import Refused
 from engine.core.records.values import counted
 from engine.core.specs.check import Takes
-from engine.core.strategies.settings import checked, whole
+from engine.core.strategies.settings import check_schema, whole_number
 from engine.core.strategies.wiring import JOIN, Growth, Made, Nodes, Settings, Verdict, Wiring
 
-NEED = {"need": whole(1, 10_000)}
+NEED = {"need": whole_number(1, 10_000)}
 
 
 class Parallel:
@@ -30,8 +30,8 @@ class Parallel:
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`need`: how many answers are enough."""
-        checked(self.name, settings, NEED, members)
-        enough(self.name, settings, members)
+        check_schema(self.name, settings, NEED, members)
+        check_need(self.name, settings, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return a fan; a single node needs no join."""
@@ -47,9 +47,9 @@ class Parallel:
         added: list[Made] = []
         needs: dict[str, int] = {}
         if nodes.aggregator is None and len(everything) > 1:
-            how = nodes.aggregation if nodes.aggregation != "synthesis" else "concat"
-            some = f", {need} of {len(everything)}" if nodes.settings.get("need") else ""
-            added.append(Made(key=JOIN, kind="join", join=how, title=f"join ({how}{some})"))
+            joining = nodes.aggregation if nodes.aggregation != "synthesis" else "concat"
+            need_note = f", {need} of {len(everything)}" if nodes.settings.get("need") else ""
+            added.append(Made(key=JOIN, kind="join", join=joining, title=f"join ({joining}{need_note})"))
         if added or nodes.aggregator is not None:
             outcome = nodes.aggregator or JOIN
             after[outcome] = everything
@@ -72,7 +72,7 @@ class Parallel:
         return Growth()
 
 
-def enough(name: str, settings: Settings, members: Sequence[str]) -> None:
+def check_need(name: str, settings: Settings, members: Sequence[str]) -> None:
     """Refuse a `need` above the number of members."""
     need = settings.get("need")
     if isinstance(need, int) and members and need > len(members):

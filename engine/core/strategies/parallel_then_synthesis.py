@@ -10,11 +10,11 @@ and combining; else the last. It takes no part in the fan.
 
 from collections.abc import Sequence
 
-from engine.core.strategies.parallel import NEED, Parallel, enough
-from engine.core.strategies.settings import checked, member
+from engine.core.strategies.parallel import NEED, Parallel, check_need
+from engine.core.strategies.settings import check_schema, member
 from engine.core.strategies.wiring import Settings
 
-WORDS_OF_COMBINING = "write synthesize combine summarize edit report merge compose conclude"
+COMBINING_WORDS = "write synthesize combine summarize edit report merge compose conclude"
 """Words by which the aggregator is chosen, where none is named."""
 
 
@@ -26,5 +26,5 @@ class ParallelThenSynthesis(Parallel):
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`aggregator`: who makes the synthesis; `need`: how many answers are enough."""
-        checked(self.name, settings, {"aggregator": member, **NEED}, members)
-        enough(self.name, settings, members)
+        check_schema(self.name, settings, {"aggregator": member, **NEED}, members)
+        check_need(self.name, settings, members)

@@ -8,7 +8,7 @@ Switched to in the middle of a run, what has not started is chained after everyt
 from collections.abc import Sequence
 
 from engine.core.specs.check import Takes
-from engine.core.strategies.settings import checked
+from engine.core.strategies.settings import check_schema
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 
@@ -21,7 +21,7 @@ class Sequential:
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """There is nothing to set."""
-        checked(self.name, settings, {}, members)
+        check_schema(self.name, settings, {}, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return a chain; its first node takes the request, or the outputs so far."""

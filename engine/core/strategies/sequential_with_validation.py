@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.settings import checked, member, one_of, whole, words
+from engine.core.strategies.settings import check_schema, member, one_of, whole_number, words
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
-MOST_RETURNS = 10
+MAX_RETURNS = 10
 REJECTS = ["rejected", "not approved", "revise", "send back"]
 """Default beginnings of a text that sends work back."""
 
@@ -33,16 +33,16 @@ class SequentialWithValidation:
         """`validator`, `returns` (0 to 10), `rejects` (words), `otherwise` (`fail` or `accept`)."""
         schema = {
             "validator": member,
-            "returns": whole(0, MOST_RETURNS),
+            "returns": whole_number(0, MAX_RETURNS),
             "rejects": words,
             "otherwise": one_of("fail", "accept"),
         }
-        checked(self.name, settings, schema, members)
+        check_schema(self.name, settings, schema, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return the chain; a single member works without a validator."""
         validator = str(nodes.settings.get("validator") or next(iter(nodes.cast[-1:]), ""))
-        workers = [one for one in nodes.cast if one != validator]
+        workers = [name for name in nodes.cast if name != validator]
         settings: dict[str, JsonValue] = {"returns": 2, "rejects": [*REJECTS], "otherwise": "fail", **nodes.settings}
         settings |= {"validator": validator, "worker": next(iter(workers[-1:]), "")}
         layout = Layout(nodes, settings)
@@ -52,34 +52,36 @@ class SequentialWithValidation:
         if not chain:  # all have ended, and one that is not among them came after them
             return layout.finished(None)
         layout.wiring.roles[chain[-1]] = "work:0"
-        _validated(layout, chain, chain[-1], 0)
+        _add_validation(layout, chain, chain[-1], 0)
         return layout.finished(chain[-1])
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
         """Send the work back with reasons, or accept it."""
-        settings, said = nodes.settings, verdict.said
+        settings, details = nodes.settings, verdict.said
         number = int(verdict.role.partition(":")[2])
         validator, worker = str(settings["validator"]), str(settings["worker"])
-        if said.get("approved"):
+        if details.get("approved"):
             return Growth(why=f"approved by {validator}")
-        reasons = f": {said['reasons']}" if said.get("reasons") else ""
+        reasons = f": {details['reasons']}" if details.get("reasons") else ""
         returns = settings["returns"]
-        gone = nodes.gone([worker, validator])
-        if gone or not isinstance(returns, int) or number >= min(returns, MOST_RETURNS):
+        missing = nodes.gone([worker, validator])
+        if missing or not isinstance(returns, int) or number >= min(returns, MAX_RETURNS):
             why = f"not approved by {validator} after {number} returns{reasons}"
-            why = f"{self.name} cannot send it back, because {gone} ({why})" if gone else why
+            why = f"{self.name} cannot send it back, because {missing} ({why})" if missing else why
             return Growth(why=why, failed=None if settings["otherwise"] == "accept" else why)
         by_role = {role: node for node, role in nodes.roles.items()}
         sees = [by_role[role] for role in (f"work:{number}", f"validator:{number}") if role in by_role]
         layout = Layout(nodes, settings, anew=True)
-        again = layout.work(worker, [verdict.node], takes="context", sees=sees, role=f"work:{number + 1}")
-        _validated(layout, [again], again, number + 1)
-        return Growth(wiring=layout.finished(again), why=f"{validator} sent it back to {worker}{reasons}")
+        repeated = layout.work(worker, [verdict.node], takes="context", sees=sees, role=f"work:{number + 1}")
+        _add_validation(layout, [repeated], repeated, number + 1)
+        return Growth(wiring=layout.finished(repeated), why=f"{validator} sent it back to {worker}{reasons}")
 
 
-def _validated(layout: Layout, after: list[str], work: str, number: int) -> None:
+def _add_validation(layout: Layout, after: list[str], work: str, number: int) -> None:
     """Place the validator and the check of its verdict."""
     settings = layout.wiring.settings
-    looks = layout.work(str(settings["validator"]), after, takes="context", sees=[work], role=f"validator:{number}")
-    what = Check(what="approved", args={"rejects": settings["rejects"]})
-    layout.check(what, [looks], sees=[looks], title="approved?", role=f"check:{number}")
+    validation = layout.work(
+        str(settings["validator"]), after, takes="context", sees=[work], role=f"validator:{number}"
+    )
+    check = Check(what="approved", args={"rejects": settings["rejects"]})
+    layout.check(check, [validation], sees=[validation], title="approved?", role=f"check:{number}")

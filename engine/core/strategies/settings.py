@@ -9,11 +9,11 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AGGREGATIONS
 from engine.core.strategies.wiring import Settings
 
-Look: TypeAlias = Callable[[str, JsonValue, Sequence[str]], None]
+Validator: TypeAlias = Callable[[str, JsonValue, Sequence[str]], None]
 """Raises `Refused` if a value is invalid; gets the name of the setting, the value and the names of the members."""
 
 
-def checked(strategy: str, settings: Settings, schema: Mapping[str, Look], members: Sequence[str]) -> None:
+def check_schema(strategy: str, settings: Settings, schema: Mapping[str, Validator], members: Sequence[str]) -> None:
     """Check settings against the schema of a strategy.
 
     Raises:
@@ -22,20 +22,20 @@ def checked(strategy: str, settings: Settings, schema: Mapping[str, Look], membe
     for key, value in settings.items():
         if key not in schema:
             near = nearest(str(key), schema)
-            known = f"there are {', '.join(schema)}" if schema else "it has none"
-            hint = f"did you mean {near[0]}?" if near else known
+            allowed = f"there are {', '.join(schema)}" if schema else "it has none"
+            hint = f"did you mean {near[0]}?" if near else allowed
             raise Refused(f"{strategy} has no setting {key!r}; {hint}")
         schema[key](f"setting {key} of {strategy}", value, members)
 
 
-def whole(low: int, high: int) -> Look:
+def whole_number(low: int, high: int) -> Validator:
     """Return a check for a whole number in a range."""
 
-    def look(where: str, value: JsonValue, members: Sequence[str]) -> None:
+    def validate(where: str, value: JsonValue, members: Sequence[str]) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise Refused(f"{where} is a whole number from {low} to {high:,}, not {value!r:.60}")
 
-    return look
+    return validate
 
 
 def number(where: str, value: JsonValue, members: Sequence[str]) -> None:
@@ -56,14 +56,14 @@ def text(where: str, value: JsonValue, members: Sequence[str]) -> None:
         raise Refused(f"{where} is a text, not {value!r:.60}")
 
 
-def one_of(*allowed: str) -> Look:
+def one_of(*allowed: str) -> Validator:
     """Return a check for one of a few words."""
 
-    def look(where: str, value: JsonValue, members: Sequence[str]) -> None:
+    def validate(where: str, value: JsonValue, members: Sequence[str]) -> None:
         if value not in allowed:
             raise Refused(f"{where} is one of {', '.join(allowed)}, not {value!r:.60}")
 
-    return look
+    return validate
 
 
 aggregation = one_of(*AGGREGATIONS)
@@ -75,39 +75,41 @@ def member(where: str, value: JsonValue, members: Sequence[str]) -> None:
     text(where, value, members)
     if members and value not in members:
         near = nearest(str(value), members)
-        raise Refused(f"{where}: no member {value!r:.60}; {f'did you mean {near[0]}?' if near else _there(members)}")
+        raise Refused(
+            f"{where}: no member {value!r:.60}; {f'did you mean {near[0]}?' if near else _list_members(members)}"
+        )
 
 
 def members_of(where: str, value: JsonValue, members: Sequence[str]) -> None:
     """Check that a value is a list of different members."""
     if not isinstance(value, list) or not value:
         raise Refused(f"{where} is a list of members, not {value!r:.60}")
-    for one in value:
-        member(where, one, members)
-    names_once(where, value)
+    for name in value:
+        member(where, name, members)
+    check_unique(where, value)
 
 
 def words(where: str, value: JsonValue, members: Sequence[str]) -> None:
     """Check that a value is a list of texts."""
     if not isinstance(value, list) or not value:
         raise Refused(f"{where} is a list of words, not {value!r:.60}")
-    for one in value:
-        text(where, one, members)
+    for word in value:
+        text(where, word, members)
 
 
-def names_once(where: str, names: Iterable[JsonValue]) -> None:
+def check_unique(where: str, names: Iterable[JsonValue]) -> None:
     """Check that no name occurs twice."""
-    seen: list[JsonValue] = []
+    unique_names: list[JsonValue] = []
     for name in names:
-        if name in seen:
+        if name in unique_names:
             raise Refused(f"{where}: {name!r} occurs twice")
-        seen.append(name)
+        unique_names.append(name)
 
 
-def _there(members: Sequence[str]) -> str:
+def _list_members(members: Sequence[str]) -> str:
     return f"there are {', '.join(members[:12])}"
 
 
 def strings(value: JsonValue) -> list[str]:
     """Return a name or a list of names as a list."""
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]

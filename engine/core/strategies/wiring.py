@@ -55,13 +55,13 @@ class Nodes:
 
     def left(self, names: Sequence[str]) -> list[str]:
         """Return those of `names` that are still members; only for `grow`."""
-        return [one for one in names if one in self.cast]
+        return [name for name in names if name in self.cast]
 
     def gone(self, names: Sequence[str]) -> str:
         """Return a message about the `names` that are no longer members; empty if all still are."""
-        gone = [one for one in dict.fromkeys(names) if one not in self.cast]
-        add, are = ("it", "is no longer a member") if len(gone) == 1 else ("them", "are no longer members")
-        return f"{', '.join(gone)} {are}; add {add} and submit the request again" if gone else ""
+        missing = [name for name in dict.fromkeys(names) if name not in self.cast]
+        add, are = ("it", "is no longer a member") if len(missing) == 1 else ("them", "are no longer members")
+        return f"{', '.join(missing)} {are}; add {add} and submit the request again" if missing else ""
 
 
 @fact

@@ -33,10 +33,10 @@ from engine.core.specs.spec import spec_hash
 from engine.core.state import SUMMARIES, RunStatus, State, TrackRecord
 from engine.core.step import step
 
-_LARGEST = 2**53
-_LAST_MS = 253_402_300_799_000
+_MAX_NUMBER = 2**53
+_MAX_TIME_MS = 253_402_300_799_000
 """The end of the year 9999, beyond which `datetime` cannot go."""
-_LONGEST_MS = 31_536_000_000 * 10
+_MAX_DELAY_MS = 31_536_000_000 * 10
 """Ten years: the largest delay of a timer."""
 _OPEN = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.SUSPENDED})
 
@@ -57,7 +57,7 @@ def check(state: State, texts: int) -> None:
     """
     tables = {kind: Table.of(state, kind).whole() for kind in (*FIELDS, "specs")}
     for faults in (
-        _of_form(state, tables),
+        _form_faults(state, tables),
         _values(tables),
         wrong_ids(state, tables),
         _texts(state, texts),
@@ -80,14 +80,14 @@ def try_out(state: State) -> None:
         Inadmissible: If it is not accepted; the message names the first fault.
     """
     try:
-        fault = next(_tried(state), None)
+        fault = next(_trial_faults(state), None)
     except Exception as error:  # the document is untrusted: any exception of the trial is a fault of the document
         raise Inadmissible(f"it cannot be carried on ({type(error).__name__}: {str(error)[:80]!a})") from error
     if fault is not None:
         raise Inadmissible(fault)
 
 
-def _of_form(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
+def _form_faults(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     for name in (*OF_ONE_FILE, *INDEXES):
         if getattr(state, name) != default_of(State, name):
             yield f"it holds {name!a}, which belongs to one database alone"
@@ -95,7 +95,7 @@ def _of_form(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
         for name, _ in tables[kind].others_than_default(derived):
             yield f"it holds {name!a} of {kind}, which is worked out and never written"
     for letter, number in state.minted.items():
-        if letter not in MINTED or not 0 <= number < _LARGEST:
+        if letter not in MINTED or not 0 <= number < _MAX_NUMBER:
             yield f"ids of {letter[:80]!a} cannot have been given"
 
 
@@ -113,18 +113,18 @@ _FLAT = frozenset({str, int, float, bool, TextRef})
 
 def _is_deep(value: Any, levels: int) -> bool:
     if isinstance(value, dict):
-        inside: Any = value.values()
+        children: Any = value.values()
     elif isinstance(value, Struct):
-        inside = [getattr(value, name) for name in open_fields(type(value))]
+        children = [getattr(value, name) for name in open_fields(type(value))]
     else:
-        inside = value if isinstance(value, list | tuple) else ()
-    return not levels or any(_is_deep(one, levels - 1) for one in inside)
+        children = value if isinstance(value, list | tuple) else ()
+    return not levels or any(_is_deep(child, levels - 1) for child in children)
 
 
 def _texts(state: State, texts: int) -> Iterator[str]:
-    there = {f"texts.{number}" for number in range(texts)}
+    paths = {f"texts.{number}" for number in range(texts)}
     for ref in text_refs(state):
-        if ref.seq or ref.path not in there:
+        if ref.seq or ref.path not in paths:
             yield f"it refers to the text {ref.path[:80]!a}, which is not there"
 
 
@@ -141,16 +141,16 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
         yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
     yield from _usages(Table(Usage, usages).whole())
-    if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.at_work_ms):
+    if any(not 0 <= each < _MAX_NUMBER for agent in state.agents.values() for each in agent.at_work_ms):
         yield "an agent has worked for less than no time"
-    if any(timer.due_ms > _LONGEST_MS for timer in state.timers.values()):
+    if any(timer.due_ms > _MAX_DELAY_MS for timer in state.timers.values()):
         yield "a timer waits longer than anything may"
 
 
 def _unbounded(kind: Any, name: str, values: Iterable[int | None]) -> Iterator[str]:
     """Report a count or time out of bounds."""
-    said = list(filter(None, values))
-    if said and not (min(said) > 0 and max(said) < (_LAST_MS if name.endswith("_ms") else _LARGEST)):
+    numbers = list(filter(None, values))
+    if numbers and not (min(numbers) > 0 and max(numbers) < (_MAX_TIME_MS if name.endswith("_ms") else _MAX_NUMBER)):
         yield f"{kind.__name__} with a number that cannot be, {name}"
 
 
@@ -164,10 +164,10 @@ _numbers_in: Callable[[Any], list[str]] = cache(_find_numbers)
 
 def _usages(table: Table) -> Iterator[str]:
     spent = [amount for name in _numbers_in(Usage) for amount in filter(None, table.column(name))]
-    if spent and not 0 < min(spent) <= max(spent) < _LARGEST:
+    if spent and not 0 < min(spent) <= max(spent) < _MAX_NUMBER:
         yield "usage below 0 or beyond measure"
-    given = zip(table.column("tokens_cached"), table.column("tokens_in"), strict=True)
-    if any(cached > (tokens_in or 0) for cached, tokens_in in given if cached):
+    token_counts = zip(table.column("tokens_cached"), table.column("tokens_in"), strict=True)
+    if any(cached > (tokens_in or 0) for cached, tokens_in in token_counts if cached):
         yield "more tokens from a cache than were given"
     costs = (cost for cost in table.column("cost_usd") if cost is not None)
     if not all(cost.is_finite() and 0 <= cost < 10**12 and abs(cost.adjusted()) < 100 for cost in costs):
@@ -182,9 +182,9 @@ def _specs(state: State) -> Iterator[str]:
 
 def _guards(tasks: Table) -> Iterator[str]:
     """Report patterns in stored checks that no command would accept (for example, ones with exponential run time)."""
-    told = zip(tasks.column("id"), tasks.column("settings"), tasks.column("check"), strict=True)
+    rows = zip(tasks.column("id"), tasks.column("settings"), tasks.column("check"), strict=True)
     try:
-        for task_id, settings, check in told:
+        for task_id, settings, check in rows:
             if settings or check is not None:
                 for pattern in (*_patterns(settings), *_patterns(check.args if check is not None else None)):
                     check_pattern(task_id, pattern)
@@ -194,9 +194,9 @@ def _guards(tasks: Table) -> Iterator[str]:
 
 def _patterns(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
-        found = value.get("matches")
-        if isinstance(found, str):
-            yield found
+        pattern = value.get("matches")
+        if isinstance(pattern, str):
+            yield pattern
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _patterns(inner)
 
@@ -209,18 +209,18 @@ def _finished(state: State) -> Iterator[str]:
             yield f"the run {run.id[:80]!a} has not finished"
 
 
-def _tried(imported: State) -> Iterator[str]:
+def _trial_faults(imported: State) -> Iterator[str]:
     """Let a trial engine take up the state; yield faults before and after."""
     # Before the import: walks up a tree with a cycle would never end.
-    yield from _said(faults_of(imported, LAWS_OF_TREES))
-    trial, now = State(at_ms=imported.at_ms), DecisionContext(now_ms=imported.at_ms, jitter=0.0)
+    yield from _strip_names(faults_of(imported, LAWS_OF_TREES))
+    trial, ctx = State(at_ms=imported.at_ms), DecisionContext(now_ms=imported.at_ms, jitter=0.0)
     began = EngineBegan(pid=0, token=0, version="")
-    step(trial, began, now)
+    step(trial, began, ctx)
     fold_import(trial, imported, paused=True)
     # The second start decides the follow-ups of the import, which `fold_import` alone does not.
-    step(trial, began, now)
-    yield from _said(faults_of(trial, LAWS_AT_REST))
+    step(trial, began, ctx)
+    yield from _strip_names(faults_of(trial, LAWS_AT_REST))
 
 
-def _said(faults: Iterator[str]) -> Iterator[str]:
+def _strip_names(faults: Iterator[str]) -> Iterator[str]:
     return (fault.partition(": ")[2] for fault in faults)

@@ -5,7 +5,7 @@ So neither an archive nor a fork carries them on: the next attempt asks anew, fr
 Calls with a recorded end are not made again, and nobody is asked about them. See docs/reference/trust.md.
 """
 
-from engine.core.decide.people.asking import RIGHTS
+from engine.core.decide.people.asking import PERMISSION_PREFIXES
 from engine.core.fold.completion import withdraw
 from engine.core.records.shared import drop
 from engine.core.state import OF_ATTEMPTS, State
@@ -25,4 +25,4 @@ def forget_approvals(state: State) -> None:
 
 def is_right(key: str) -> bool:
     """Return whether the key of a step or question is that of a right to call a tool."""
-    return key.startswith(RIGHTS)
+    return key.startswith(PERMISSION_PREFIXES)

@@ -26,7 +26,7 @@ from engine.core.signals import EngineBegan
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.step import step
 
-OWN = frozenset({"lead", "settings", "strategies", "limits", "max_total", "processes"})
+NOT_INHERITED = frozenset({"lead", "settings", "strategies", "limits", "max_total", "processes"})
 """Options that supervisors do not inherit."""
 
 
@@ -45,9 +45,9 @@ def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only
     """
     paused = {run.id for run in state.runs.values() if run.paused}
     if only is not None:
-        cut_out(state, only)
-    elif any(_is_for_the_engine(task) for task in state.tasks.values()):
-        rest(state)
+        reduce_to_subtree(state, only)
+    elif any(_needs_engine(task) for task in state.tasks.values()):
+        end_attempts(state)
     _tidy(state, paused)
     texts: list[JsonValue] = []
     lines: dict[tuple[int, str], int] = {}
@@ -62,33 +62,33 @@ def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only
             lines[ref.seq, ref.path] = place
             if place == len(texts):
                 texts.append(text)
-        named = TextRef(seq=0, path=f"texts.{place}")
+        stored_ref = TextRef(seq=0, path=f"texts.{place}")
         if isinstance(holder, dict):
-            holder[name] = named
+            holder[name] = stored_ref
         else:
-            setattr(holder, name, named)
+            setattr(holder, name, stored_ref)
     return texts
 
 
-def rest(state: State) -> None:
+def end_attempts(state: State) -> None:
     """End every attempt, without starting others: the runs are paused first."""
-    now = DecisionContext(now_ms=state.at_ms, jitter=0.0)
-    fold(state, [RunPaused(at_ms=now.now_ms, run_id=run.id) for run in state.runs.values() if not run.paused])
-    step(state, EngineBegan(pid=0, token=0, version=""), now, begins=False)
-    _lose_begun(state)
+    ctx = DecisionContext(now_ms=state.at_ms, jitter=0.0)
+    fold(state, [RunPaused(at_ms=ctx.now_ms, run_id=run.id) for run in state.runs.values() if not run.paused])
+    step(state, EngineBegan(pid=0, token=0, version=""), ctx, begins=False)
+    _end_built_in_work(state)
 
 
-def _lose_begun(state: State) -> None:
+def _end_built_in_work(state: State) -> None:
     """End built-in work, which a pause does not stop; the importing engine starts it again."""
-    lost: list[Event] = [
+    losses: list[Event] = [
         AttemptLost(at_ms=state.at_ms, run_id=task.run_id, task_id=task.id, attempt=task.attempt.number, agent_id=None)
         for task in state.tasks.values()
         if task.attempt is not None
     ]
-    fold(state, lost)
+    fold(state, losses)
 
 
-def _is_for_the_engine(task: Task) -> bool:
+def _needs_engine(task: Task) -> bool:
     """Return whether a task is at work, or would be started by an engine at once (planning, joins)."""
     return task.attempt is not None or (
         task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers
@@ -102,7 +102,7 @@ def _tidy(state: State, paused: set[str]) -> None:
     for key in state.specs.keys() - used:
         del state.specs[key]
     for run in state.runs.values():
-        run.paused = run.id in paused  # `rest` has paused all of them
+        run.paused = run.id in paused  # `end_attempts` has paused all of them
     for task in state.tasks.values():
         # Built-in work starts over after an import, so its count of attempts means nothing there.
         if task.kind in ("join", "check") and task.ended_ms is None:
@@ -112,47 +112,49 @@ def _tidy(state: State, paused: set[str]) -> None:
         if timer.kind == "pool":  # idle time starts again at the import
             del state.timers[timer.id]
     for question in state.escalations.values():
-        if question.left_ms is not None:  # its run is paused, at the latest by `rest`
+        if question.left_ms is not None:  # its run is paused, at the latest by `end_attempts`
             set_timer(state, "escalation", question.id, question.left_ms)
     for summary in state.finished:
         summary.seq = 0
     not_derived(state)
 
 
-def cut_out(part: State, supervisor_id: str) -> None:
+def reduce_to_subtree(part: State, supervisor_id: str) -> None:
     """Reduce a state to the subtree of a supervisor, which becomes its only root.
 
     Raises:
         Refused: If it is being removed and would be gone once its work has stopped.
     """
     root = part.supervisors[supervisor_id]
-    options = {name: inherited(part, root, name, None) for name in OPTIONS if name not in OWN}
-    ids = {one.id for one in below_of(part, root)}
-    rest(part)
-    _cut(part, ids)
+    options = {name: inherited(part, root, name, None) for name in OPTIONS if name not in NOT_INHERITED}
+    ids = {supervisor.id for supervisor in below_of(part, root)}
+    end_attempts(part)
+    _cut_work(part, ids)
     if supervisor_id not in part.supervisors:
         raise Refused(f"supervisor {root.name!r} is being removed: nothing of it would be in the archive")
-    _keep(part, ids)
+    _keep_supervisors(part, ids)
     # The new root has no parent to inherit from, so inherited options become its own.
     root = part.supervisors[supervisor_id]
     root.options = changed(root.options, **{name: value for name, value in options.items() if value is not None})
     root.parent_id = None
 
 
-def _cut(part: State, ids: set[str]) -> None:
+def _cut_work(part: State, ids: set[str]) -> None:
     """Cancel the work that runs of the part have given to members outside, and forget those calls."""
     calls: dict[tuple[str, str], None] = {}
-    now = DecisionContext(now_ms=part.at_ms, jitter=0.0)
+    ctx = DecisionContext(now_ms=part.at_ms, jitter=0.0)
     # One at a time: cancelling a task may cancel others or start follow-ups that create new ones.
-    while (task := next((one for one in part.tasks.values() if _is_cut(part, one, ids)), None)) is not None:
-        ends = [task]
+    while (
+        task := next((candidate for candidate in part.tasks.values() if _is_cut(part, candidate, ids)), None)
+    ) is not None:
+        cut_tasks = [task]
         if task.call_key is not None and task.asker_id is not None:
             calls[task.asker_id, task.call_key] = None
-            ends += _open_beside(part, task)
-        for one in ends:
+            cut_tasks += _open_siblings(part, task)
+        for cut_task in cut_tasks:
             reason = "not part of what was exported"
-            step(part, Order(id=f"cut {one.id}", command=Cancel(target=at(one.id), reason=reason)), now)
-        _lose_begun(part)
+            step(part, Order(id=f"cut {cut_task.id}", command=Cancel(target=at(cut_task.id), reason=reason)), ctx)
+        _end_built_in_work(part)
     for task_id, key in calls:
         if task_id in part.tasks:
             _forget_call(part, part.tasks[task_id], key)
@@ -162,11 +164,11 @@ def _cut(part: State, ids: set[str]) -> None:
             task.supervisor_id = queue.supervisor_id
 
 
-def _open_beside(part: State, task: Task) -> list[Task]:
+def _open_siblings(part: State, task: Task) -> list[Task]:
     """Return the other open tasks of a call; tasks of a plan may also be for members of the part."""
     call = part.tasks[task.asker_id or ""].calls.get(task.call_key or "")
-    beside = (part.tasks[one] for one in (call.children if call is not None else ()) if one != task.id)
-    return [one for one in beside if not one.ended and one.asked_by is None]
+    siblings = (part.tasks[child_id] for child_id in (call.children if call is not None else ()) if child_id != task.id)
+    return [sibling for sibling in siblings if not sibling.ended and sibling.asked_by is None]
 
 
 def _is_cut(part: State, task: Task, ids: set[str]) -> bool:
@@ -186,7 +188,7 @@ def _forget_call(part: State, task: Task, key: str) -> None:
         if child.asked_by is not None:  # a switch of strategy has made it a node of the graph
             child.call_key, child.asked_by = None, None
             continue
-        task.children = [one for one in task.children if one != child.id] or ()
+        task.children = [child_id for child_id in task.children if child_id != child.id] or ()
         _forget(part, child)
 
 
@@ -204,32 +206,32 @@ def _forget(part: State, task: Task) -> None:
         run.failed -= task.status is TaskStatus.FAILED
 
 
-def _keep(part: State, ids: set[str]) -> None:
+def _keep_supervisors(part: State, ids: set[str]) -> None:
     """Drop everything that does not belong to these supervisors."""
-    for gone in [one for one in part.supervisors if one not in ids]:
-        del part.supervisors[gone]
-    for agent in [one for one in part.agents.values() if one.supervisor_id not in ids]:
+    for supervisor_id in [supervisor_id for supervisor_id in part.supervisors if supervisor_id not in ids]:
+        del part.supervisors[supervisor_id]
+    for agent in [agent for agent in part.agents.values() if agent.supervisor_id not in ids]:
         del part.agents[agent.id]
-    for insight in [one for one in part.insights.values() if one.agent_id not in part.agents]:
+    for insight in [insight for insight in part.insights.values() if insight.agent_id not in part.agents]:
         del part.insights[insight.id]
-    for queue in [one for one in part.queues.values() if one.supervisor_id not in ids]:
+    for queue in [queue for queue in part.queues.values() if queue.supervisor_id not in ids]:
         del part.queues[queue.key]
     for queue in part.queues.values():
-        queue.agents[:] = [one for one in queue.agents if one in part.agents]
+        queue.agents[:] = [agent_id for agent_id in queue.agents if agent_id in part.agents]
     for agent in part.agents.values():
         agent.queues[:] = [key for key in agent.queues if key in part.queues]
-    for run in [one for one in part.runs.values() if one.supervisor_id not in ids]:
+    for run in [run for run in part.runs.values() if run.supervisor_id not in ids]:
         del part.runs[run.id]
     for run in part.runs.values():
-        run.after[:] = [one for one in run.after if one in part.runs]
-        run.before[:] = [one for one in run.before if one in part.runs]
-    for task in [one for one in part.tasks.values() if one.run_id not in part.runs]:
+        run.after[:] = [run_id for run_id in run.after if run_id in part.runs]
+        run.before[:] = [run_id for run_id in run.before if run_id in part.runs]
+    for task in [task for task in part.tasks.values() if task.run_id not in part.runs]:
         del part.tasks[task.id]
     kinds = (part.supervisors, part.agents, part.runs, part.tasks)
     for escalation in list(part.escalations.values()):
         if not any(escalation.subject in kind for kind in kinds):
             del part.escalations[escalation.id]
-    for owner in [one for one in part.ledgers if not any(one in kind for kind in kinds)]:
+    for owner in [owner_id for owner_id in part.ledgers if not any(owner_id in kind for kind in kinds)]:
         del part.ledgers[owner]
     for timer in list(part.timers.values()):
         if not any(timer.subject in kind for kind in (*kinds, part.escalations)):

@@ -29,16 +29,16 @@ def go_to_rest(state: State, events: Iterable[Event]) -> None:
     for event in events:
         apply(state, event)
         pending += followups_of(state, event)
-        if not _is_owed(state, pending):
+        if not _has_undecided(state, pending):
             return
 
 
-def _is_owed(state: State, pending: list[FollowUp]) -> bool:
+def _has_undecided(state: State, pending: list[FollowUp]) -> bool:
     """Return whether follow-ups of the folded events are still undecided."""
-    now = DecisionContext(now_ms=state.at_ms, jitter=0.0)
+    ctx = DecisionContext(now_ms=state.at_ms, jitter=0.0)
     Schedule.of(state)
     try:
-        return any(decide(state, followup, now) for followup in pending) or next(faults_of(state), None) is not None
+        return any(decide(state, followup, ctx) for followup in pending) or next(faults_of(state), None) is not None
     except (LookupError, AssertionError):  # a later event of the message has removed what a follow-up is about
         return True
 
@@ -58,8 +58,8 @@ def change_step(state: State, task_id: str, key: str, output: StoredValue, *, la
     """
     task = state.tasks.get(task_id)
     if task is None or task.ended:
-        ended = "has ended" if task is None else f"has ended ({task.status.value})"
-        raise Refused(f"task {task_id} {ended} by then; fork at the step itself, without another moment")
+        state_text = "has ended" if task is None else f"has ended ({task.status.value})"
+        raise Refused(f"task {task_id} {state_text} by then; fork at the step itself, without another moment")
     if key not in task.steps:
         raise Refused(f"task {task_id} has no step {key!r} by then")
     steps = {name: value for name, value in task.steps.items() if name not in later}

@@ -14,11 +14,11 @@ import anyio
 from engine.core.decide.people.asking import (
     ALLOW_ALWAYS,
     ALLOW_ONCE,
-    ALLOWS,
+    ALLOWING_ANSWERS,
     APPROVE,
     REJECT_ALWAYS,
     REJECT_ONCE,
-    granted,
+    find_grant,
 )
 from engine.core.effects import StartAttempt
 from engine.core.records.records import JsonValue
@@ -180,7 +180,7 @@ class PeopleLine(SlotHolder):
         return None
 
     def _grant(self, tool: str) -> Grant | None:
-        return granted(self.state, self.effect.agent_id, self.effect.generation, tool)
+        return find_grant(self.state, self.effect.agent_id, self.effect.generation, tool)
 
     async def approve(
         self,
@@ -228,7 +228,7 @@ class PeopleLine(SlotHolder):
                 kind="approval",
                 detail={"tool": tool, "arguments": shown},
             )
-            said = answer in ALLOWS
+            said = answer in ALLOWING_ANSWERS
         if not said:
             raise ToolRejected(tool)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import anyio
 
 from engine.core.commands import AddAgent
-from engine.core.decide.teams.team import MOST_ADDED_BY_A_RUN
+from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
 from engine.core.queries.targets import at
 from engine.core.queries.team.workers import workers_of
 from engine.core.records.records import JsonValue, changed
@@ -73,7 +73,7 @@ class CreateAgent(OwnTool):
             },
             "tokens": {"type": "integer", "minimum": 1, "description": "The most tokens that it may spend in all."},
         }
-        about = f"Add an agent to the team, played by a model; at most {MOST_ADDED_BY_A_RUN} in one request."
+        about = f"Add an agent to the team, played by a model; at most {MAX_AGENTS_ADDED_PER_RUN} in one request."
         return ToolSchema(name, about, object_schema(optional, name=text, instructions=text))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:

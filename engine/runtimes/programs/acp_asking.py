@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine.core.decide.people.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
+from engine.core.decide.people.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWING_ANSWERS, PERMISSION, REJECT_ONCE
 from engine.core.records.records import JsonValue
 from engine.core.specs.approval import PLAIN
 from engine.errors import AttemptInterrupted, EngineError, NotShown
@@ -65,7 +65,9 @@ class AcpAsking:
         kind = known["kind"] = call.kind or known["kind"]
         given = known["input"] = json_or_none(call.input) if call.input is not None else known["input"]
         changes = call.diffs or known["diffs"]
-        allowing = sorted((one for one in choices if one.kind in ALLOWS), key=lambda one: one.kind == ALLOW_ALWAYS)
+        allowing = sorted(
+            (one for one in choices if one.kind in ALLOWING_ANSWERS), key=lambda one: one.kind == ALLOW_ALWAYS
+        )
         if allowing and await self.asks_about(kind, title, given, changes) is False:
             return allowing[0].id
         detail, has_secret = await self._shown(kind or "other", title, given, changes)
@@ -115,7 +117,7 @@ class AcpAsking:
         detail, has_secret = await self._shown(tool, title, given, changes)
         options = [ALLOW_ONCE, REJECT_ONCE] if has_secret or tool in RUNS_PROGRAMS else [*FOUR_OPTIONS]
         question = f"{self._name} asks to {'run ' if tool == 'execute' else ''}{detail['title']}"
-        return await self._allowed(question, options, detail) in ALLOWS, str(detail["title"])
+        return await self._allowed(question, options, detail) in ALLOWING_ANSWERS, str(detail["title"])
 
     async def _shown(
         self, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()

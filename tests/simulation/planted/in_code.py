@@ -93,7 +93,7 @@ def _policies_are_not_asked(patch: Patch) -> None:
 
 def _steps_are_taken_again(patch: Patch) -> None:
     rewrite(patch, Work.is_recorded, "key in self.effect.steps", "False")
-    rewrite(patch, attempts.step_finished, "or signal.key in found[0].steps", "")
+    rewrite(patch, attempts.step_finished, "or signal.key in pair[0].steps", "")
 
 
 BUGS: list[Bug] = [
@@ -127,13 +127,13 @@ BUGS: list[Bug] = [
     planted(
         "tuning rewires open runs",
         strategy.tune,
-        _tuned_at_once(strategy._carried_out, 'scope="new"', 'scope="open"'),
+        _tuned_at_once(strategy._carry_out, 'scope="new"', 'scope="open"'),
         plans.tuning_leaves_open_runs_alone,
     ),
     planted(
         "who was not told to tunes itself",
         strategy.tune,
-        _tuned_at_once(auto_tuning._surer, "wanted.optimize_agent_selection and ", ""),
+        _tuned_at_once(auto_tuning._propose_selection, "optimize.optimize_agent_selection and ", ""),
         plans.a_tuned_supervisor_wanted_it,
     ),
     planted(

@@ -7,7 +7,7 @@ finds the open question or its answer. Open questions of a task are closed when 
 from collections.abc import Mapping
 
 from engine.core.commands import RevokeGrant
-from engine.core.decide.people.escalations import REPLY, answered
+from engine.core.decide.people.escalations import REPLY, answer_event
 from engine.core.decide.work.attempts import live
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint, ask
@@ -19,19 +19,19 @@ from engine.core.signals import AskGivenUp, PersonAsked
 from engine.core.state import Agent, Grant, State
 
 ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
-ALLOWS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
+ALLOWING_ANSWERS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
 """Answers that permit the call of a tool, or the request of a program."""
 APPROVE, PERMISSION = "approve:", "permission"
 """How the keys of questions about such calls begin: the tool, or a hash, follows."""
-RIGHTS = (APPROVE, f"{PERMISSION}:")
+PERMISSION_PREFIXES = (APPROVE, f"{PERMISSION}:")
 
 
 def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> list[Event]:
     """Ask a person, unless the question is open or answered already."""
-    found = live(state, signal)
-    if found is None or found[1].stopping not in (None, "migrate"):
+    pair = live(state, signal)
+    if pair is None or pair[1].stopping not in (None, "migrate"):
         return []
-    task, attempt = found
+    task, attempt = pair
     if attempt.agent_id is None:
         return []
     if signal.key in task.steps or signal.key in task.asks:
@@ -43,7 +43,7 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
     else:
         default = None if signal.default is None else REPLY
         detail |= {} if signal.default is None else {"output": signal.default}
-    asked = ask(
+    question = ask(
         state,
         ctx,
         kind=signal.kind,
@@ -55,20 +55,20 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
         after_ms=None if signal.due_s is None else max(1, round(signal.due_s * 1000)),
         detail=detail,
     )
-    grant = granted(state, agent.id, attempt.generation, str(signal.detail.get("tool")))
+    grant = find_grant(state, agent.id, attempt.generation, str(signal.detail.get("tool")))
     if grant is None or signal.kind == "ask":
-        return [asked]
+        return [question]
     # The grant was given while this question was on its way: it covers the question as well.
-    said = ALLOW_ONCE if grant.allows else REJECT_ONCE
-    return [asked, answered(asked, said, by="grant")]
+    choice = ALLOW_ONCE if grant.allows else REJECT_ONCE
+    return [question, answer_event(question, choice, by="grant")]
 
 
-def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
+def ask_given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
     """Withdraw a question that the code of an attempt no longer waits for."""
-    found = live(state, signal)
-    if found is None or signal.key not in found[0].asks:
+    pair = live(state, signal)
+    if pair is None or signal.key not in pair[0].asks:
         return []
-    task, attempt = found
+    task, attempt = pair
     return [
         QuestionWithdrawn(
             task_id=task.id,
@@ -89,47 +89,49 @@ def permitted(state: State, event: EscalationAnswered, ctx: DecisionContext) -> 
     tool, allows = str(event.detail.get("tool")), event.answer == ALLOW_ALWAYS
     if agent is None or not _is_asked_by(agent, event.detail):
         return []  # the generation or agent that asked no longer works on it
-    if granted(state, agent.id, agent.generation, tool) is not None:
+    if find_grant(state, agent.id, agent.generation, tool) is not None:
         return []
-    given = GrantGiven(
+    grant = GrantGiven(
         grant_id=Mint(state)("g"), agent_id=agent.id, generation=agent.generation, tool=tool, allows=allows
     )
-    said = ALLOW_ONCE if allows else REJECT_ONCE
+    choice = ALLOW_ONCE if allows else REJECT_ONCE
     others = [
-        one
-        for one in state.escalations.values()
-        if one.kind == event.kind
-        and one.detail.get("tool") == tool
-        and said in one.options
-        and _is_asked_by(agent, one.detail)
-        and state.tasks[one.subject].agent_id == agent.id
+        question
+        for question in state.escalations.values()
+        if question.kind == event.kind
+        and question.detail.get("tool") == tool
+        and choice in question.options
+        and _is_asked_by(agent, question.detail)
+        and state.tasks[question.subject].agent_id == agent.id
     ]
-    return [given, *(answered(one, said, by="grant") for one in others)]
+    return [grant, *(answer_event(question, choice, by="grant") for question in others)]
 
 
 def _is_asked_by(agent: Agent, detail: Mapping[str, JsonValue]) -> bool:
     return (detail.get("agent"), detail.get("generation")) == (agent.name, agent.generation)
 
 
-def granted(state: State, agent_id: str, generation: int, tool: str) -> Grant | None:
+def find_grant(state: State, agent_id: str, generation: int, tool: str) -> Grant | None:
     """Return the grant for a tool of an agent's generation, if there is one."""
-    wanted = (agent_id, generation, tool)
-    return next((one for one in state.grants.values() if (one.agent_id, one.generation, one.tool) == wanted), None)
+    key = (agent_id, generation, tool)
+    return next(
+        (grant for grant in state.grants.values() if (grant.agent_id, grant.generation, grant.tool) == key), None
+    )
 
 
 def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> Decided:
     """Revoke a grant."""
-    found = state.grants.get(id_in(command.grant))
-    if found is None:
+    grant = state.grants.get(id_in(command.grant))
+    if grant is None:
         raise Refused(f"there is no grant {command.grant!r}; there are: {', '.join(state.grants) or 'none'}")
-    name = state.agents[found.agent_id].name
+    name = state.agents[grant.agent_id].name
     return Decided(
-        events=[GrantRevoked(grant_id=found.id, agent_id=found.agent_id, tool=found.tool)],
-        summary=f"a person is asked again when {name} calls {found.tool}",
-        result={"grant_id": found.id, "agent_id": found.agent_id, "tool": found.tool},
+        events=[GrantRevoked(grant_id=grant.id, agent_id=grant.agent_id, tool=grant.tool)],
+        summary=f"a person is asked again when {name} calls {grant.tool}",
+        result={"grant_id": grant.id, "agent_id": grant.agent_id, "tool": grant.tool},
     )
 
 
-def replied(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+def on_question_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Decide nothing: `TellAnswer` has told the attempt already."""
     return []

@@ -22,7 +22,7 @@ from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 
 REPLY = "reply"
 """The answer to a question without options; the text is its output."""
-NAMED = 3
+MAX_NAMED_QUESTIONS = 3
 """Questions that the outcome of an answer names; the rest is counted."""
 
 OnAnswer: TypeAlias = Callable[[State, EscalationAnswered, DecisionContext], list[Event]]
@@ -32,52 +32,57 @@ ON_ANSWER: dict[str, OnAnswer] = {}
 
 def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
     """Give a question the answer, and likewise the similar ones or those named in addition."""
-    found = find_question(state, command.escalation)
-    asked = {one.id: one for one in (found, *(find_question(state, target) for target in command.also))}
+    question = find_question(state, command.escalation)
+    questions = {
+        escalation.id: escalation
+        for escalation in (question, *(find_question(state, target) for target in command.also))
+    }
     if command.alike:
-        asked |= {one.id: one for one in alike(state, found)}
-    events = [_answered(one, command) for one in asked.values()]
-    more = f" and {len(asked) - NAMED:,} more" if len(asked) > NAMED else ""
+        questions |= {escalation.id: escalation for escalation in alike(state, question)}
+    events = [_answer_question(escalation, command) for escalation in questions.values()]
+    more = f" and {len(questions) - MAX_NAMED_QUESTIONS:,} more" if len(questions) > MAX_NAMED_QUESTIONS else ""
     return Decided(
         events=[*events],
-        summary=f"answered {', '.join([*asked][:NAMED])}{more}: {events[0].answer}",
-        result={"escalation_id": found.id, "subject": found.subject, "answered": [*asked]},
+        summary=f"answered {', '.join([*questions][:MAX_NAMED_QUESTIONS])}{more}: {events[0].answer}",
+        result={"escalation_id": question.id, "subject": question.subject, "answered": [*questions]},
     )
 
 
-def _answered(found: Escalation, command: Answer) -> EscalationAnswered:
-    said, output = command.answer, command.output
-    if found.kind in OF_ATTEMPTS:
-        if said == REPLY and said not in found.options and isinstance(output, str):
-            said = output  # a reply with one of the options is that option
-        output = output if said == REPLY else None
-        if said == REPLY and not (isinstance(output, str) and output.strip()):
-            raise Refused(f"{found.id} asks for a text: give it as the output of the answer {REPLY!r}")
-    if said not in found.options:
-        raise Refused(f"{said!r:.60} is not an answer to {found.id}; choose one of {', '.join(found.options)}")
-    return answered(found, said, by="person", output=output)
+def _answer_question(question: Escalation, command: Answer) -> EscalationAnswered:
+    choice, output = command.answer, command.output
+    if question.kind in OF_ATTEMPTS:
+        if choice == REPLY and choice not in question.options and isinstance(output, str):
+            choice = output  # a reply with one of the options is that option
+        output = output if choice == REPLY else None
+        if choice == REPLY and not (isinstance(output, str) and output.strip()):
+            raise Refused(f"{question.id} asks for a text: give it as the output of the answer {REPLY!r}")
+    if choice not in question.options:
+        raise Refused(f"{choice!r:.60} is not an answer to {question.id}; choose one of {', '.join(question.options)}")
+    return answer_event(question, choice, by="person", output=output)
 
 
-def answered(found: Escalation | Escalated, said: str, *, by: str, output: JsonValue = None) -> EscalationAnswered:
+def answer_event(
+    question: Escalation | Escalated, choice: str, *, by: str, output: JsonValue = None
+) -> EscalationAnswered:
     """Return the event that answers a question, which may have been asked in the same decision."""
     return EscalationAnswered(
-        escalation_id=found.escalation_id if isinstance(found, Escalated) else found.id,
-        kind=found.kind,
-        subject=found.subject,
-        run_id=found.run_id,
-        answer=said,
+        escalation_id=question.escalation_id if isinstance(question, Escalated) else question.id,
+        kind=question.kind,
+        subject=question.subject,
+        run_id=question.run_id,
+        answer=choice,
         output=output,
         by=by,
-        detail=found.detail,
+        detail=question.detail,
     )
 
 
 def overdue(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Apply the default to a question that was not answered in time."""
-    found = state.escalations.get(timer.subject)
-    if found is None or found.default is None:
+    question = state.escalations.get(timer.subject)
+    if question is None or question.default is None:
         return []
-    return [answered(found, found.default, by="default", output=found.detail.get("output"))]
+    return [answer_event(question, question.default, by="default", output=question.detail.get("output"))]
 
 
 def after_answer(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
@@ -85,22 +90,22 @@ def after_answer(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> l
     return ON_ANSWER[followup.event.kind](state, followup.event, ctx)
 
 
-OPTIONS = ["again", "ran", "fail"]
+DOUBT_OPTIONS = ["again", "ran", "fail"]
 """Answers to a doubt: call the tool again, it ran with the given output, or fail the task."""
 
 
 def tool_began(state: State, signal: ToolBegan, ctx: DecisionContext) -> list[Event]:
     """Record that a tool is about to be called."""
-    found = live(state, signal)
-    return [] if found is None else [of_attempt(ToolStarted, found[1], signal)]
+    pair = live(state, signal)
+    return [] if pair is None else [of_attempt(ToolStarted, pair[1], signal)]
 
 
 def tool_raised(state: State, signal: ToolRaised, ctx: DecisionContext) -> list[Event]:
     """Record that a tool call ended with an error."""
-    found = live(state, signal)
-    if found is None or signal.key not in found[0].calling:
+    pair = live(state, signal)
+    if pair is None or signal.key not in pair[0].calling:
         return []
-    task, attempt = found
+    task, attempt = pair
     return [of_attempt(ToolFailed, attempt, signal, name=task.calling[signal.key])]
 
 
@@ -120,13 +125,13 @@ def ask_doubt(state: State, followup: AskDoubt, ctx: DecisionContext) -> list[Ev
             subject=task.id,
             run_id=task.run_id,
             question=f"{task.title} was cut off while it called {name}; did that happen?",
-            options=OPTIONS,
+            options=DOUBT_OPTIONS,
             detail={"key": key, "name": name},
         )
     ]
 
 
-def settled(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+def on_doubt_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Carry out the answer to a task in doubt."""
     task, key = state.tasks.get(event.subject), str(event.detail.get("key"))
     if task is None or task.ended or key not in task.calling:

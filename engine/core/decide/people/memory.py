@@ -10,10 +10,10 @@ from engine.core.state import State
 
 def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> list[Event]:
     """Store an insight of an agent, once for each step key."""
-    found = live(state, signal)
-    if found is None or signal.key in found[0].steps:
+    pair = live(state, signal)
+    if pair is None or signal.key in pair[0].steps:
         return []
-    task, attempt = found
+    task, attempt = pair
     if attempt.agent_id is None:
         return []
     insight_id = Mint(state)("m")
@@ -26,7 +26,7 @@ def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> l
         output=insight_id,
         duration_ms=0,
     )
-    kept = Remembered(
+    insight = Remembered(
         task_id=task.id,
         agent_id=attempt.agent_id,
         insight_id=insight_id,
@@ -34,7 +34,7 @@ def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> l
         tags=signal.tags,
         importance=signal.importance,
     )
-    return [step, kept]
+    return [step, insight]
 
 
 def part_told(state: State, signal: PartTold, ctx: DecisionContext) -> list[Event]:

@@ -16,7 +16,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     if not command.text.strip():
         raise Refused("the message is empty; say what should change")
     subjects = reached(state, command.target)
-    tasks = [task for one in subjects for task in tasks_of(state, one) if _hears(state, task)]
+    tasks = [task for subject in subjects for task in tasks_of(state, subject) if _hears(state, task)]
     if not tasks:
         raise Refused(f"nothing that {command.target} stands for can receive a message any more")
     event = Steered(
@@ -27,10 +27,10 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
         now=command.now,
     )
     at_work = sum(task.attempt is not None for task in tasks)
-    heard = "models are cut short for it" if command.now else "each hears it at its next turn"
+    delivery = "models are cut short for it" if command.now else "each hears it at its next turn"
     return Decided(
         events=[event],
-        summary=f"said to {counted(len(tasks), 'task')}, {at_work} of them at work; {heard}",
+        summary=f"said to {counted(len(tasks), 'task')}, {at_work} of them at work; {delivery}",
         result={"steer_id": event.steer_id, "tasks": [*event.tasks], "at_work": at_work},
     )
 

@@ -27,20 +27,28 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, ane
     Raises:
         NotTrusted: If a spec refers to code that is neither trusted nor granted.
     """
-    return trusted(state, [one for spec in specs for one in references_of(spec)], ctx, anew=anew)
+    return trusted(state, [reference for spec in specs for reference in references_of(spec)], ctx, anew=anew)
 
 
 def has_code(state: State, agent: Agent, ctx: DecisionContext) -> bool:
     """Return whether an agent runs the code that is trusted now for its spec."""
-    now = code_of(ChainMap({**ctx.granted}, state.trusted), state.spec_of(agent))
-    return state.code.get(agent.id, NO_CODE)[0] == now
+    code = code_of(ChainMap({**ctx.granted}, state.trusted), state.spec_of(agent))
+    return state.code.get(agent.id, NO_CODE)[0] == code
 
 
 def trusted(state: State, references: Iterable[str], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
     """Return the event that records trust in `references`, as `trust` does for specs."""
-    named = dict.fromkeys(references)
-    missing = sorted(one for one in named if one not in ctx.granted and (anew or one not in state.trusted))
+    unique_references = dict.fromkeys(references)
+    missing = sorted(
+        reference
+        for reference in unique_references
+        if reference not in ctx.granted and (anew or reference not in state.trusted)
+    )
     if missing:
         raise NotTrusted(missing)
-    new = {one: ctx.granted[one] for one in named if one in ctx.granted and state.trusted.get(one) != ctx.granted[one]}
+    new = {
+        reference: ctx.granted[reference]
+        for reference in unique_references
+        if reference in ctx.granted and state.trusted.get(reference) != ctx.granted[reference]
+    }
     return [ReferencesTrusted(references=new)] if new else []

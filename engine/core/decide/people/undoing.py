@@ -7,10 +7,10 @@ from engine.core.events import CommandUndone
 from engine.core.queries.people.undoing import as_command, left_by, whole_id
 from engine.core.state import State, Undoable
 
-KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"
+UNDOABLE_KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"
 
 
-def undone(state: State, command: Undo) -> tuple[str, Undoable]:
+def find_undoable(state: State, command: Undo) -> tuple[str, Undoable]:
     """Return the id and the record of the command to undo.
 
     Raises:
@@ -18,33 +18,36 @@ def undone(state: State, command: Undo) -> tuple[str, Undoable]:
     """
     if command.command_id is None:
         if not state.undoable:
-            raise Refused(f"there is nothing to undo; {KINDS} can be")
+            raise Refused(f"there is nothing to undo; {UNDOABLE_KINDS} can be")
         command_id = next(reversed(state.undoable))
     else:
         command_id = whole_id(state, command.command_id)
-    found = state.undoable.get(command_id)
-    if found is None:
-        raise Refused(_why_not(state, command_id))
-    if left_by(state, as_command(found.inverse)) != found.left:
+    undoable = state.undoable.get(command_id)
+    if undoable is None:
+        raise Refused(_refusal_reason(state, command_id))
+    if left_by(state, as_command(undoable.inverse)) != undoable.left:
         raise Refused(
-            f"what {found.command} did ({found.summary}) has changed since; look at it, and change it by hand"
+            f"what {undoable.command} did ({undoable.summary}) has changed since; look at it, and change it by hand"
         )
-    return command_id, found
+    return command_id, undoable
 
 
-def _why_not(state: State, command_id: str) -> str:
-    known = state.commands.get(command_id)
-    if known is None:
+def _refusal_reason(state: State, command_id: str) -> str:
+    outcome = state.commands.get(command_id)
+    if outcome is None:
         return f"no command {command_id!r} is known; events --json shows the ids"
-    if known.status == "refused":
+    if outcome.status == "refused":
         return f"command {command_id} was refused and changed nothing"
-    return f"command {command_id} cannot be undone, or was already; {KINDS} can be"
+    return f"command {command_id} cannot be undone, or was already; {UNDOABLE_KINDS} can be"
 
 
-def undo_event(command_id: str, found: Undoable, decided: Decided) -> Decided:
+def undo_event(command_id: str, undoable: Undoable, decided: Decided) -> Decided:
     """Return the decision on an `Undo`, made of the decision on the inverse command."""
     return Decided(
-        events=[*decided.events, CommandUndone(command_id=command_id, command=found.command, summary=found.summary)],
+        events=[
+            *decided.events,
+            CommandUndone(command_id=command_id, command=undoable.command, summary=undoable.summary),
+        ],
         summary=f"undone: {decided.summary}",
         result=decided.result | {"undone": command_id},
     )

@@ -30,9 +30,9 @@ def archive_checked(state: State, signal: ArchiveChecked, ctx: DecisionContext) 
     if signal.order_id in state.commands:
         return []
     try:
-        trust = _trusted(state, signal, signal.references, ctx)
+        trust = _trust_code(state, signal, signal.references, ctx)
     except Refused as refusal:
-        return [_refused(signal, refusal.code, refusal.reason)]
+        return [_refused_event(signal, refusal.code, refusal.reason)]
     began = events.ImportBegan(
         command_id=signal.order_id, path=signal.path, sha256=signal.sha256, above=dict(state.minted), last=signal.last
     )
@@ -57,29 +57,29 @@ def state_ready(state: State, signal: StateReady, ctx: DecisionContext) -> list[
     incoming = state.incoming
     if incoming is not None and incoming.command_id == signal.order_id:
         counts = {kind: len(getattr(incoming.state, kind)) for kind in KINDS}
-        return [_imported(signal, signal.state), _applied(signal, counts)]
+        return [_imported_event(signal, signal.state), _applied_event(signal, counts)]
     try:
-        trust = _trusted(state, signal, signal.references, ctx)
+        trust = _trust_code(state, signal, signal.references, ctx)
     except Refused as refusal:
-        return [_refused(signal, refusal.code, refusal.reason)]
+        return [_refused_event(signal, refusal.code, refusal.reason)]
     document = signal.state
     # Dense first: the ids are raised by the last numbers in use here, and gaps between them would stay for ever.
     if state.minted:
-        brought = decode_state(document)
-        compact(brought)
-        raise_ids(brought, state.minted, taken={root.name for root in state.roots})
-        document = Raw(encode_state(brought))
-    return [*trust, _imported(signal, document), _applied(signal, signal.counts)]
+        incoming_state = decode_state(document)
+        compact(incoming_state)
+        raise_ids(incoming_state, state.minted, taken={root.name for root in state.roots})
+        document = Raw(encode_state(incoming_state))
+    return [*trust, _imported_event(signal, document), _applied_event(signal, signal.counts)]
 
 
 def state_unusable(state: State, signal: StateUnusable, ctx: DecisionContext) -> list[Event]:
     """Refuse the import of an archive with a reason."""
     if signal.order_id in state.commands:
         return []
-    return [_refused(signal, "import_refused", signal.reason)]
+    return [_refused_event(signal, "import_refused", signal.reason)]
 
 
-def _trusted(
+def _trust_code(
     state: State, signal: ArchiveChecked | StateReady, references: list[str], ctx: DecisionContext
 ) -> list[Event]:
     """Return the events that allow the code of a state.
@@ -93,13 +93,13 @@ def _trusted(
     return trusted(state, references, changed(ctx, granted=signal.granted))
 
 
-def _imported(signal: StateReady, document: Raw) -> Event:
+def _imported_event(signal: StateReady, document: Raw) -> Event:
     return events.StateImported(
         path=signal.path, sha256=signal.sha256, paused=signal.paused, state=document, texts=signal.texts
     )
 
 
-def _applied(signal: StateReady, counts: dict[str, int]) -> Event:
+def _applied_event(signal: StateReady, counts: dict[str, int]) -> Event:
     return events.CommandApplied(
         command_id=signal.order_id,
         command="import_state",
@@ -111,7 +111,9 @@ def _applied(signal: StateReady, counts: dict[str, int]) -> Event:
     )
 
 
-def _refused(signal: ArchiveChecked | StateReady | StateUnusable, code: str, reason: str) -> events.CommandRefused:
+def _refused_event(
+    signal: ArchiveChecked | StateReady | StateUnusable, code: str, reason: str
+) -> events.CommandRefused:
     return events.CommandRefused(
         command_id=signal.order_id,
         command="import_state",

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.decide.people.trust import trusted
-from engine.core.decide.teams.merging import Merge, Terms, added, serving
-from engine.core.decide.teams.moving import may_be_so_deep, with_warning
+from engine.core.decide.teams.merging import Merge, Terms, add_queues, subtree_events
+from engine.core.decide.teams.moving import check_depth_below, with_warning
 from engine.core.decide.teams.settings import check_named, check_options
-from engine.core.decide.teams.team import name_is_free
+from engine.core.decide.teams.team import check_name_free
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.discovery.nearest import nearest
@@ -37,7 +37,7 @@ from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 
-_COUNTED: dict[type, str] = {
+_COUNT_NAMES: dict[type, str] = {
     AgentAdded: "agents_added",
     AgentSwapped: "agents_swapped",
     AgentRemoving: "agents_removed",
@@ -59,7 +59,7 @@ _MODES = {
 
 def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
     """Create the team of a file, or merge the file into the team that is there."""
-    merge, root = _loading(state, command, ctx)
+    merge, root = _merge_file(state, command, ctx)
     is_new = root.id not in state.supervisors
     events: list[Event] = [
         TeamLoaded(path=command.path, folder=command.folder, sha256=command.sha256, text=command.text)
@@ -70,14 +70,14 @@ def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
     counts = _counts(merge.events)
     new, swapped = counts.get("agents_added", 0), counts.get("agents_swapped", 0)
     agents = counted(new, "agent")
-    what = agents if is_new else f"{agents} added, {swapped} swapped{_besides(counts)}"
-    besides = () if is_new else _BESIDES
-    told: dict[str, JsonValue] = {name: count for name, count in counts.items() if name in besides}
+    description = agents if is_new else f"{agents} added, {swapped} swapped{_describe_extras(counts)}"
+    extra_names = () if is_new else _EXTRA_COUNTS
+    extra_counts: dict[str, JsonValue] = {name: count for name, count in counts.items() if name in extra_names}
     return with_warning(
         Decided(
             events=events + merge.events,
-            summary=f"loaded team {command.team.name}: {what}",
-            result={"agents_added": new, "agents_swapped": swapped, **told, **_conflicts(merge)},
+            summary=f"loaded team {command.team.name}: {description}",
+            result={"agents_added": new, "agents_swapped": swapped, **extra_counts, **_conflicts(merge)},
         ),
         warning_of(state, _depth(merge, root)),
     )
@@ -89,53 +89,57 @@ def plan_of(state: State, command: LoadTeam, ctx: DecisionContext) -> list[Chang
     Raises:
         Refused: If it would be refused.
     """
-    merge, root = _loading(state, command, ctx)
+    merge, root = _merge_file(state, command, ctx)
     return merge.changes if root.id in state.supervisors else []
 
 
-def _loading(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[Merge, Supervisor]:
+def _merge_file(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[Merge, Supervisor]:
     """Return the merge of a team file, and the root as it will be."""
     check_tree(command.team)
     merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
     # The same references may name other files in another folder, so trust given for the old one does not count.
     is_elsewhere = state.team is not None and state.team.path != command.path
     merge.take(trusted(state, named_in(command), ctx, anew=is_elsewhere))
-    there = _loaded_root(state, command)
-    if there is not None:
-        merge.finish(there.id, command.team)
-        return merge, merge.state.supervisors[there.id]
-    merge.take(added(command.team, None, ctx, Mint(state), declared=True))
+    loaded_root = _loaded_root(state, command)
+    if loaded_root is not None:
+        merge.finish(loaded_root.id, command.team)
+        return merge, merge.state.supervisors[loaded_root.id]
+    merge.take(subtree_events(command.team, None, ctx, Mint(state), declared=True))
     merge.renew_code()
     return merge, next(root for root in merge.state.roots if root.name == command.team.name)
 
 
 def _loaded_root(state: State, command: LoadTeam) -> Supervisor | None:
     """Return the root that a file describes: by its name, else the only one that this file declared before."""
-    named = root_declared(state, command.team.name)
+    named = find_declared_root(state, command.team.name)
     if named is not None or state.team is None or state.team.path != command.path:
         return named
     declared = [root for root in state.roots if root.id in state.declared]
     return declared[0] if len(declared) == 1 else None
 
 
-def root_declared(state: State, name: str) -> Supervisor | None:
+def find_declared_root(state: State, name: str) -> Supervisor | None:
     """Return the root of this name, also if it was moved below another supervisor since it was declared."""
-    named = [one for one in state.supervisors.values() if one.name == name]
-    moved = (one for one in named if (was := state.declared.get(one.id)) is not None and was.parent_id == "")
-    return next((one for one in named if one.parent_id is None), next(moved, None))
+    named = [supervisor for supervisor in state.supervisors.values() if supervisor.name == name]
+    moved = (
+        supervisor
+        for supervisor in named
+        if (was := state.declared.get(supervisor.id)) is not None and was.parent_id == ""
+    )
+    return next((supervisor for supervisor in named if supervisor.parent_id is None), next(moved, None))
 
 
 def declare(state: State, command: Declare, ctx: DecisionContext) -> Decided:
     """Merge a program's declaration of a member; differences are reported as `conflicts`."""
-    merge = declaring(state, command, ctx)
+    merge = merge_declaration(state, command, ctx)
     return Decided(
         events=merge.events,
-        summary=f"declared {command.member.name}: {_told(_counts(merge.events)) or 'nothing to change'}",
+        summary=f"declared {command.member.name}: {_describe_counts(_counts(merge.events)) or 'nothing to change'}",
         result={"id": next(iter(merge.ids.values()), None), **_conflicts(merge)},
     )
 
 
-def declaring(state: State, command: Declare, ctx: DecisionContext) -> Merge:
+def merge_declaration(state: State, command: Declare, ctx: DecisionContext) -> Merge:
     """Return the merge of a declaration.
 
     Raises:
@@ -150,10 +154,10 @@ def declaring(state: State, command: Declare, ctx: DecisionContext) -> Merge:
     if command.parent is not None:
         merge.finish_member(find_supervisor(state, command.parent).id, member)
         return merge
-    there = root_declared(state, member.name)
-    if isinstance(member, AgentSpec) or there is None:
+    declared_root = find_declared_root(state, member.name)
+    if isinstance(member, AgentSpec) or declared_root is None:
         raise UnknownSupervisor(member.name, nearest(member.name, [root.name for root in state.roots]))
-    merge.finish(there.id, member)
+    merge.finish(declared_root.id, member)
     return merge
 
 
@@ -164,17 +168,21 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -
     check_tree(command.team, forming=command.forming)
     depth = height_in(command.team)
     if parent is not None:
-        name_is_free(state, parent, command.team.name)
-        may_be_so_deep(state, parent, depth)
+        check_name_free(state, parent, command.team.name)
+        check_depth_below(state, parent, depth)
         depth += depth_of(state, parent)
     elif any(root.name == command.team.name for root in state.roots):
         raise DuplicateName(command.team.name, "this database")
-    made = added(command.team, parent.id if parent else None, ctx, Mint(state), declared=command.declared)
+    added_events = subtree_events(
+        command.team, parent.id if parent else None, ctx, Mint(state), declared=command.declared
+    )
     if parent is not None:
-        made = serving(state, made, ctx)
-    top = next(event.supervisor_id for event in made if isinstance(event, SupervisorAdded))
+        added_events = add_queues(state, added_events, ctx)
+    top = next(event.supervisor_id for event in added_events if isinstance(event, SupervisorAdded))
     return with_warning(
-        Decided(events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}),
+        Decided(
+            events=events + added_events, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}
+        ),
         warning_of(state, depth),
     )
 
@@ -195,8 +203,8 @@ def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> De
     return with_warning(
         Decided(
             events=merge.events,
-            summary=f"replaced the team of {supervisor.name}: {_told(counts)}",
-            result={"supervisor_id": supervisor.id, **{name: counts.get(name, 0) for name in _COUNTED.values()}},
+            summary=f"replaced the team of {supervisor.name}: {_describe_counts(counts)}",
+            result={"supervisor_id": supervisor.id, **{name: counts.get(name, 0) for name in _COUNT_NAMES.values()}},
         ),
         warning_of(state, _depth(merge, merge.state.supervisors[supervisor.id])),
     )
@@ -208,30 +216,30 @@ def _depth(merge: Merge, supervisor: Supervisor) -> int:
 
 
 def _conflicts(merge: Merge) -> dict[str, JsonValue]:
-    found: list[JsonValue] = [sentence(change) for change in merge.changes if change.since is not None]
-    return {"conflicts": found} if found else {}
+    conflicts: list[JsonValue] = [sentence(change) for change in merge.changes if change.since is not None]
+    return {"conflicts": conflicts} if conflicts else {}
 
 
 def _counts(events: Sequence[Event]) -> dict[str, int]:
-    found = Counter(_COUNTED[type(event)] for event in events if type(event) in _COUNTED)
-    return {name: found[name] for name in _COUNTED.values() if found[name]}
+    counter = Counter(_COUNT_NAMES[type(event)] for event in events if type(event) in _COUNT_NAMES)
+    return {name: counter[name] for name in _COUNT_NAMES.values() if counter[name]}
 
 
-_BESIDES = ("supervisors_changed", "strategies_switched", "members_moved", "members_renamed", "agents_removed")
+_EXTRA_COUNTS = ("supervisors_changed", "strategies_switched", "members_moved", "members_renamed", "agents_removed")
 """Counts that the summary of a reloaded file adds to those of agents."""
 
 
-_ONE = {"agents": "agent", "supervisors": "supervisor", "strategies": "strategy", "members": "member"}
+_SINGULARS = {"agents": "agent", "supervisors": "supervisor", "strategies": "strategy", "members": "member"}
 
 
-def _besides(counts: dict[str, int]) -> str:
-    said = {name: count for name, count in counts.items() if name in _BESIDES}
-    return f", {_told(said)}" if said else ""
+def _describe_extras(counts: dict[str, int]) -> str:
+    extras = {name: count for name, count in counts.items() if name in _EXTRA_COUNTS}
+    return f", {_describe_counts(extras)}" if extras else ""
 
 
-def _told(counts: dict[str, int]) -> str:
-    what = {name: name.split("_") for name in counts}
-    return ", ".join(f"{counted(counts[name], _ONE[many], many)} {done}" for name, (many, done) in what.items())
+def _describe_counts(counts: dict[str, int]) -> str:
+    words = {name: name.split("_") for name in counts}
+    return ", ".join(f"{counted(counts[name], _SINGULARS[many], many)} {done}" for name, (many, done) in words.items())
 
 
 def height_in(team: SupervisorSpec) -> int:
@@ -250,9 +258,9 @@ def check_tree(team: SupervisorSpec, *, forming: bool = False) -> None:
     """
     strategy_named(team.mode)
     names = [member.name for member in team.members]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DuplicateName(twice, f"supervisor {team.name!r}")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise DuplicateName(duplicate, f"supervisor {team.name!r}")
     if team.aggregation == "synthesis" and team.aggregator is None:
         raise Refused(f"supervisor {team.name!r} makes a synthesis but names no aggregator; name one of its agents")
     check_options(team.name, team.mode, team.options, ())

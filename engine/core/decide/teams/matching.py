@@ -38,12 +38,12 @@ class Matching:
     def __init__(self, state: State, top_id: str, team: SupervisorSpec) -> None:
         self._state = state
         # Supervisors first: whether an agent was moved away from a supervisor is known once that one is matched.
-        self._described = dict(sorted(members_of(team), key=lambda one: isinstance(one[1], AgentSpec)))
+        self._described = dict(sorted(members_of(team), key=lambda pair: isinstance(pair[1], AgentSpec)))
         self.ids: dict[Path, str] = {(): top_id}
         """Ids of matched members, by their path in the description."""
-        self._taken = {top_id}
+        self._matched_ids = {top_id}
 
-    def by_place(self) -> None:
+    def match_by_place(self) -> None:
         """Match members that are where they are described, and those that were moved away from there.
 
         Raises:
@@ -51,14 +51,18 @@ class Matching:
         """
         self._by_name()
         declared = self._state.declared.items()
-        away = {(one.parent_id, member_name(self._state, key)): key for key, one in declared if one.parent_id}
+        away = {
+            (declaration.parent_id, member_name(self._state, key)): key
+            for key, declaration in declared
+            if declaration.parent_id
+        }
         for path, member in self._described.items():
             if path not in self.ids and (above_id := self.ids.get(path[:-1])) is not None:
-                found = away.get((above_id, path[-1]))
-                if found is not None and found not in self._taken and self._is(found, member):
-                    self._take(path, found)
+                member_id = away.get((above_id, path[-1]))
+                if member_id is not None and member_id not in self._matched_ids and self._has_kind(member_id, member):
+                    self._add_match(path, member_id)
 
-    def by_content(self) -> None:
+    def match_by_content(self) -> None:
         """Match described members with members that are no longer described and have the same content.
 
         Declared content comes before present content, so that a member that was swapped since is found.
@@ -70,22 +74,26 @@ class Matching:
             (AgentSpec, _content, self._declared_content),
             (AgentSpec, _content, self._content),
         ):
-            there: dict[str, list[str]] = {}
-            for member_id in self._left():
+            ids_by_content: dict[str, list[str]] = {}
+            for member_id in self._unmatched():
                 if (member_id in self._state.agents) == (kind is AgentSpec):
-                    there.setdefault(of_member(member_id), []).append(member_id)
-            there.pop("", None)
-            for path, member in self._described.items() if there else ():
+                    ids_by_content.setdefault(of_member(member_id), []).append(member_id)
+            ids_by_content.pop("", None)
+            for path, member in self._described.items() if ids_by_content else ():
                 if path in self.ids or not isinstance(member, kind) or self._was_removed(path):
                     continue
-                same = [one for one in there.get(of_described(member), ()) if one not in self._taken]
+                same = [
+                    member_id
+                    for member_id in ids_by_content.get(of_described(member), ())
+                    if member_id not in self._matched_ids
+                ]
                 if same:
-                    self._take(path, min(same, key=lambda one: self._farness(path, one)))
+                    self._add_match(path, min(same, key=lambda member_id: self._distance_key(path, member_id)))
 
     def _was_removed(self, path: Path) -> bool:
         """Return whether a described member was removed since it was declared; then no other member replaces it."""
-        above = self._state.declared.get(self.ids.get(path[:-1], ""))
-        return above is not None and path[-1] in above.removed
+        declaration = self._state.declared.get(self.ids.get(path[:-1], ""))
+        return declaration is not None and path[-1] in declaration.removed
 
     def _content(self, member_id: str) -> str:
         return _content(described(self._state, member_id))
@@ -102,22 +110,22 @@ class Matching:
             return _content(state.specs.get(base.spec or "") or state.spec_of(agent))
         supervisor = state.supervisors[member_id]
         settings = {name: base.settings.get(name) or digest(setting(supervisor, name)) for name in SETTINGS}
-        below = [(member_name(state, one), self._declared_content(one)) for one in supervisor.members]
+        below = [(member_name(state, child_id), self._declared_content(child_id)) for child_id in supervisor.members]
         return digest([settings, below])
 
-    def _farness(self, path: Path, member_id: str) -> tuple[bool, bool]:
+    def _distance_key(self, path: Path, member_id: str) -> tuple[bool, bool]:
         """Return a sort key that prefers members with the same name, then members in the same place."""
-        above = parent_of(self._state, member_with(self._state, member_id))
-        return member_name(self._state, member_id) != path[-1], getattr(above, "id", None) != self.ids.get(path[:-1])
+        parent = parent_of(self._state, member_with(self._state, member_id))
+        return member_name(self._state, member_id) != path[-1], getattr(parent, "id", None) != self.ids.get(path[:-1])
 
-    def _left(self) -> list[str]:
+    def _unmatched(self) -> list[str]:
         """Return the declared members that are not matched yet; all members if nothing was declared."""
         state, top = self._state, self._state.supervisors[self.ids[()]]
         return [
             member_id
             for supervisor in below_of(state, top)
             for member_id in supervisor.members
-            if member_id not in self._taken and (top.id not in state.declared or member_id in state.declared)
+            if member_id not in self._matched_ids and (top.id not in state.declared or member_id in state.declared)
         ]
 
     def _by_name(self, under: Path = ()) -> None:
@@ -126,31 +134,33 @@ class Matching:
             above_id = self.ids.get(path[:-1])
             if path in self.ids or above_id is None or path[: len(under)] != under:
                 continue
-            above = state.supervisors[above_id]
-            here = next((one for one in above.members if member_name(state, one) == path[-1]), None)
-            if here is None or here in self._taken or self._belongs_elsewhere(here):
+            supervisor = state.supervisors[above_id]
+            member_id = next(
+                (member_id for member_id in supervisor.members if member_name(state, member_id) == path[-1]), None
+            )
+            if member_id is None or member_id in self._matched_ids or self._belongs_elsewhere(member_id):
                 continue
-            if not self._is(here, member):
+            if not self._has_kind(member_id, member):
                 words = ("an agent", "a supervisor")
-                is_what, would_be = words if here in state.agents else words[::-1]
-                raise Refused(f"{path[-1]} is {is_what} of {above.name} and would be {would_be}; remove it first")
-            self.ids[path] = here
-            self._taken.add(here)
+                kind, new_kind = words if member_id in state.agents else words[::-1]
+                raise Refused(f"{path[-1]} is {kind} of {supervisor.name} and would be {new_kind}; remove it first")
+            self.ids[path] = member_id
+            self._matched_ids.add(member_id)
 
     def _belongs_elsewhere(self, member_id: str) -> bool:
         """Return whether a member was moved here since it was declared, and is still described in its old place."""
         declared = self._state.declared.get(member_id)
         if declared is None or not declared.parent_id:
             return False
-        before = next((path for path, one in self.ids.items() if one == declared.parent_id), None)
+        before = next((path for path, matched_id in self.ids.items() if matched_id == declared.parent_id), None)
         return before is not None and (*before, member_name(self._state, member_id)) in self._described
 
-    def _is(self, member_id: str, member: Described) -> bool:
+    def _has_kind(self, member_id: str, member: Described) -> bool:
         return (member_id in self._state.agents) == isinstance(member, AgentSpec)
 
-    def _take(self, path: Path, member_id: str) -> None:
+    def _add_match(self, path: Path, member_id: str) -> None:
         self.ids[path] = member_id
-        self._taken.add(member_id)
+        self._matched_ids.add(member_id)
         if member_id in self._state.supervisors:
             self._by_name(path)
 
@@ -160,11 +170,11 @@ def _content(member: Described) -> str:
     if isinstance(member, AgentSpec):
         return spec_hash(member.with_name("x"))
     settings = {name: digest(setting(member, name)) for name in SETTINGS}
-    return digest([settings, [(one.name, _content(one)) for one in member.members]])
+    return digest([settings, [(child.name, _content(child)) for child in member.members]])
 
 
 def _names(member: Described) -> str:
     """Return a digest of the names of a supervisor and its members; empty for an agent or without members."""
     if isinstance(member, AgentSpec) or not member.members:
         return ""
-    return digest([member.name, [one.name for one in member.members]])
+    return digest([member.name, [child.name for child in member.members]])

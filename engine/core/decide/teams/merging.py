@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, SwitchStrategy, Winner
 from engine.core.decide.people.trust import has_code
-from engine.core.decide.teams.leaving import remove_member, sent_away
+from engine.core.decide.teams.leaving import removal_events, remove_member
 from engine.core.decide.teams.matching import Described, Matching, Path
-from engine.core.decide.teams.moving import moved
-from engine.core.decide.teams.scratch import Noted, Scratch, differences
-from engine.core.decide.teams.settings import may_stay_so_deep, settings_changed
+from engine.core.decide.teams.moving import move_events
+from engine.core.decide.teams.scratch import ReportingScratch, Scratch, differences
+from engine.core.decide.teams.settings import check_depth_limit, settings_event
 from engine.core.decide.teams.swapping import swap_agent
-from engine.core.decide.teams.team import must, name_is_free
+from engine.core.decide.teams.team import check_name_free, refuse_unless
 from engine.core.decide.work.strategy import switched_to
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
@@ -60,7 +60,7 @@ class Terms:
     """Whether graphs in progress follow a changed strategy."""
 
 
-class Merge(Noted):
+class Merge(ReportingScratch):
     """The events decided so far, and the state that they lead to.
 
     Args:
@@ -80,7 +80,7 @@ class Merge(Noted):
         self._terms = terms
         self._mint = Mint(state)
         self._switches: list[Supervisor] = []
-        self._otherwise: dict[str, Declaration] = {}
+        self._unapplied: dict[str, Declaration] = {}
 
     def finish(self, top_id: str, team: SupervisorSpec) -> None:
         """Decide the changes that make a supervisor equal to `team`.
@@ -99,25 +99,25 @@ class Merge(Noted):
         Raises:
             Refused: If any of it cannot be.
         """
-        above = self.state.supervisors[above_id]
-        self._match(above_id, SupervisorSpec(name=above.name, members=[member]))
+        supervisor = self.state.supervisors[above_id]
+        self._match(above_id, SupervisorSpec(name=supervisor.name, members=[member]))
         self._member((), above_id, member)
         del self.ids[()]
         self._end(above_id)
 
     def _match(self, top_id: str, team: SupervisorSpec) -> None:
         matching = Matching(self.state, top_id, team)
-        matching.by_place()
+        matching.match_by_place()
         if self._terms.whole:
-            matching.by_content()
+            matching.match_by_content()
         self.ids = matching.ids
 
     def _end(self, top_id: str) -> None:
         # Switches last: a strategy may name members that the merge has only now added or renamed.
-        for wanted in self._switches:
-            switch = SwitchStrategy(supervisor=at(wanted.id), scope=self._terms.scope)
-            now = self.state.supervisors[wanted.id]
-            self.take([switched_to(self.state, changed(wanted, options=now.options), switch)])
+        for supervisor in self._switches:
+            switch = SwitchStrategy(supervisor=at(supervisor.id), scope=self._terms.scope)
+            current = self.state.supervisors[supervisor.id]
+            self.take([switched_to(self.state, changed(supervisor, options=current.options), switch)])
         self.renew_code()
         dropped = self._dropped() if self._terms.whole else []
         if self._terms.declares:
@@ -126,8 +126,8 @@ class Merge(Noted):
             for member_id in dropped:
                 self._remove(member_id, self._terms.removals)
         for below in below_of(self.state, self.state.supervisors[top_id]):
-            may_stay_so_deep(self.state, below, below.options)
-            must(depth_of(self.state, below) <= DEEPEST, f"supervisors go {DEEPEST} levels deep at most")
+            check_depth_limit(self.state, below, below.options)
+            refuse_unless(depth_of(self.state, below) <= DEEPEST, f"supervisors go {DEEPEST} levels deep at most")
 
     def renew_code(self) -> None:
         """Swap every agent whose code has changed, also agents that the description does not contain."""
@@ -141,7 +141,9 @@ class Merge(Noted):
 
     def _supervisor(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
         supervisor = self.state.supervisors[supervisor_id]
-        must(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed; try again once it has left")
+        refuse_unless(
+            supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed; try again once it has left"
+        )
         self._settings(supervisor, team)
         for member in team.members:
             self._member(path, supervisor_id, member)
@@ -149,27 +151,27 @@ class Merge(Noted):
             self._order(path, supervisor_id, team)
 
     def _member(self, path: Path, above_id: str, member: Described) -> None:
-        here = (*path, member.name)
-        member_id = self.ids.get(here)
+        member_path = (*path, member.name)
+        member_id = self.ids.get(member_path)
         if member_id is None:
-            self._add(here, above_id, member)
+            self._add(member_path, above_id, member)
             return
-        self._place(above_id, member_id)
+        self._move(above_id, member_id)
         self._rename(member_id, member.name)
         if isinstance(member, SupervisorSpec):
-            self._supervisor(here, member_id, member)
+            self._supervisor(member_path, member_id, member)
         else:
             self._agent(member_id, member)
 
-    def _add(self, here: Path, above_id: str, member: Described) -> None:
+    def _add(self, member_path: Path, above_id: str, member: Described) -> None:
         base = self._base.get(above_id)
         was_removed = base is not None and member.name in base.removed
-        since = self._since(was_removed or self._is_taken(above_id, member.name))
+        since = self._winner_of(was_removed or self._is_name_taken(above_id, member.name))
         is_agent = isinstance(member, AgentSpec)
         path = f"{self.path_of(above_id)}/{member.name}"
         if since == "current":
             self.note("added", None, path=path, since=since, subject="agent" if is_agent else "supervisor")
-            self._keep(above_id, removed=[*self._kept(above_id).removed, member.name])
+            self._record_unapplied(above_id, removed=[*self._unapplied_of(above_id).removed, member.name])
             return
         new = self._mint("a" if is_agent else "s")
         if isinstance(member, SupervisorSpec):
@@ -177,17 +179,19 @@ class Merge(Noted):
         else:
             self.take([self._agent_added(member, new, above_id)])
         self.note("added", new, path=path, since=since)
-        self.ids[here] = new
-        for one in member.members if isinstance(member, SupervisorSpec) else ():
-            self._member(here, new, one)
+        self.ids[member_path] = new
+        for child in member.members if isinstance(member, SupervisorSpec) else ():
+            self._member(member_path, new, child)
 
-    def _is_taken(self, above_id: str, name: str) -> bool:
+    def _is_name_taken(self, above_id: str, name: str) -> bool:
         """Return whether a member that is described elsewhere has the name: it was moved here, and stays."""
-        here = self.state.supervisors[above_id].members
+        member_ids = self.state.supervisors[above_id].members
         return self._terms.on_conflict == "current" and any(
-            member_name(self.state, one) == name and self.ids[path[:-1]] != above_id
-            for path, one in self.ids.items()
-            if one in here and (base := self._base.get(one)) is not None and base.parent_id is not None
+            member_name(self.state, member_id) == name and self.ids[path[:-1]] != above_id
+            for path, member_id in self.ids.items()
+            if member_id in member_ids
+            and (base := self._base.get(member_id)) is not None
+            and base.parent_id is not None
         )
 
     def _agent_added(self, spec: AgentSpec, agent_id: str, above_id: str) -> AgentAdded:
@@ -200,30 +204,30 @@ class Merge(Noted):
             declared=self._terms.declares,
         )
 
-    def _place(self, above_id: str, member_id: str) -> None:
+    def _move(self, above_id: str, member_id: str) -> None:
         member = member_with(self.state, member_id)
         if above_id == getattr(parent_of(self.state, member), "id", None):
             return
         base = self._base.get(member_id)
-        since = self._since(base is not None and base.parent_id is not None)
+        since = self._winner_of(base is not None and base.parent_id is not None)
         self.note("moved", member_id, to=f"{self.path_of(above_id)}/{member.name}", since=since)
         if since == "current":
-            self._keep(member_id, parent_id=above_id)
+            self._record_unapplied(member_id, parent_id=above_id)
         else:
-            self.take(moved(self.state, member, self.state.supervisors[above_id], self._ctx))
+            self.take(move_events(self.state, member, self.state.supervisors[above_id], self._ctx))
 
     def _rename(self, member_id: str, name: str) -> None:
         member = member_with(self.state, member_id)
         if member.name == name:
             return
         if (parent := parent_of(self.state, member)) is not None:
-            name_is_free(self.state, parent, name)
+            check_name_free(self.state, parent, name)
         event = MemberRenamed(member_id=member_id, name=name, previous=member.name)
         if isinstance(member, Agent):
             spec = self.state.spec_of(member).with_name(name)
             queues = able_queues_for(self.state, member.supervisor_id, spec, name, but=member)
-            items = (key for key in member.queues if is_of_few(key))  # queues that name it by its former name
-            event = changed(event, spec=spec, queues=[*queues, *items])
+            named_queues = (key for key in member.queues if is_of_few(key))  # queues that name it by its former name
+            event = changed(event, spec=spec, queues=[*queues, *named_queues])
         path = self.path_of(member_id)
         self.note("renamed", member_id, to=path[: len(path) - len(member.name)] + name)
         self.take([event])
@@ -234,29 +238,29 @@ class Merge(Noted):
         if spec_hash(spec.with_name(now.name)) == agent.spec:
             return
         base = self._base.get(agent_id)
-        since = self._since(base is None or base.spec is not None)
+        since = self._winner_of(base is None or base.spec is not None)
         self.note("swapped", agent_id, fields=differences(now, spec), since=since)
         if since == "current":
-            self._keep(agent_id, spec=spec_hash(spec))
+            self._record_unapplied(agent_id, spec=spec_hash(spec))
             return
         self._swap(agent, spec)
 
     def _swap(self, agent: Agent, spec: AgentSpec) -> None:
-        must(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
-        must(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
+        refuse_unless(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
+        refuse_unless(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
         swap = SwapAgent(agent=at(agent.id), spec=spec, mode=self._terms.swaps)
         self.take(swap_agent(self.state, swap, self._ctx).events)
 
     def _settings(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
         differ = [name for name in SETTINGS if not json_equal(setting(supervisor, name), setting(team, name))]
         if not self._terms.settings:
-            self._keep(supervisor.id, settings={name: digest(setting(team, name)) for name in differ})
+            self._record_unapplied(supervisor.id, settings={name: digest(setting(team, name)) for name in differ})
             return
         base = self._base.get(supervisor.id)
         otherwise = set(differ if base is None else base.settings) & set(differ)
         if "mode" in differ and otherwise.intersection(ONE_CHOICE):
             otherwise.update(ONE_CHOICE)
-        since = {name: self._since(name in otherwise) for name in differ}
+        since = {name: self._winner_of(name in otherwise) for name in differ}
         for winner in (None, "declared", "current"):
             names = [name for name in differ if since[name] == winner]
             fields = [
@@ -266,39 +270,41 @@ class Merge(Noted):
             if names:
                 self.note("changed", supervisor.id, fields=fields, since=winner)
             if winner == "current":
-                self._keep(supervisor.id, settings={name: digest(setting(team, name)) for name in names})
+                self._record_unapplied(supervisor.id, settings={name: digest(setting(team, name)) for name in names})
         self._set(supervisor, {name: setting(team, name) for name in differ if since[name] != "current"})
 
     def _set(self, supervisor: Supervisor, values: dict[str, Any]) -> None:
         options = changed(supervisor.options, **{name: values[name] for name in OPTIONS if name in values})
-        wanted = {name: values[name] for name in OWN if name in values} | {"options": options}
+        settings = {name: values[name] for name in OWN if name in values} | {"options": options}
         strategy = {name: values[name] for name in STRATEGY if name in values}
         if strategy:
             self._switches.append(changed(supervisor, **strategy))
-        if (event := settings_changed(supervisor, wanted)) is not None:
+        if (event := settings_event(supervisor, settings)) is not None:
             self.take([event])
 
     def _order(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
         """Order members as described, followed by those that are not described."""
         members = self.state.supervisors[supervisor_id].members
         described = [self.ids.get((*path, member.name), "") for member in team.members]
-        ordered = [one for one in described if one in members]
-        ordered += [one for one in members if one not in described]
+        ordered = [member_id for member_id in described if member_id in members]
+        ordered += [member_id for member_id in members if member_id not in described]
         if ordered == members:
             return
         added = {change.id for change in self.changes if change.change == "added"}
-        there = [one for one in members if one not in added]
-        is_other = there != [one for one in ordered if one not in added]
-        old = [one for one in described if one in there]
+        previous_members = [member_id for member_id in members if member_id not in added]
+        is_other = previous_members != [member_id for member_id in ordered if member_id not in added]
+        old = [member_id for member_id in described if member_id in previous_members]
         base = self._base.get(supervisor_id)
-        others = [one for one in old if one not in self._base]
-        since = self._since(bool(others) or (base is not None and ORDER in base.settings)) if is_other else None
-        was, now = ([member_name(self.state, one) for one in ids if one in old] for ids in (members, ordered))
+        others = [member_id for member_id in old if member_id not in self._base]
+        since = self._winner_of(bool(others) or (base is not None and ORDER in base.settings)) if is_other else None
+        was, now = (
+            [member_name(self.state, member_id) for member_id in ids if member_id in old] for ids in (members, ordered)
+        )
         if was != now:
             fields = [Difference(field=ORDER, was=as_json(was), now=as_json(now))]
             self.note("changed", supervisor_id, fields=fields, since=since)
         if since == "current":
-            self._keep(supervisor_id, settings=self._kept(supervisor_id).settings | {ORDER: ""})
+            self._record_unapplied(supervisor_id, settings=self._unapplied_of(supervisor_id).settings | {ORDER: ""})
         else:
             self.take([MembersOrdered(supervisor_id=supervisor_id, members=ordered)])
 
@@ -306,14 +312,14 @@ class Merge(Noted):
         """Return the members that are no longer described; their subtrees go with them."""
         described = dict.fromkeys(self.ids.values())  # a dict, not a set: the order of events must be reproducible
         dropped = []
-        for supervisor_id in [one for one in described if one in self.state.supervisors]:
+        for supervisor_id in [member_id for member_id in described if member_id in self.state.supervisors]:
             for member_id in self.state.supervisors[supervisor_id].members:
-                if member_id not in described and self._goes(member_id):
+                if member_id not in described and self._should_drop(member_id):
                     self.note("dropped", member_id)
                     dropped.append(member_id)
         return dropped
 
-    def _goes(self, member_id: str) -> bool:
+    def _should_drop(self, member_id: str) -> bool:
         if self._terms.declares:
             return member_id in self.state.declared
         agent = self.state.agents.get(member_id)
@@ -324,47 +330,54 @@ class Merge(Noted):
         same: list[str] = []
         different: dict[str, Declared] = {}
         for path, member_id in self.ids.items():
-            kept, base = self._kept(member_id), self.state.declared.get(member_id)
+            declaration, base = self._unapplied_of(member_id), self.state.declared.get(member_id)
             if base is not None and not self._terms.whole:
-                kept = changed(
-                    kept, removed=list(base.removed)
+                declaration = changed(
+                    declaration, removed=list(base.removed)
                 )  # later declarations of single members may restore them
             if base is not None and not path:
-                kept = changed(kept, parent_id=base.parent_id)  # a description does not say where its top belongs
-            if base == kept:
+                declaration = changed(
+                    declaration, parent_id=base.parent_id
+                )  # a description does not say where its top belongs
+            if base == declaration:
                 continue
-            if kept == Declaration():
+            if declaration == Declaration():
                 same.append(member_id)
             else:
-                values = {name: getattr(kept, name) for name in ("spec", "settings", "parent_id", "removed")}
+                values = {name: getattr(declaration, name) for name in ("spec", "settings", "parent_id", "removed")}
                 different[member_id] = Declared(**values)
-        gone = [one for member_id in dropped for one in self._all_under(member_id) if one in self.state.declared]
-        if same or different or gone:
-            self.take([MembersDeclared(same=same, different=different, dropped=gone)])
+        dropped_ids = [
+            below_id
+            for member_id in dropped
+            for below_id in self._all_under(member_id)
+            if below_id in self.state.declared
+        ]
+        if same or different or dropped_ids:
+            self.take([MembersDeclared(same=same, different=different, dropped=dropped_ids)])
 
     def _all_under(self, member_id: str) -> list[str]:
         supervisor = self.state.supervisors.get(member_id)
-        teams = [] if supervisor is None else [one.id for one in below_of(self.state, supervisor)]
+        teams = [] if supervisor is None else [team.id for team in below_of(self.state, supervisor)]
         return [*teams, *(agent.id for agent in agents_of(self.state, member_id))]
 
     def _remove(self, member_id: str, mode: Literal["drain", "requeue", "abort"]) -> None:
         agent = self.state.agents.get(member_id)
         if agent is None:
-            how: Literal["drain", "abort"] = "abort" if mode == "abort" else "drain"
-            self.take(sent_away(self.state, self.state.supervisors[member_id], how))
+            leaving_mode: Literal["drain", "abort"] = "abort" if mode == "abort" else "drain"
+            self.take(removal_events(self.state, self.state.supervisors[member_id], leaving_mode))
         elif agent.removing != mode:
             self.take(remove_member(self.state, RemoveMember(target=at(agent.id), mode=mode), self._ctx).events)
 
-    def _since(self, is_otherwise: bool) -> Winner | None:
+    def _winner_of(self, is_otherwise: bool) -> Winner | None:
         """Return which side wins a conflict; None if there is no conflict."""
         return self._terms.on_conflict if is_otherwise and self._terms.declares and self._terms.settings else None
 
-    def _keep(self, member_id: str, **values: Any) -> None:
+    def _record_unapplied(self, member_id: str, **values: Any) -> None:
         """Record declared values of a member that are not applied."""
-        self._otherwise[member_id] = changed(self._kept(member_id), **values)
+        self._unapplied[member_id] = changed(self._unapplied_of(member_id), **values)
 
-    def _kept(self, member_id: str) -> Declaration:
-        return self._otherwise.get(member_id, Declaration())
+    def _unapplied_of(self, member_id: str) -> Declaration:
+        return self._unapplied.get(member_id, Declaration())
 
 
 def supervisor_added(
@@ -380,7 +393,7 @@ def supervisor_added(
     )
 
 
-def added(
+def subtree_events(
     team: SupervisorSpec, parent_id: str | None, ctx: DecisionContext, mint: Mint, *, declared: bool
 ) -> list[Event]:
     """Return the events that create a supervisor with its subtree."""
@@ -388,7 +401,7 @@ def added(
     events: list[Event] = [supervisor_added(team, supervisor_id, parent_id, declared=declared)]
     for member in team.members:
         if isinstance(member, SupervisorSpec):
-            events += added(member, supervisor_id, ctx, mint, declared=declared)
+            events += subtree_events(member, supervisor_id, ctx, mint, declared=declared)
         else:
             events.append(
                 AgentAdded(
@@ -398,14 +411,14 @@ def added(
     return events
 
 
-def serving(state: State, made: Sequence[Event], ctx: DecisionContext) -> list[Event]:
-    """Return the events of `added` with the queues that the new agents serve: shared ones of supervisors above them."""
+def add_queues(state: State, events: Sequence[Event], ctx: DecisionContext) -> list[Event]:
+    """Return `events` with the queues that the new agents serve: shared ones of supervisors above them."""
     if not any(key.startswith("able:") for key in state.queues):
-        return [*made]
+        return [*events]
     scratch = Scratch(state, ctx)
-    for event in made:
+    for event in events:
         if isinstance(event, AgentAdded):
-            near = able_queues_for(scratch.state, event.supervisor_id, event.spec, event.name)
-            event = changed(event, queues=near)
+            queues = able_queues_for(scratch.state, event.supervisor_id, event.spec, event.name)
+            event = changed(event, queues=queues)
         scratch.take([event])
     return scratch.events

@@ -2,7 +2,7 @@
 
 from engine.core.commands import Move
 from engine.core.decide.teams.scratch import Scratch
-from engine.core.decide.teams.team import must, name_is_free
+from engine.core.decide.teams.team import check_name_free, refuse_unless
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
@@ -18,8 +18,8 @@ def move(state: State, command: Move, ctx: DecisionContext) -> Decided:
     """Move a member with its subtree; its work goes on."""
     member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
     if isinstance(member, Agent):
-        _must_have_room(state, parent)
-    events = moved(state, member, parent, ctx)
+        _check_room(state, parent)
+    events = move_events(state, member, parent, ctx)
     if command.place is not None and command.place < len(parent.members):
         members = [*parent.members[: command.place], member.id, *parent.members[command.place :]]
         events.append(MembersOrdered(supervisor_id=parent.id, members=members))
@@ -34,7 +34,7 @@ def move(state: State, command: Move, ctx: DecisionContext) -> Decided:
     )
 
 
-def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: DecisionContext) -> list[Event]:
+def move_events(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: DecisionContext) -> list[Event]:
     """Return the events that put a member under another supervisor.
 
     Raises:
@@ -47,7 +47,7 @@ def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: Dec
         return events
     scratch = Scratch(state, ctx)
     scratch.take(events)
-    return [*events, *_served_there(scratch.state, scratch.state.supervisors[member.id])]
+    return [*events, *_serve_shared_queues(scratch.state, scratch.state.supervisors[member.id])]
 
 
 def with_warning(decided: Decided, warning: str | None) -> Decided:
@@ -61,7 +61,7 @@ def with_warning(decided: Decided, warning: str | None) -> Decided:
     )
 
 
-def _must_have_room(state: State, parent: Supervisor) -> None:
+def _check_room(state: State, parent: Supervisor) -> None:
     living = sum(member_id in state.agents for member_id in parent.members)
     if living >= parent.max_agents:
         raise Refused(
@@ -70,40 +70,40 @@ def _must_have_room(state: State, parent: Supervisor) -> None:
 
 
 def _agent_moved(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
-    must(agent.supervisor_id != parent.id, f"{agent.name} is under {parent.name} already")
-    must(agent.removing is None, f"{agent.name} is being removed")
-    name_is_free(state, parent, agent.name)
-    moved = MemberMoved(
+    refuse_unless(agent.supervisor_id != parent.id, f"{agent.name} is under {parent.name} already")
+    refuse_unless(agent.removing is None, f"{agent.name} is being removed")
+    check_name_free(state, parent, agent.name)
+    event = MemberMoved(
         member_id=agent.id,
         parent_id=parent.id,
         previous_id=agent.supervisor_id,
         queues=able_queues_for(state, parent.id, state.spec_of(agent), agent.name),
     )
-    return [moved, *_left_behind(state, agent, parent)]
+    return [event, *_place_again(state, agent, parent)]
 
 
-def _left_behind(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
+def _place_again(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
     """Place tasks again that wait for a capability that only the moved agent had in its old team."""
-    before = state.supervisors[agent.supervisor_id]
-    prefix = able_queue(before.id, "")
+    previous = state.supervisors[agent.supervisor_id]
+    prefix = able_queue(previous.id, "")
     events: list[Event] = []
     for key in agent.queues:
         if not key.startswith(prefix) or is_of_few(key) or state.queues[key].agents != [agent.id]:
             continue  # queues of named members are handled by `PlaceAgain`
         capability = key[len(prefix) :]
-        able = able_agents(state, before, capability, but=agent)
+        able = able_agents(state, previous, capability, but=agent)
         if able:
-            events.append(_made(key, before, capability, able))
+            events.append(_queue_event(key, previous, capability, able))
             continue
         tasks = [task for task in state.tasks.values() if task.queue == key and not task.ended]
-        there = able_queue(parent.id, capability)
-        if tasks and there not in state.queues:
+        new_key = able_queue(parent.id, capability)
+        if tasks and new_key not in state.queues:
             others = able_agents(state, parent, capability, but=agent)
-            events.append(_made(there, parent, capability, [*others, agent.id]))
+            events.append(_queue_event(new_key, parent, capability, [*others, agent.id]))
         events += [
             TaskRequeued(
                 task_id=task.id,
-                queue=there,
+                queue=new_key,
                 reason=f"{agent.name} went under {parent.name}, and no other agent can {capability}",
             )
             for task in tasks
@@ -111,45 +111,45 @@ def _left_behind(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
     return events
 
 
-def _made(key: str, supervisor: Supervisor, capability: str, able: list[str]) -> QueueMade:
+def _queue_event(key: str, supervisor: Supervisor, capability: str, able: list[str]) -> QueueMade:
     return QueueMade(key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able)
 
 
 def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor) -> list[Event]:
-    must(supervisor.parent_id != parent.id, f"{supervisor.name} is under {parent.name} already")
-    must(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed")
+    refuse_unless(supervisor.parent_id != parent.id, f"{supervisor.name} is under {parent.name} already")
+    refuse_unless(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed")
     if any(below.id == parent.id for below in below_of(state, supervisor)):
         raise Refused(f"supervisor {parent.name!r} is {supervisor.name!r} itself or under it; choose another")
-    name_is_free(state, parent, supervisor.name)
-    may_be_so_deep(state, parent, height_of(state, supervisor))
-    moved = MemberMoved(member_id=supervisor.id, parent_id=parent.id, previous_id=supervisor.parent_id)
-    return [moved]
+    check_name_free(state, parent, supervisor.name)
+    check_depth_below(state, parent, height_of(state, supervisor))
+    event = MemberMoved(member_id=supervisor.id, parent_id=parent.id, previous_id=supervisor.parent_id)
+    return [event]
 
 
-def _served_there(state: State, moved: Supervisor) -> list[Event]:
+def _serve_shared_queues(state: State, supervisor: Supervisor) -> list[Event]:
     """Let the agents of a team that has moved serve the queues that teams share where it is now."""
     joining: dict[str, list[str]] = {}
-    for team in below_of(state, moved):
+    for team in below_of(state, supervisor):
         for agent in agents_in(state, team):
             for key in able_queues_for(state, team.id, state.spec_of(agent), agent.name):
                 if key not in agent.queues and agent.removing is None:
                     joining.setdefault(key, []).append(agent.id)
     owners = {key: state.supervisors[state.queues[key].supervisor_id] for key in joining}
-    return [_made(key, owners[key], capability_of(key), agent_ids) for key, agent_ids in joining.items()]
+    return [_queue_event(key, owners[key], capability_of(key), agent_ids) for key, agent_ids in joining.items()]
 
 
-def may_be_so_deep(state: State, parent: Supervisor, height: int) -> None:
+def check_depth_below(state: State, parent: Supervisor, height: int) -> None:
     """Refuse to put `height` levels under `parent` where it, or one above it, allows fewer.
 
     Raises:
         Refused: If a limit on depth would be passed.
     """
     levels = height
-    for above in above_of(state, parent):
+    for ancestor in above_of(state, parent):
         levels += 1
-        limits = above.options.limits
+        limits = ancestor.options.limits
         if limits is not None and limits.depth is not None and levels > limits.depth:
             raise Refused(
-                f"supervisor {above.name!r} may be {limits.depth} levels deep, itself included; this makes {levels}"
+                f"supervisor {ancestor.name!r} may be {limits.depth} levels deep, itself included; this makes {levels}"
             )
-    must(levels <= DEEPEST, f"that makes {levels} levels of supervisors; {DEEPEST} is the limit")
+    refuse_unless(levels <= DEEPEST, f"that makes {levels} levels of supervisors; {DEEPEST} is the limit")

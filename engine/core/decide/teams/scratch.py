@@ -101,7 +101,7 @@ class _Copies(dict[str, T]):
         return ((key, self[key]) for key in list(self))
 
 
-_PLAIN = (int, str, tuple, type(None))
+_IMMUTABLE = (int, str, tuple, type(None))
 """Types that never change in place: a container whose first element is one of them is copied shallowly."""
 
 
@@ -109,19 +109,19 @@ def _copied(value: Any) -> Any:
     """Return a copy of `value` that shares no mutable part with it."""
     kind = type(value)
     if kind is dict or kind is OrderedDict:
-        is_plain = isinstance(next(iter(value.values()), None), _PLAIN)
+        is_plain = isinstance(next(iter(value.values()), None), _IMMUTABLE)
         return kind(value) if is_plain else kind((key, _copied(each)) for key, each in value.items())
     if kind is list:
-        return list(value) if isinstance(next(iter(value), None), _PLAIN) else [_copied(each) for each in value]
+        return list(value) if isinstance(next(iter(value), None), _IMMUTABLE) else [_copied(each) for each in value]
     if not isinstance(value, Entity | Tally):
         return value
-    found = copy(value)
+    clone = copy(value)
     for name in names(kind):
-        setattr(found, name, _copied(getattr(value, name)))
-    return found
+        setattr(clone, name, _copied(getattr(value, name)))
+    return clone
 
 
-class Noted(Scratch):
+class ReportingScratch(Scratch):
     """A scratch state that also notes the changes for a person.
 
     Attributes:
@@ -160,8 +160,8 @@ class Noted(Scratch):
     def path_of(self, member_id: str) -> str:
         """Return the names from the root down to a member."""
         member = member_with(self.state, member_id)
-        above = parent_of(self.state, member)
-        names = [] if above is None else [one.name for one in above_of(self.state, above)]
+        parent = parent_of(self.state, member)
+        names = [] if parent is None else [supervisor.name for supervisor in above_of(self.state, parent)]
         return "/".join([member.name, *names][::-1])
 
 

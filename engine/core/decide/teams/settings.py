@@ -31,17 +31,17 @@ SETTINGS = (*OWN, "options")
 def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionContext) -> Decided:
     """Change the settings that the command names."""
     supervisor = find_supervisor(state, command.supervisor)
-    wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
-    wanted = {name: value for name, value in wanted.items() if value is not None}
+    changes: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
+    changes = {name: value for name, value in changes.items() if value is not None}
     if command.options is not None:
-        wanted["options"] = options_after(supervisor.options, command)
-        names = [member_name(state, one) for one in supervisor.members]
-        check_options(supervisor.name, supervisor.mode, wanted["options"], names)
+        changes["options"] = options_after(supervisor.options, command)
+        names = [member_name(state, member_id) for member_id in supervisor.members]
+        check_options(supervisor.name, supervisor.mode, changes["options"], names)
     trust = trusted(state, named_in(command), ctx)
-    event = settings_changed(supervisor, wanted)
+    event = settings_event(supervisor, changes)
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
-    may_stay_so_deep(state, supervisor, event.options)
+    check_depth_limit(state, supervisor, event.options)
     return Decided(
         events=[*trust, event],
         summary=f"changed {supervisor.name}: {', '.join(event.fields)}",
@@ -49,15 +49,19 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionCont
     )
 
 
-def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> SupervisorChanged | None:
+def settings_event(supervisor: Supervisor, changes: dict[str, Any]) -> SupervisorChanged | None:
     """Return the event that changes settings to the wanted values; None if nothing differs."""
-    now = {name: getattr(supervisor, name) for name in SETTINGS}
-    after = now | wanted
-    differs = [name for name in SETTINGS if name != "options" and not json_equal(after[name], now[name])]
-    differs += [one for one in OPTIONS if not json_equal(getattr(after["options"], one), getattr(now["options"], one))]
+    current = {name: getattr(supervisor, name) for name in SETTINGS}
+    updated = current | changes
+    differs = [name for name in SETTINGS if name != "options" and not json_equal(updated[name], current[name])]
+    differs += [
+        option
+        for option in OPTIONS
+        if not json_equal(getattr(updated["options"], option), getattr(current["options"], option))
+    ]
     if not differs:
         return None
-    return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **after)
+    return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **updated)
 
 
 def check_options(name: str, mode: str, options: SupervisorOptions, members: Collection[str]) -> None:
@@ -73,7 +77,7 @@ def check_options(name: str, mode: str, options: SupervisorOptions, members: Col
         raise UnknownAgent(options.lead, nearest(options.lead, members))
 
 
-def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOptions) -> None:
+def check_depth_limit(state: State, supervisor: Supervisor, options: SupervisorOptions) -> None:
     """Refuse a limit on depth that the subtree of a supervisor exceeds already.
 
     Raises:
@@ -85,7 +89,7 @@ def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOp
         raise Refused(f"supervisor {supervisor.name!r} is {height} levels deep already, itself included; not {limit}")
 
 
-def check_whole(state: State) -> None:
+def check_teams_complete(state: State) -> None:
     """Check that every supervisor has the members that it names.
 
     Raises:
@@ -93,17 +97,17 @@ def check_whole(state: State) -> None:
     """
     for root in state.roots:
         for supervisor in below_of(state, root):
-            check_named(supervisor, [member_name(state, one) for one in supervisor.members])
+            check_named(supervisor, [member_name(state, member_id) for member_id in supervisor.members])
 
 
-def check_named(one: SupervisorSpec | Supervisor, members: Sequence[str]) -> None:
+def check_named(supervisor: SupervisorSpec | Supervisor, members: Sequence[str]) -> None:
     """Check that `members` contains everybody whom a supervisor, or a description of it, names.
 
     Raises:
         Refused: With the first who is missing.
     """
-    named = [one.options.lead, one.aggregator, one.default_agent, *(one.participants or ())]
+    named = [supervisor.options.lead, supervisor.aggregator, supervisor.default_agent, *(supervisor.participants or ())]
     for name in named:
         if name is not None and name not in members:
             raise UnknownAgent(name, nearest(name, members))
-    check_settings(one.mode, one.options.settings, members)
+    check_settings(supervisor.mode, supervisor.options.settings, members)

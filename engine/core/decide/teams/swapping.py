@@ -11,8 +11,8 @@ from typing import TypeGuard, TypeVar, get_args
 from engine.core.commands import Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.decide.people.trust import has_code, trust
 from engine.core.decide.teams.scratch import Scratch
-from engine.core.decide.teams.team import wanted
-from engine.core.decide.work.attempts import lost, stop_all
+from engine.core.decide.teams.team import requested_spec
+from engine.core.decide.work.attempts import end_lost, stop_all
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, ask
 from engine.core.errors import Refused
@@ -36,7 +36,7 @@ from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, SwapMode, Timer
 
 MODES: tuple[SwapMode, ...] = get_args(SwapMode)
-MANY = 3
+MAX_NAMED_TASKS = 3
 """How many tasks a refusal names."""
 
 
@@ -47,13 +47,13 @@ def swap_agent(state: State, command: SwapAgent, ctx: DecisionContext) -> Decide
 
 def swap_agents(state: State, command: SwapAgents, ctx: DecisionContext) -> Decided:
     """Give several agents other specs: all of them, or none."""
-    return _each(state, [(one.agent, one) for one in command.swaps], _swap, ctx, did="swapped")
+    return _change_each(state, [(swap.agent, swap) for swap in command.swaps], _swap, ctx, did="swapped")
 
 
 Change = TypeVar("Change")
 
 
-def _each(
+def _change_each(
     state: State,
     changes: Sequence[tuple[str, Change]],
     decide_one: Callable[[State, Change, Agent, DecisionContext], Decided],
@@ -65,9 +65,9 @@ def _each(
     if not changes:
         raise Refused("no agent is named; name at least one")
     agents = [find_agent(state, target) for target, _ in changes]
-    twice = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
-    if twice is not None:
-        raise Refused(f"{twice.name} is named twice; one change an agent")
+    duplicate = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
+    if duplicate is not None:
+        raise Refused(f"{duplicate.name} is named twice; one change an agent")
     scratch, done = Scratch(state, ctx), []
     for (_, change), agent in zip(changes, agents, strict=True):
         done.append(decide_one(scratch.state, change, scratch.state.agents[agent.id], ctx))
@@ -75,14 +75,14 @@ def _each(
     return Decided(
         events=scratch.events,
         summary=f"{did} {counted(len(done), 'agent')}",
-        result={"agents": [dict(one.result) for one in done]},
+        result={"agents": [dict(decision.result) for decision in done]},
     )
 
 
 def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
     mode = swap_mode(command.mode)
-    spec = wanted(state, command.spec, command.registered)
-    _is_expected(agent, command.generation)
+    spec = requested_spec(state, command.spec, command.registered)
+    _check_expected_generation(agent, command.generation)
     why_not = next(iter(refusals(state, agent)), None)
     if why_not is not None:
         raise Refused(why_not)
@@ -101,7 +101,7 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) 
         rollback_failures=command.rollback_failures,
         rollback_tasks=command.rollback_tasks,
     )
-    still = len(agent.running) + len(agent.parked)
+    at_work = len(agent.running) + len(agent.parked)
     return Decided(
         events=[*events, event, *left_behind(state, agent, event.queues)],
         summary=f"swapped {agent.name} to g{event.generation}",
@@ -110,12 +110,12 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) 
             "generation": event.generation,
             "mode": mode,
             "still_running": len(agent.running),
-            "at_work": still,
+            "at_work": at_work,
         },
     )
 
 
-def _is_expected(agent: Agent, generation: int | None) -> None:
+def _check_expected_generation(agent: Agent, generation: int | None) -> None:
     if generation not in (None, agent.generation):
         raise Refused(f"{agent.name} is g{agent.generation} by now, not g{generation}; look at it first")
 
@@ -143,8 +143,8 @@ def refusals(state: State, agent: Agent) -> list[str]:
         return []
     at_work = {**agent.running, **agent.parked}
     old = [state.tasks[task_id] for task_id, generation in at_work.items() if generation != agent.generation]
-    named = ", ".join(f"{task.id} ({task.title})" for task in old[:MANY])
-    more = f" and {len(old) - MANY} more" if len(old) > MANY else ""
+    named = ", ".join(f"{task.id} ({task.title})" for task in old[:MAX_NAMED_TASKS])
+    more = f" and {len(old) - MAX_NAMED_TASKS} more" if len(old) > MAX_NAMED_TASKS else ""
     return [
         f"{agent.name} is swapping already: {named}{more} still at work before g{agent.generation}; "
         "wait for it, cancel it, or roll back"
@@ -196,12 +196,14 @@ def roll_back(state: State, command: Rollback, ctx: DecisionContext) -> Decided:
 
 def roll_back_agents(state: State, command: RollbackAgents, ctx: DecisionContext) -> Decided:
     """Give several agents the specs of their generations before: all of them, or none."""
-    return _each(state, [(one.agent, one) for one in command.rollbacks], _rollback, ctx, did="rolled back")
+    return _change_each(
+        state, [(rollback.agent, rollback) for rollback in command.rollbacks], _rollback, ctx, did="rolled back"
+    )
 
 
 def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContext) -> Decided:
     mode = swap_mode(command.mode)
-    _is_expected(agent, command.generation)
+    _check_expected_generation(agent, command.generation)
     if agent.removing is not None:
         raise Refused(f"{agent.name} is being removed; add an agent instead")
     to = command.to or agent.previous
@@ -217,7 +219,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
     event = rolled_back(state, agent, to, mode=mode, why="asked for")
     return Decided(
         events=[event, *left_behind(state, agent, event.queues)],
-        summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_with_code(state, agent, event)}",
+        summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_code_note(state, agent, event)}",
         result={
             "agent_id": agent.id,
             "generation": event.generation,
@@ -227,12 +229,12 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
     )
 
 
-def has_way_back(state: State, agent: Agent) -> bool:
+def can_roll_back(state: State, agent: Agent) -> bool:
     """Return whether a rollback would make an agent another: code that has changed is not there any more."""
     return agent.previous in state.specs and agent.previous != agent.spec
 
 
-def _with_code(state: State, agent: Agent, event: SwapRolledBack) -> str:
+def _code_note(state: State, agent: Agent, event: SwapRolledBack) -> str:
     _, before = state.code.get(agent.id, NO_CODE)
     if spec_hash(event.spec) != agent.previous or before == code_of(state.trusted, event.spec):
         return ""
@@ -262,10 +264,10 @@ def check_generation(state: State, followup: CheckGeneration, ctx: DecisionConte
     if agent is None:
         return []
     trial = agent.probation
-    if trial is not None and trial.failed >= trial.failures and has_way_back(state, agent):
+    if trial is not None and trial.failed >= trial.failures and can_roll_back(state, agent):
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
-        back = rolled_back(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
-        return [back, *left_behind(state, agent, back.queues)]
+        event = rolled_back(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
+        return [event, *left_behind(state, agent, event.queues)]
     if agent.generation > agent.drained and not agent.draining:
         return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
     return []
@@ -300,7 +302,7 @@ def drain_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     ]
 
 
-def drain_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+def on_drain_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Let attempts of earlier generations end, or stop them for the new one."""
     agent = state.agents.get(event.subject)
     if agent is None or event.answer != "abort" or not agent.draining:
@@ -314,15 +316,15 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) ->
     if agent is None or agent.error == signal.error:
         return []
     if signal.away:
-        return _went_away(state, agent, signal, ctx)
+        return _mark_away(state, agent, signal, ctx)
     if agent.generation != signal.generation:
         return []
-    if agent.proven < agent.generation and has_way_back(state, agent):
+    if agent.proven < agent.generation and can_roll_back(state, agent):
         return [rolled_back(state, agent, agent.previous, mode="migrate", why=signal.error, by_itself=True)]
     return [AgentBroke(agent_id=agent.id, error=signal.error)]
 
 
-def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
+def _mark_away(state: State, agent: Agent, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
     """Let the work of an agent wait for the program that has its code; an attempt that began without it never was.
 
     That of a generation before goes on with the current one, whose code may be here.
@@ -330,8 +332,8 @@ def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: DecisionC
     broke = AgentBroke(agent_id=agent.id, error=signal.error, away=True)
     tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == signal.generation]
     began = [(task, task.attempt) for task in tasks]
-    ended = [event for task, attempt in began if attempt is not None for event in lost(state, task, attempt, ctx)]
-    return [*([] if agent.away or agent.generation != signal.generation else [broke]), *ended]
+    losses = [event for task, attempt in began if attempt is not None for event in end_lost(state, task, attempt, ctx)]
+    return [*([] if agent.away or agent.generation != signal.generation else [broke]), *losses]
 
 
 def agent_usable(state: State, signal: AgentUsable, ctx: DecisionContext) -> list[Event]:

@@ -44,7 +44,7 @@ from engine.core.records.values import counted
 from engine.core.specs.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
 
-MOST_ADDED_BY_A_RUN = 10
+MAX_AGENTS_ADDED_PER_RUN = 10
 """Agents that the agents of one run may add to the team."""
 _RESERVED_NAME = re.compile(r"[a-z]\d+|else|end", re.IGNORECASE)
 """Ids, which a name would hide from commands, and words of conditions and graphs."""
@@ -55,32 +55,32 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
     if not command.also:
         return _add(state, ctx, command)
     scratch, done = Scratch(state, ctx), []
-    further = [changed(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
-    for one in (changed(command, also=[]), *further):
-        done.append(_add(scratch.state, ctx, one))
+    more_commands = [changed(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
+    for addition in (changed(command, also=[]), *more_commands):
+        done.append(_add(scratch.state, ctx, addition))
         scratch.take(done[-1].events)
-    under = find_supervisor(state, command.supervisor).name
+    supervisor_name = find_supervisor(state, command.supervisor).name
     return Decided(
         events=scratch.events,
-        summary=f"added {counted(len(done), 'agent')} under {under}",
-        result={"agents": [dict(one.result) for one in done]},
+        summary=f"added {counted(len(done), 'agent')} under {supervisor_name}",
+        result={"agents": [dict(decision.result) for decision in done]},
     )
 
 
 def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Decided:
     # The command comes last, or `handlers_in` would take this for its handler, which calls it.
     supervisor = find_supervisor(state, command.supervisor)
-    spec = wanted(state, command.spec, command.registered)
+    spec = requested_spec(state, command.spec, command.registered)
     name = command.name or spec.name
     if ctx.run_id is not None:
-        _may_be_added_by_an_agent(state, ctx.run_id, name)
+        _check_addition(state, ctx.run_id, name)
     events = trust(state, [spec], ctx)
-    gone = room_for_one(state, supervisor, evict=command.evict)
-    if gone is None or gone.name != name:
-        name_is_free(state, supervisor, name)
-    if gone is not None:
-        evicted = AgentRemoved(agent_id=gone.id, evicted=True)
-        events += [evicted, *left_behind(state, gone, ())]
+    evicted_agent = room_for_one(state, supervisor, evict=command.evict)
+    if evicted_agent is None or evicted_agent.name != name:
+        check_name_free(state, supervisor, name)
+    if evicted_agent is not None:
+        removal = AgentRemoved(agent_id=evicted_agent.id, evicted=True)
+        events += [removal, *left_behind(state, evicted_agent, ())]
     agent_id = Mint(state)("a")
     events.append(
         AgentAdded(
@@ -88,28 +88,30 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
             name=name,
             supervisor_id=supervisor.id,
             spec=spec,
-            queues=able_queues_for(state, supervisor.id, spec, name, but=gone),
+            queues=able_queues_for(state, supervisor.id, spec, name, but=evicted_agent),
             declared=command.declared,
             run_id=ctx.run_id,
         )
     )
-    said = "" if gone is None else f" in the place of {gone.name}"
+    note = "" if evicted_agent is None else f" in the place of {evicted_agent.name}"
     result: dict[str, JsonValue] = (
-        {"agent_id": agent_id} if gone is None else {"agent_id": agent_id, "evicted": gone.id}
+        {"agent_id": agent_id} if evicted_agent is None else {"agent_id": agent_id, "evicted": evicted_agent.id}
     )
-    return Decided(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
+    return Decided(events=events, summary=f"added {name} under {supervisor.name}{note}", result=result)
 
 
-def _may_be_added_by_an_agent(state: State, run_id: str, name: str) -> None:
+def _check_addition(state: State, run_id: str, name: str) -> None:
     """Refuse more agents than a run may add, and names that commands of people could not tell from something else.
 
     Raises:
         Refused: If it may not be.
     """
     run = state.runs.get(run_id)
-    most = run is not None and run.agents_added >= MOST_ADDED_BY_A_RUN
-    must(not most, f"this request has made {MOST_ADDED_BY_A_RUN} agents, which is the most that it may")
-    must(
+    is_full = run is not None and run.agents_added >= MAX_AGENTS_ADDED_PER_RUN
+    refuse_unless(
+        not is_full, f"this request has made {MAX_AGENTS_ADDED_PER_RUN} agents, which is the most that it may"
+    )
+    refuse_unless(
         _RESERVED_NAME.fullmatch(name) is None,
         f"an agent made by an agent cannot be named {name!r}, which is an id or a word of conditions; give another",
     )
@@ -130,53 +132,53 @@ def unregister_spec(state: State, command: commands.UnregisterSpec, ctx: Decisio
 
 def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decided:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
-    found = pausable(state, command.target)
-    if isinstance(found, Run):
-        must(not found.paused, f"run {found.id} is paused already")
-        return Decided(events=[RunPaused(run_id=found.id)], summary=f"paused run {found.id}")
-    must(not found.paused, f"{found.name} is paused already")
-    if isinstance(found, Agent):
-        return Decided(events=[AgentPaused(agent_id=found.id)], summary=f"paused {found.name}")
-    return Decided(events=[SupervisorPaused(supervisor_id=found.id)], summary=f"paused {found.name}")
+    subject = find_pausable(state, command.target)
+    if isinstance(subject, Run):
+        refuse_unless(not subject.paused, f"run {subject.id} is paused already")
+        return Decided(events=[RunPaused(run_id=subject.id)], summary=f"paused run {subject.id}")
+    refuse_unless(not subject.paused, f"{subject.name} is paused already")
+    if isinstance(subject, Agent):
+        return Decided(events=[AgentPaused(agent_id=subject.id)], summary=f"paused {subject.name}")
+    return Decided(events=[SupervisorPaused(supervisor_id=subject.id)], summary=f"paused {subject.name}")
 
 
 def resume(state: State, command: commands.Resume, ctx: DecisionContext) -> Decided:
     """Resume a paused object, and clear the error of a failed one."""
-    found = pausable(state, command.target)
-    return resumed(found, [] if isinstance(found, Run) else mended(found))
+    subject = find_pausable(state, command.target)
+    return resume_decision(subject, [] if isinstance(subject, Run) else mended(subject))
 
 
-def resumed(found: Agent | Supervisor | Run, events: list[Event]) -> Decided:
+def resume_decision(subject: Agent | Supervisor | Run, events: list[Event]) -> Decided:
     """Take back a pause, and mend a member by the given events."""
-    if isinstance(found, Run):
-        must(found.paused, f"run {found.id} is not paused")
-        return Decided(events=[RunResumed(run_id=found.id)], summary=f"resumed run {found.id}")
-    spent = "" if found.exhausted is None else f": {found.exhausted}; {_more_for(found)}"
-    must(found.paused or bool(events), f"{found.name} is not paused{spent}")
-    if found.paused and isinstance(found, Agent):
-        events.append(AgentResumed(agent_id=found.id))
-    elif found.paused:
-        events.append(SupervisorResumed(supervisor_id=found.id))
-    return Decided(events=events, summary=f"resumed {found.name}")
+    if isinstance(subject, Run):
+        refuse_unless(subject.paused, f"run {subject.id} is not paused")
+        return Decided(events=[RunResumed(run_id=subject.id)], summary=f"resumed run {subject.id}")
+    spent = "" if subject.exhausted is None else f": {subject.exhausted}; {_resume_hint(subject)}"
+    refuse_unless(subject.paused or bool(events), f"{subject.name} is not paused{spent}")
+    if subject.paused and isinstance(subject, Agent):
+        events.append(AgentResumed(agent_id=subject.id))
+    elif subject.paused:
+        events.append(SupervisorResumed(supervisor_id=subject.id))
+    return Decided(events=events, summary=f"resumed {subject.name}")
 
 
-def _more_for(member: Agent | Supervisor) -> str:
+def _resume_hint(member: Agent | Supervisor) -> str:
     return "answer the question about it" if member.held else "raise its limits"
 
 
-def pausable(state: State, target: str) -> Agent | Supervisor | Run:
+def find_pausable(state: State, target: str) -> Agent | Supervisor | Run:
     """Return what can be paused and resumed.
 
     Raises:
         Refused: If it cannot be.
     """
-    found = find_any(state, target)
-    if isinstance(found, Agent | Supervisor | Run):
-        return found
-    raise Refused(f"{found.id} cannot be paused; an agent, a supervisor or an open run can")
+    subject = find_any(state, target)
+    if isinstance(subject, Agent | Supervisor | Run):
+        return subject
+    raise Refused(f"{subject.id} cannot be paused; an agent, a supervisor or an open run can")
 
 
-def wanted(state: State, spec: AgentSpec | None, registered: str | None) -> AgentSpec:
+def requested_spec(state: State, spec: AgentSpec | None, registered: str | None) -> AgentSpec:
     """Return the spec of a command, given directly or by its name in the registry.
 
     Raises:
@@ -189,19 +191,21 @@ def wanted(state: State, spec: AgentSpec | None, registered: str | None) -> Agen
     raise Refused("give either a spec or the name of one in the registry")
 
 
-def name_is_free(state: State, supervisor: Supervisor, name: str) -> None:
+def check_name_free(state: State, supervisor: Supervisor, name: str) -> None:
     """Refuse a name that a member of `supervisor` has, and any name while the supervisor is being removed.
 
     Raises:
         DuplicateName: If one has it.
         Refused: If the supervisor is being removed.
     """
-    must(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed; nothing can go under it")
+    refuse_unless(
+        supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed; nothing can go under it"
+    )
     if any(member_name(state, member_id) == name for member_id in supervisor.members):
         raise DuplicateName(name, f"supervisor {supervisor.name!r}")
 
 
-def must(condition: bool, otherwise: str) -> None:
+def refuse_unless(condition: bool, otherwise: str) -> None:
     """Raise `Refused(otherwise)` unless the condition holds."""
     if not condition:
         raise Refused(otherwise)
@@ -219,18 +223,20 @@ def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent 
     full = f"supervisor {supervisor.name!r} has {len(living)} of at most {supervisor.max_agents} agents"
     if not evict:
         raise Refused(f"{full}; remove one first, or set max_agents higher")
-    wanted = {task.queue for task in state.tasks.values() if not task.ended}
-    idle = [agent for agent in living if _may_go(state, supervisor, agent, wanted)]
+    busy_queues = {task.queue for task in state.tasks.values() if not task.ended}
+    idle = [agent for agent in living if _may_go(state, supervisor, agent, busy_queues)]
     if not idle:
         raise Refused(f"{full}, and none of them is idle; remove one, or wait")
     return min(idle, key=lambda agent: (agent.idle_since_ms, agent.created_seq))
 
 
-def _may_go(state: State, supervisor: Supervisor, agent: Agent, wanted: set[str | None]) -> bool:
+def _may_go(state: State, supervisor: Supervisor, agent: Agent, busy_queues: set[str | None]) -> bool:
     """Return whether an agent may be evicted: idle, waited for by no task, and not named by its supervisor."""
     if agent.running or agent.parked or agent.stuck or agent.removing is not None:
         return False
-    if own_queue(agent.id) in wanted or any(_needs(state, key, agent) for key in agent.queues if key in wanted):
+    if own_queue(agent.id) in busy_queues or any(
+        _needs(state, key, agent) for key in agent.queues if key in busy_queues
+    ):
         return False
     named = (supervisor.aggregator, supervisor.default_agent, supervisor.options.lead, *(supervisor.participants or ()))
     return agent.name not in named
@@ -246,21 +252,21 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
     if agent.removing is not None:
         raise Refused(f"{agent.name} is being removed; add an agent instead")
     spec = state.spec_of(agent)
-    add, remove = _cleaned(command.add), _cleaned(command.remove)
-    both = next((word for word in add if _has(remove, word)), None)
+    add, remove = _normalize_words(command.add), _normalize_words(command.remove)
+    both = next((word for word in add if _contains_word(remove, word)), None)
     if both is not None:
         raise Refused(f"{both!r} is to be added and removed; choose one")
     for word in remove:
-        if not _has(spec.specialties, word):
+        if not _contains_word(spec.specialties, word):
             near = nearest(word, spec.specialties)
-            known = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(spec.specialties) or 'none'}"
-            raise Refused(f"{agent.name} has no specialty {word!r}; {known}")
-    added = [word for word in add if not _has(spec.specialties, word)]
-    removed = [word for word in spec.specialties if _has(remove, word)]
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(spec.specialties) or 'none'}"
+            raise Refused(f"{agent.name} has no specialty {word!r}; {hint}")
+    added = [word for word in add if not _contains_word(spec.specialties, word)]
+    removed = [word for word in spec.specialties if _contains_word(remove, word)]
     if not added and not removed:
         raise Refused(f"{agent.name} has these specialties already; nothing to change")
-    kept = [word for word in spec.specialties if word not in removed]
-    new = changed(spec, specialties=_placed(kept, add))
+    specialties = [word for word in spec.specialties if word not in removed]
+    new = changed(spec, specialties=_insert_words(specialties, add))
     event = CapabilitiesChanged(
         agent_id=agent.id,
         spec=new,
@@ -268,35 +274,35 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
         removed=removed,
         queues=able_queues_for(state, agent.supervisor_id, new, agent.name),
     )
-    said = " ".join([*(f"+{word}" for word in added), *(f"-{word}" for word in removed)])
+    changes = " ".join([*(f"+{word}" for word in added), *(f"-{word}" for word in removed)])
     return Decided(
         events=[event, *left_behind(state, agent, event.queues)],
-        summary=f"{agent.name}: {said}",
+        summary=f"{agent.name}: {changes}",
         result={"agent_id": agent.id, "specialties": list(new.specialties)},
     )
 
 
-def _cleaned(words: Sequence[str]) -> list[str]:
-    found = list(dict.fromkeys(" ".join(word.split()) for word in words))
-    if "" in found:
+def _normalize_words(words: Sequence[str]) -> list[str]:
+    unique_words = list(dict.fromkeys(" ".join(word.split()) for word in words))
+    if "" in unique_words:
         raise Refused("a specialty is one or more words, not an empty text")
-    return found
+    return unique_words
 
 
-def _placed(kept: Sequence[str], add: Sequence[str]) -> tuple[str, ...]:
+def _insert_words(specialties: Sequence[str], add: Sequence[str]) -> tuple[str, ...]:
     """Return the specialties that are kept with new ones, each before the next one of `add` that is kept, else last."""
-    words, place = [*kept], len(kept)
+    words, place = [*specialties], len(specialties)
     for word in reversed(add):
-        known = next((at for at, one in enumerate(words) if one.casefold() == word.casefold()), None)
-        if known is None:
+        position = next((at for at, existing in enumerate(words) if existing.casefold() == word.casefold()), None)
+        if position is None:
             words.insert(place, word)
         else:
-            place = known
+            place = position
     return tuple(words)
 
 
-def _has(words: Sequence[str], word: str) -> bool:
-    return any(one.casefold() == word.casefold() for one in words)
+def _contains_word(words: Sequence[str], word: str) -> bool:
+    return any(candidate.casefold() == word.casefold() for candidate in words)
 
 
 def mended(member: Agent | Supervisor) -> list[Event]:
@@ -310,9 +316,9 @@ def mended(member: Agent | Supervisor) -> list[Event]:
     return events
 
 
-def failed_above(state: State, supervisor: Supervisor) -> Supervisor | None:
+def find_failed_supervisor(state: State, supervisor: Supervisor) -> Supervisor | None:
     """Return the nearest failed supervisor from this one upwards, if any."""
-    return next((one for one in above_of(state, supervisor) if one.error is not None), None)
+    return next((ancestor for ancestor in above_of(state, supervisor) if ancestor.error is not None), None)
 
 
 def must_work(state: State, supervisor: Supervisor) -> None:
@@ -321,7 +327,7 @@ def must_work(state: State, supervisor: Supervisor) -> None:
     Raises:
         Refused: If it, or one above it, has.
     """
-    failed = failed_above(state, supervisor)
+    failed = find_failed_supervisor(state, supervisor)
     if failed is not None:
         raise Refused(f"{failed.error}; look at its agents, then resume {failed.name}")
 
@@ -332,13 +338,13 @@ def look_at_pool(state: State, followup: LookAtPool, ctx: DecisionContext) -> li
     if must_grow(state, agent):
         waiting, instances = waiting_for(state, agent), "instance" if agent.size == 1 else "instances"
         reason = f"{waiting:,} wait{'s' if waiting == 1 else ''} for {agent.size:,} {instances}"
-        return [_resized(agent, agent.size + 1, reason)]
+        return [_resize_event(agent, agent.size + 1, reason)]
     assert agent.idle_ms is not None
     due_ms = agent.idle_ms + _idle_ms(state, agent)
     return [PoolWatched(agent_id=agent.id, due_ms=due_ms)]
 
 
-def watched(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+def pool_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Remove an instance that was idle for `idle_s`; otherwise move or drop the idle timer."""
     agent = state.agents[timer.subject]
     if agent.idle_ms is None:
@@ -346,10 +352,10 @@ def watched(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     due_ms = agent.idle_ms + _idle_ms(state, agent)
     if due_ms > ctx.now_ms:
         return [PoolWatched(agent_id=agent.id, due_ms=due_ms)]
-    return [_resized(agent, agent.size - 1, f"idle for {_pool(state, agent).idle_s:g} s")]
+    return [_resize_event(agent, agent.size - 1, f"idle for {_pool(state, agent).idle_s:g} s")]
 
 
-def _resized(agent: Agent, size: int, reason: str) -> PoolResized:
+def _resize_event(agent: Agent, size: int, reason: str) -> PoolResized:
     return PoolResized(agent_id=agent.id, size=size, previous=agent.size, reason=reason)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from engine.core import signals
-from engine.core.budgets.enforcement import too_little
+from engine.core.budgets.enforcement import end_short_budget
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint, of_attempt
 from engine.core.errors import NoAgentMatches
@@ -41,7 +41,7 @@ MAX_DEPTH = 16
 """Default limit on nested delegations; it ends loops of agents that delegate to each other."""
 
 
-OfAttempt: TypeAlias = (
+AttemptSignal: TypeAlias = (
     signals.StepFinished
     | signals.ModelErred
     | signals.BudgetShort
@@ -59,7 +59,7 @@ OfAttempt: TypeAlias = (
 )
 
 
-def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:
+def live(state: State, signal: AttemptSignal) -> tuple[Task, Attempt] | None:
     """Return the task and attempt of a signal; None if the attempt has ended or the code has been swapped."""
     task = state.tasks.get(signal.task_id)
     if task is None or task.attempt is None or task.attempt.number != signal.attempt:
@@ -72,35 +72,35 @@ def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:
 
 def step_finished(state: State, signal: signals.StepFinished, ctx: DecisionContext) -> list[Event]:
     """Record a step, unless its key is recorded already."""
-    found = live(state, signal)
-    if found is None or signal.key in found[0].steps:
+    pair = live(state, signal)
+    if pair is None or signal.key in pair[0].steps:
         return []
-    return [of_attempt(StepRecorded, found[1], signal)]
+    return [of_attempt(StepRecorded, pair[1], signal)]
 
 
 def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) -> list[Event]:
     """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
-    found = live(state, signal)
-    return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
+    pair = live(state, signal)
+    return [] if pair is None else [of_attempt(ModelFailed, pair[1], signal)]
 
 
 def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that is too small for the next call, if it still is."""
-    return [] if live(state, signal) is None else too_little(state, ctx, signal)
+    return [] if live(state, signal) is None else end_short_budget(state, ctx, signal)
 
 
 def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: DecisionContext) -> list[Event]:
     """Create the tasks of a delegation, or join those that an earlier attempt created under the same key."""
-    found = live(state, signal)
-    if found is None or found[1].agent_id is None:
+    pair = live(state, signal)
+    if pair is None or pair[1].agent_id is None:
         return []
-    task, attempt = found
-    asker = state.agents[found[1].agent_id]
+    task, attempt = pair
+    asker = state.agents[pair[1].agent_id]
     if attempt.stopping == "migrate" and not attempt.parked:
         # The old code is being stopped; the new code will repeat the request.
         return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
     # With a new call the attempt stops waiting for a slot (`_await_call`), so answers that waited for it are told now.
-    events: list[Event] = [_told(task, attempt, key) for key in attempt.owed]
+    events: list[Event] = [_answer_event(task, attempt, key) for key in attempt.owed]
     if signal.call_key in task.calls:
         events.append(
             CallRejoined(
@@ -112,7 +112,7 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
             )
         )
         return events
-    refusal = _why_not(state, task, attempt)
+    refusal = _refusal_reason(state, task, attempt)
     targets = dict.fromkeys(item.target for item in signal.plan) if signal.call_kind == "plan" else (signal.target,)
     places: dict[str, Place] = {}
     home = state.supervisors[asker.supervisor_id]
@@ -140,10 +140,10 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
 
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
     """Park an attempt that waits and of which no step runs."""
-    found = live(state, signal)
-    if found is None or found[1].parked or found[1].agent_id is None:
+    pair = live(state, signal)
+    if pair is None or pair[1].parked or pair[1].agent_id is None:
         return []
-    attempt = found[1]
+    attempt = pair[1]
     if attempt.stopping == "migrate":
         return []  # it keeps its slot, in which the new generation goes on
     if attempt.waits:
@@ -155,10 +155,10 @@ def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) 
 
 def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) -> list[Event]:
     """Queue a parked attempt for a slot; one that is no longer parked has its slot already."""
-    found = live(state, signal)
-    if found is None or not found[1].parked or found[1].wants_slot:
+    pair = live(state, signal)
+    if pair is None or not pair[1].parked or pair[1].wants_slot:
         return []
-    task, attempt = found
+    task, attempt = pair
     return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
 
 
@@ -171,13 +171,14 @@ def _children(state: State, places: Mapping[str, Place], signal: signals.Delegat
     ids = [mint("t") for _ in signal.plan]
     return [
         changed(
-            _child(state, places[item.target], task_id, item.title, item.input), after=[ids[one] for one in item.after]
+            _child(state, places[item.target], task_id, item.title, item.input),
+            after=[ids[index] for index in item.after],
         )
         for item, task_id in zip(signal.plan, ids, strict=True)
     ]
 
 
-def _child(state: State, place: Place, task_id: str, title: str, given: JsonValue) -> ChildPlan:
+def _child(state: State, place: Place, task_id: str, title: str, item_input: JsonValue) -> ChildPlan:
     skips = place.worker_id in state.agents and is_optional(chain_of_agent(state, state.agents[place.worker_id]))
     return ChildPlan(
         task_id=task_id,
@@ -186,42 +187,47 @@ def _child(state: State, place: Place, task_id: str, title: str, given: JsonValu
         queue=place.queue,
         worker_id=place.worker_id,
         supervisor_id=place.supervisor_id,
-        input=given,
+        input=item_input,
         optional=skips,
     )
 
 
-def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
+def _refusal_reason(state: State, task: Task, attempt: Attempt) -> str | None:
     if attempt.stopping not in (None, "migrate"):
         return "the attempt is being stopped"
     if is_cancelled(state, task):
         return "the work that it is part of is ending"
-    depth = sum(one.kind == "agent" for one in above_of(state, task)) - 1
-    deepest = _deepest(state, task, attempt)
-    return f"delegations nest {depth} deep; {deepest} is the limit" if depth >= deepest else None
+    depth = sum(ancestor.kind == "agent" for ancestor in above_of(state, task)) - 1
+    limit = _depth_limit(state, task, attempt)
+    return f"delegations nest {depth} deep; {limit} is the limit" if depth >= limit else None
 
 
-def _deepest(state: State, task: Task, attempt: Attempt) -> int:
+def _depth_limit(state: State, task: Task, attempt: Attempt) -> int:
     """Return the depth limit of `task`: the least of those of its run and of the supervisors above its agent."""
     run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
-    said = [run.limits, *(one.options.limits for one in above_of(state, state.supervisors[agent.supervisor_id]))]
-    return min((limits.depth for limits in said if limits is not None and limits.depth is not None), default=MAX_DEPTH)
+    all_limits = [
+        run.limits,
+        *(supervisor.options.limits for supervisor in above_of(state, state.supervisors[agent.supervisor_id])),
+    ]
+    return min(
+        (limits.depth for limits in all_limits if limits is not None and limits.depth is not None), default=MAX_DEPTH
+    )
 
 
 def _call_refused(task: Task, attempt: Attempt, call_key: str, reason: str) -> CallRefused:
     return CallRefused(task_id=task.id, attempt=attempt.number, call_key=call_key, reason=reason)
 
 
-def _told(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
+def _answer_event(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
     return CallAnswered(task_id=task.id, attempt=attempt.number, call_key=call_key)
 
 
 def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its output."""
-    found = live(state, signal)
-    if found is None:
+    pair = live(state, signal)
+    if pair is None:
         return []
-    task, attempt = found
+    task, attempt = pair
     done = AttemptDone(
         task_id=task.id,
         attempt=attempt.number,
@@ -236,10 +242,10 @@ def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: Decis
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its error; an error while it is being stopped counts as the stop."""
-    found = live(state, signal)
-    if found is None:
+    pair = live(state, signal)
+    if pair is None:
         return []
-    task, attempt = found
+    task, attempt = pair
     if attempt.stopping and (attempt.stopping != "migrate" or "Unusable" in signal.error_types):
         # Not so for `migrate`: the stop takes effect at a step, so an error before that is a failure of the old code.
         end = signals.AttemptStopped(
@@ -255,8 +261,8 @@ def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionConte
 
 def attempt_stopped(state: State, signal: signals.AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """End an attempt that has stopped, with its partial output."""
-    found = live(state, signal)
-    return [] if found is None else stopped(state, *found, signal, ctx)
+    pair = live(state, signal)
+    return [] if pair is None else stopped(state, *pair, signal, ctx)
 
 
 def thread_came_back(state: State, signal: signals.ThreadCameBack, ctx: DecisionContext) -> list[Event]:
@@ -296,7 +302,7 @@ def stop(
 
 def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool = False) -> list[Event]:
     """Return the events that stop the given tasks, without those that have ended or are being cancelled."""
-    return [stop(state, one, reason, at_once=at_once) for one in tasks if not one.ended and not one.cancelling]
+    return [stop(state, task, reason, at_once=at_once) for task in tasks if not task.ended and not task.cancelling]
 
 
 def cancelled(
@@ -306,14 +312,14 @@ def cancelled(
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
 
 
-def requeued(
+def end_requeued(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """Queue the task for another attempt, which keeps the finished steps."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=True)]
 
 
-def restarted(
+def end_restarted(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """Queue the task for another attempt from its input, without the finished steps."""
@@ -326,7 +332,7 @@ def migrated(
     """Continue the same attempt with the agent's current generation."""
     assert attempt.agent_id is not None
     if task.calling:  # cut off inside a tool call: only a new attempt can wait until a person has settled the doubt
-        return requeued(state, task, attempt, signal, ctx)
+        return end_requeued(state, task, attempt, signal, ctx)
     generation = state.agents[attempt.agent_id].generation
     return [of_attempt(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
 
@@ -340,11 +346,11 @@ def preempted(
 
 ON_STOPPED: dict[StopReason, OnStopped] = {
     "cancel": cancelled,
-    "requeue": requeued,
-    "crash": requeued,
+    "requeue": end_requeued,
+    "crash": end_requeued,
     "migrate": migrated,
     "preempt": preempted,
-    "restart": restarted,
+    "restart": end_restarted,
 }
 """How a stopped attempt ends, by the reason for the stop."""
 
@@ -357,7 +363,7 @@ def stopped(
     return ON_STOPPED[reason](state, task, attempt, signal, ctx)
 
 
-def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
+def end_lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
     """End an attempt whose engine or program is gone; if it was asked to stop, this counts as the stop."""
     # Not for `migrate`: nothing is left of the attempt that could go on, so the next one begins on the new generation.
     end = signals.AttemptStopped(task_id=task.id, attempt=attempt.number)

@@ -45,11 +45,11 @@ def dispatch(state: State, followup: Dispatch, ctx: DecisionContext) -> list[Eve
     assert ready_queue is not None
     task = state.tasks[schedule.next_task(ready_queue)]
     if ready_queue.is_back:
-        return [_resumed(task)]
-    return begun(state, state.queues[ready_queue.key], task, schedule.next_agent(state, ready_queue), ctx)
+        return [_resume_event(task)]
+    return begin_task(state, state.queues[ready_queue.key], task, schedule.next_agent(state, ready_queue), ctx)
 
 
-def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
+def begin_task(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
     """Start `task` on a free agent of its queue, or let the team of that agent take it as a group."""
     if instead := before_start(state, task, agent, ctx):
         return instead
@@ -72,7 +72,7 @@ def started(task: Task, agent: Agent) -> AttemptStarted:
     return AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=agent.id, generation=agent.generation)
 
 
-def _resumed(task: Task) -> AttemptResumed:
+def _resume_event(task: Task) -> AttemptResumed:
     attempt = task.attempt
     assert attempt is not None
     assert attempt.agent_id is not None
@@ -113,7 +113,7 @@ def take_slot(state: State, followup: TakeSlot, ctx: DecisionContext) -> list[Ev
 
 def _victim(state: State, urgent: Task, queue: Queue, limit: int) -> Task | None:
     """Return the task to preempt: the least urgent, and of those the one that took its slot last."""
-    supervisors, agents = _in_the_way(state, queue)
+    supervisors, agents = _find_blockers(state, queue)
     members = (member_id for supervisor in supervisors for member_id in supervisor.members)
     at_work = (
         state.tasks[task_id]
@@ -121,11 +121,11 @@ def _victim(state: State, urgent: Task, queue: Queue, limit: int) -> Task | None
         if member_id in state.agents and (agents is None or member_id in agents)
         for task_id in state.agents[member_id].running
     )
-    found = (task for task in at_work if task.priority > urgent.priority and _may_wait(task, limit))
-    return max(found, key=_last_begun, default=None)
+    candidates = (task for task in at_work if task.priority > urgent.priority and _can_preempt(task, limit))
+    return max(candidates, key=_last_begun, default=None)
 
 
-def _may_wait(task: Task, limit: int) -> bool:
+def _can_preempt(task: Task, limit: int) -> bool:
     attempt = task.attempt
     # An attempt that is stopping frees its slot anyway.
     return attempt is not None and attempt.stopping is None and task.preemptions < limit
@@ -135,25 +135,25 @@ def _last_begun(task: Task) -> tuple[int, int]:
     return task.priority, task.attempt.slot_seq if task.attempt is not None else 0
 
 
-def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str] | None]:
+def _find_blockers(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str] | None]:
     """Return the supervisors, and the agents (None: any), whose attempts hold the slots that `queue` needs."""
     supervisor, schedule = state.supervisors[queue.supervisor_id], Schedule.of(state)
     # No agent is free: the slots are those of the agents of the queue. Otherwise a supervisor's limit is used up, and
     # any attempt under it will do.
     if not schedule.is_open(state, queue.key):
         works = frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
-        teams, agents = _in_teams(state, queue) if is_shared(queue.key) else ([supervisor], works)
-        others, holders = _in_processes(state, queue)
-        return list({one.id: one for one in (*teams, *others)}.values()), agents | holders
+        teams, agents = _find_team_blockers(state, queue) if is_shared(queue.key) else ([supervisor], works)
+        others, holders = _find_process_holders(state, queue)
+        return list({team.id: team for team in (*teams, *others)}.values()), agents | holders
     if not is_shared(queue.key) and schedule.slots[supervisor.id].running >= supervisor.max_parallel:
         return [supervisor], None
-    for above in above_of(state, supervisor):
-        if schedule.slots[above.id].is_full(above):
-            return list(below_of(state, above)), None
+    for ancestor in above_of(state, supervisor):
+        if schedule.slots[ancestor.id].is_full(ancestor):
+            return list(below_of(state, ancestor)), None
     return [], None
 
 
-def _in_processes(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+def _find_process_holders(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
     """Return the supervisors that share the process limit which stops a queue, and all agents that hold processes."""
     schedule = Schedule.of(state)
     for agent in (state.agents[agent_id] for agent_id in queue.agents):
@@ -161,31 +161,33 @@ def _in_processes(state: State, queue: Queue) -> tuple[list[Supervisor], frozens
             continue
         full = full_of_processes(state, schedule, state.supervisors[agent.supervisor_id])
         if full is not None:
-            whole = [root for root in state.roots if root.options.processes is None] if full[0] is None else [full[0]]
-            found = [below for one in whole for below in below_of(state, one)]
-            return found, frozenset(state.tasks[one].agent_id or "" for one in schedule.holders_of_processes())
+            owners = [root for root in state.roots if root.options.processes is None] if full[0] is None else [full[0]]
+            supervisors = [below for owner in owners for below in below_of(state, owner)]
+            return supervisors, frozenset(
+                state.tasks[task_id].agent_id or "" for task_id in schedule.holders_of_processes()
+            )
     return [], frozenset()
 
 
-def _in_teams(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+def _find_team_blockers(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
     """Return the teams of a shared queue, and the agents that block it: its own, or all members of a full team."""
     teams: dict[str, list[str]] = {}
     for agent_id in queue.agents:
         agent = state.agents[agent_id]
         if agent.works:
             teams.setdefault(agent.supervisor_id, []).append(agent_id)
-    found = [state.supervisors[team_id] for team_id in teams if not _is_held(state, state.supervisors[team_id])]
+    open_teams = [state.supervisors[team_id] for team_id in teams if not _is_held(state, state.supervisors[team_id])]
     slots = Schedule.of(state).slots
     agents = [
         agent_id
-        for team in found
+        for team in open_teams
         for agent_id in (team.members if slots[team.id].running >= team.max_parallel else teams[team.id])
     ]
-    return found, frozenset(agents)
+    return open_teams, frozenset(agents)
 
 
 def _is_held(state: State, supervisor: Supervisor) -> bool:
-    return any(above.paused or above.held for above in above_of(state, supervisor))
+    return any(ancestor.paused or ancestor.held for ancestor in above_of(state, supervisor))
 
 
 def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Event]:
@@ -198,25 +200,25 @@ def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Ev
     supervisor = state.supervisors[queue.supervisor_id]
     if not (is_shared(queue.key) or schedule.has_slot(state, supervisor)) or _is_held(state, supervisor):
         return []
-    return begun(state, queue, task, schedule.next_agent(state, schedule.queues[queue.key]), ctx)
+    return begin_task(state, queue, task, schedule.next_agent(state, schedule.queues[queue.key]), ctx)
 
 
 def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> list[Event]:
     """Move ready tasks whose queue no able agent serves any more."""
     events: list[Event] = []
-    made: set[str] = set()
+    new_keys: set[str] = set()
     for queue in _left(state, followup.queue):
         # One search for each (supervisor, asker, holders): thousands of items of a map have the same place.
         places: dict[tuple[str, str | None, frozenset[str]], Place | None] = {}
-        for task in _movable(state, queue):
+        for task in _movable_tasks(state, queue):
             key = home_of(state, task).id, asker_of(state, task), holders_of(state, task)
             if key not in places:
-                places[key] = _elsewhere(state, task, queue)
+                places[key] = _find_other_place(state, task, queue)
             place = places[key]
             if place is None or place.queue is None:
                 continue
-            if place.made is not None and place.queue not in made:
-                made.add(place.queue)
+            if place.made is not None and place.queue not in new_keys:
+                new_keys.add(place.queue)
                 events.append(place.made)
             if place.queue == queue.key:
                 continue  # `place.made` has given the same queue other agents
@@ -239,7 +241,7 @@ def can_be_placed(state: State, task: Task) -> bool:
 def _left(state: State, key: str | None) -> Iterator[Queue]:
     """Yield queues with ready tasks that no able agent serves."""
     keys = state.queues if key is None else (key,)
-    for queue in [state.queues[one] for one in keys if one in state.queues]:
+    for queue in [state.queues[queue_key] for queue_key in keys if queue_key in state.queues]:
         if not queue.ready or queue.key.startswith("back:"):
             continue
         if queue.agents and _target(state, queue).startswith(FEW):  # named members are waited for while one is left
@@ -266,7 +268,7 @@ def _reason(state: State, queue: Queue) -> str:
     return f"{agent.name} {why_not_able(state, agent)}"
 
 
-def _movable(state: State, queue: Queue) -> Iterator[Task]:
+def _movable_tasks(state: State, queue: Queue) -> Iterator[Task]:
     """Yield the ready tasks of a queue that may be moved."""
     tasks = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
     if queue.key.startswith("able:"):
@@ -276,7 +278,7 @@ def _movable(state: State, queue: Queue) -> Iterator[Task]:
         yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 
-def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
+def _find_other_place(state: State, task: Task, queue: Queue) -> Place | None:
     """Return the new place of a task; None if no other agent is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:

@@ -9,7 +9,7 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask
 from engine.core.events import EscalationAnswered, Event
 from engine.core.followups import ApplyPolicy, LookAtCircuit, MemberCrashed
-from engine.core.policies.rules import affected, chain_of, cool_s, is_too_often
+from engine.core.policies.rules import chain_of, cool_s, is_too_often, members_to_restart
 from engine.core.queries.team.tree import above_of, agents_of, below_of, inherited, is_cancelled, parent_of
 from engine.core.queries.work.placement import stand_ins
 from engine.core.queries.work.queues import own_queue
@@ -17,7 +17,7 @@ from engine.core.specs.failure_policies import AskPerson, Failover, Failures, Gi
 from engine.core.specs.policies import Circuit, Restart
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus, Timer
 
-OPTIONS = ["retry", "reject", "skip", "use"]
+FAILURE_OPTIONS = ["retry", "reject", "skip", "use"]
 """Answers to a failed task: start its policies over, continue the chain, skip the task, use the given output."""
 
 
@@ -27,14 +27,14 @@ def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> l
     if task is None or task.status is not TaskStatus.WAITING:
         return []  # an earlier follow-up (circuit, restart, cancellation) has decided about it
     if task.kind != "agent" or is_cancelled(state, task):
-        return [_failed(task)]
+        return [_failure_event(task)]
     if task.calling:
         return []  # in doubt: retrying could repeat a tool call, so the answer of a person comes first
     chain = chain_of(state, task)
     if not chain:
-        return _given_up(state, task, GiveUp())
+        return _give_up(state, task, GiveUp())
     # Searched only if a policy can use them: ranking stand-ins visits every agent near by.
-    hands_on = any(isinstance(policy, Failover) for policy in chain)
+    has_failover = any(isinstance(policy, Failover) for policy in chain)
     failures = Failures(
         error=task.error or "failed",
         error_types=followup.error_types,
@@ -42,7 +42,7 @@ def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> l
         retry_after_s=followup.retry_after_s,
         retries=task.retries,
         failovers=task.failovers,
-        others=_others(state, task) if hands_on else (),
+        others=_stand_in_ids(state, task) if has_failover else (),
         asked=task.tried_by_default,
         jitter=ctx.jitter,
     )
@@ -50,7 +50,7 @@ def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> l
     return _events(state, task, failures, place, verdict, ctx)
 
 
-def _others(state: State, task: Task) -> list[str]:
+def _stand_in_ids(state: State, task: Task) -> list[str]:
     return [agent.id for agent in stand_ins(state, task)]
 
 
@@ -58,15 +58,15 @@ def _events(
     state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: DecisionContext
 ) -> list[Event]:
     if isinstance(verdict, TryAgain):
-        return before_retry(state, task, ctx) or [_scheduled(task, failures, verdict.delay_ms, ctx)]
+        return before_retry(state, task, ctx) or [_retry_event(task, failures, verdict.delay_ms, ctx)]
     if isinstance(verdict, GiveTo):
-        return [_given(state, task, verdict.agent_id)]
+        return [_failover_event(state, task, verdict.agent_id)]
     if isinstance(verdict, AskPerson):
         return [_asked(state, task, place, verdict, ctx)]
-    return _given_up(state, task, verdict)
+    return _give_up(state, task, verdict)
 
 
-def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: DecisionContext) -> Event:
+def _retry_event(task: Task, failures: Failures, delay_ms: int, ctx: DecisionContext) -> Event:
     return events.RetryScheduled(
         task_id=task.id,
         retry=task.retries + 1,
@@ -77,7 +77,7 @@ def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: DecisionConte
     )
 
 
-def _given(state: State, task: Task, agent_id: str) -> Event:
+def _failover_event(state: State, task: Task, agent_id: str) -> Event:
     failed = state.agents.get(task.agent_id or "")
     name = state.agents[agent_id].name
     return events.TaskFailedOver(
@@ -98,40 +98,40 @@ def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: Decisi
         subject=task.id,
         run_id=task.run_id,
         question=f"{task.title} failed: {error}; what should happen to it?",
-        options=OPTIONS,
+        options=FAILURE_OPTIONS,
         default=verdict.default,
         after_ms=verdict.after_ms,
         detail={"place": place},
     )
 
 
-def _failed(task: Task, *, optional: bool | None = None) -> events.TaskFailed:
+def _failure_event(task: Task, *, optional: bool | None = None) -> events.TaskFailed:
     error = task.error or "failed"
     return events.TaskFailed(task_id=task.id, error=error, optional=optional)
 
 
-def _skipped(task: Task) -> events.TaskSkipped:
+def _skip_event(task: Task) -> events.TaskSkipped:
     reason = task.error or "failed"
     return events.TaskSkipped(task_id=task.id, reason=reason, optional=True)
 
 
-def _given_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
+def _give_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
     if verdict.optional:
-        return [_skipped(task)]
-    failed = _failed(task, optional=False)
+        return [_skip_event(task)]
+    failed = _failure_event(task, optional=False)
     if not verdict.whole:
         return [failed]
     reason = f"{task.title} failed, and with it the work that it is part of"
-    return [failed, *stop_all(state, _beside(state, task), reason)]
+    return [failed, *stop_all(state, _siblings(state, task), reason)]
 
 
-def _beside(state: State, task: Task) -> list[Task]:
+def _siblings(state: State, task: Task) -> list[Task]:
     """Return the other tasks of the graph or call that a task belongs to."""
     parent = state.tasks.get(task.parent_id or "")
     if parent is None:
         return []
     tasks = (state.tasks[task_id] for task_id in parent.children if task_id != task.id)
-    return [one for one in tasks if parent.kind == "group" or one.call_key == task.call_key]
+    return [sibling for sibling in tasks if parent.kind == "group" or sibling.call_key == task.call_key]
 
 
 def retry_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
@@ -151,13 +151,13 @@ def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> l
     if event.answer == "use":
         return [events.TaskAnswered(task_id=task.id)]
     if event.answer == "skip":
-        return [_skipped(task)]
+        return [_skip_event(task)]
     place = event.detail.get("place")
     failures = Failures(
         error=task.error or "failed",
         retries=task.retries,
         failovers=task.failovers,
-        others=_others(state, task),
+        others=_stand_in_ids(state, task),
         asked=task.tried_by_default,
         jitter=ctx.jitter,
     )
@@ -181,8 +181,8 @@ def _home(state: State, task: Task) -> str:
 def circuit_of(state: State, agent: Agent) -> Circuit | None:
     """Return the circuit policy of an agent: of its spec, else of the nearest supervisor; None if there is none."""
     own = state.spec_of(agent).circuit
-    found: Circuit | None = own or inherited(state, state.supervisors[agent.supervisor_id], "circuit", None)
-    return found
+    circuit: Circuit | None = own or inherited(state, state.supervisors[agent.supervisor_id], "circuit", None)
+    return circuit
 
 
 def look_at_circuit(state: State, followup: LookAtCircuit, ctx: DecisionContext) -> list[Event]:
@@ -191,30 +191,30 @@ def look_at_circuit(state: State, followup: LookAtCircuit, ctx: DecisionContext)
     if agent is None:
         return []
     if followup.well:
-        return [] if agent.circuit == "closed" else [_closed(agent, "an attempt of it was done")]
+        return [] if agent.circuit == "closed" else [_close_event(agent, "an attempt of it was done")]
     policy = circuit_of(state, agent)
     if policy is None:
-        return [] if agent.circuit == "closed" else [_closed(agent, "no circuit is set for it any more")]
+        return [] if agent.circuit == "closed" else [_close_event(agent, "no circuit is set for it any more")]
     # `failures_in_a_row` of 0 means that the failed attempt was not the probe but an older one that ended late.
     broke_again = agent.circuit == "half_open" and agent.failures_in_a_row > 0
     if broke_again or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
-        return [_opened(agent, cool_s(policy, agent.cool_s), ctx)]
+        return [_open_event(agent, cool_s(policy, agent.cool_s), ctx)]
     return []
 
 
-def _opened(agent: Agent, seconds: float, ctx: DecisionContext) -> Event:
+def _open_event(agent: Agent, seconds: float, ctx: DecisionContext) -> Event:
     return events.CircuitOpened(
         agent_id=agent.id, failures=agent.failures_in_a_row, cool_s=seconds, due_ms=ctx.now_ms + round(seconds * 1000)
     )
 
 
-def _closed(agent: Agent, reason: str) -> Event:
+def _close_event(agent: Agent, reason: str) -> Event:
     return events.CircuitClosed(agent_id=agent.id, reason=reason)
 
 
 def closed_by_hand(agent: Agent) -> list[Event]:
     """Return the event that closes the circuit of an agent for an operator."""
-    return [] if agent.circuit == "closed" else [_closed(agent, "an operator closed it")]
+    return [] if agent.circuit == "closed" else [_close_event(agent, "an operator closed it")]
 
 
 def cooled(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
@@ -231,13 +231,13 @@ def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) 
     policy: Restart | None = inherited(state, supervisor, "restart", None)
     because = f"{member.name} crashed: {followup.because}"
     if policy is not None and is_too_often(policy, supervisor.restarts_ms, ctx.now_ms):
-        return _given_in(state, supervisor, policy, because)
+        return _fail_supervisor(state, supervisor, policy, because)
     rule = policy or Restart()
-    members = affected(rule, supervisor.members, followup.member_id)
+    members = members_to_restart(rule, supervisor.members, followup.member_id)
     return [
         events.AgentsRestarted(
             supervisor_id=supervisor.id,
-            agent_ids=[agent.id for one in members for agent in agents_of(state, one)],
+            agent_ids=[agent.id for member_id in members for agent in agents_of(state, member_id)],
             strategy=rule.strategy,
             because=because,
             period_s=None if policy is None else policy.period_s,
@@ -245,11 +245,11 @@ def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) 
     ]
 
 
-def _given_in(state: State, supervisor: Supervisor, policy: Restart, because: str) -> list[Event]:
+def _fail_supervisor(state: State, supervisor: Supervisor, policy: Restart, because: str) -> list[Event]:
     times = policy.intensity + 1
     count = f"{times} restart{'' if times == 1 else 's'} in {policy.period_s:g} s"
     error = f"supervisor {supervisor.name} failed: {count}"
-    below = {one.id for one in below_of(state, supervisor)}
+    below = {team.id for team in below_of(state, supervisor)}
     groups = [
         task
         for task in state.tasks.values()
@@ -260,6 +260,10 @@ def _given_in(state: State, supervisor: Supervisor, policy: Restart, because: st
     )
     failing = {group.id for group in groups}
     # Stopping the children of the outermost groups reaches the groups inside them.
-    inner = {group.id for group in groups if any(one.id in failing for one in islice(above_of(state, group), 1, None))}
+    inner = {
+        group.id
+        for group in groups
+        if any(ancestor.id in failing for ancestor in islice(above_of(state, group), 1, None))
+    }
     children = [state.tasks[task_id] for group in groups if group.id not in inner for task_id in group.children]
     return [event, *stop_all(state, children, error)]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from engine.core.decide.teams.team import failed_above
-from engine.core.decide.work.materialize import Drawn, drawn, grown, wired
+from engine.core.decide.teams.team import find_failed_supervisor
+from engine.core.decide.work.materialize import GraphPlan, drawn, grow, wire
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
 from engine.core.errors import Refused
@@ -25,33 +25,33 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
     group = state.tasks.get(followup.task_id)
     if group is None or group.kind != "group" or group.status is not TaskStatus.WAITING:
         return []
-    if group.blockers or _waits(state, group):
+    if group.blockers or _is_waiting(state, group):
         return []
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None:
-        return [_failed(group, "its supervisor was removed")]
-    broken = failed_above(state, supervisor)
+        return [_failure_event(group, "its supervisor was removed")]
+    broken = find_failed_supervisor(state, supervisor)
     if broken is not None:
-        return [_failed(group, broken.error or "")]
+        return [_failure_event(group, broken.error or "")]
     category = state.runs[group.run_id].category
     text = followup.text
     # Only some strategies read the request, which may have to be loaded from the journal first.
     if text is None and wants_text(supervisor, category):
-        given = input_of(state, group)
-        if not isinstance(given, str):
+        request = input_of(state, group)
+        if not isinstance(request, str):
             return [PlanAsked(task_id=group.id)]
-        text = given
+        text = request
     try:
         before = worked_before(state, state.runs[group.run_id], group)
         cast = cast_for(state, supervisor, text or "", category, before=before)
-        wiring, graph = planned(state, supervisor, cast, mint)
+        wiring, graph = plan_graph(state, supervisor, cast, mint)
     except Refused as refusal:
-        return [_failed(group, refusal.reason)]
+        return [_failure_event(group, refusal.reason)]
     event = GroupPlanned(
         task_id=group.id,
         mode=cast.mode,
         nodes=graph.nodes,
-        outcome_id=graph.of(wiring.outcome) if wiring.outcome is not None else None,
+        outcome_id=graph.id_of(wiring.outcome) if wiring.outcome is not None else None,
         explanation=cast.explanation,
         settings=dict(wiring.settings),
         category=cast.category if group.parent_id is None else None,
@@ -59,41 +59,43 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
     return [*graph.queues, event]
 
 
-def _waits(state: State, group: Task) -> bool:
+def _is_waiting(state: State, group: Task) -> bool:
     """Return True while the run of a group waits for other runs."""
     return bool(state.runs[group.run_id].after)
 
 
-def _failed(group: Task, error: str) -> Event:
+def _failure_event(group: Task, error: str) -> Event:
     return GroupEnded(task_id=group.id, status=TaskStatus.FAILED, output=None, error=error)
 
 
-def planned(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | None = None) -> tuple[Wiring, Drawn]:
+def plan_graph(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | None = None) -> tuple[Wiring, GraphPlan]:
     """Return a new graph for the participants.
 
     Raises:
         Refused: If the strategy cannot make one.
     """
     members = [*cast.members, *([cast.aggregator] if cast.aggregator is not None else [])]
-    wanted = {f"+m{place}": member_id for place, member_id in enumerate(members)}
-    names = {key: member_name(state, member_id) for key, member_id in wanted.items()}
+    member_ids = {f"+m{place}": member_id for place, member_id in enumerate(members)}
+    names = {key: member_name(state, member_id) for key, member_id in member_ids.items()}
     nodes = Nodes(
-        unstarted=list(wanted),
+        unstarted=list(member_ids),
         aggregation=supervisor.aggregation,
-        aggregator=list(wanted)[-1] if cast.aggregator is not None else None,
+        aggregator=list(member_ids)[-1] if cast.aggregator is not None else None,
         members=names,
         cast=list(names.values()),
         groups=groups_in(state, supervisor),
         settings=cast.settings,
         lead=supervisor.options.lead,
     )
-    wiring = wired(cast.mode, nodes)
-    return wiring, drawn(state, supervisor, wiring, wanted, mint or Mint(state))
+    wiring = wire(cast.mode, nodes)
+    return wiring, drawn(state, supervisor, wiring, member_ids, mint or Mint(state))
 
 
 def groups_in(state: State, supervisor: Supervisor) -> frozenset[str]:
     """Return the names of the members that are supervisors."""
-    return frozenset(state.supervisors[one].name for one in supervisor.members if one in state.supervisors)
+    return frozenset(
+        state.supervisors[member_id].name for member_id in supervisor.members if member_id in state.supervisors
+    )
 
 
 def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[Event]:
@@ -106,10 +108,10 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
     if group.status is not TaskStatus.RUNNING or supervisor is None or group.mode is None:
         return []
     nodes = _nodes(state, group, supervisor)
-    said = followup.verdict if isinstance(followup.verdict, dict) else {}
-    growth, graph = Growth(), Drawn(nodes=[], ids={})
+    verdict = followup.verdict if isinstance(followup.verdict, dict) else {}
+    growth, graph = Growth(), GraphPlan(nodes=[], ids={})
     try:
-        growth = grown(group.mode, nodes, Verdict(node=check.id, role=check.role, said=said))
+        growth = grow(group.mode, nodes, Verdict(node=check.id, role=check.role, said=verdict))
         graph = drawn(
             state,
             supervisor,
@@ -120,18 +122,18 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
             called=group.called,
         )
     except Refused as refusal:
-        growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), Drawn(nodes=[], ids={})
+        growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), GraphPlan(nodes=[], ids={})
     wiring = growth.wiring
     skipped = nodes.unstarted if growth.failed is not None else _with_dependents(state, growth.skipped)
     event = GroupGrown(
         task_id=group.id,
         check_id=check.id,
         added=graph.nodes if growth.failed is None else [],
-        after={node: graph.all(after) for node, after in wiring.after.items() if node in state.tasks},
-        sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in state.tasks},
+        after={node: graph.ids_of(after) for node, after in wiring.after.items() if node in state.tasks},
+        sees={node: graph.ids_of(sees) for node, sees in wiring.sees.items() if node in state.tasks},
         roles={node: role for node, role in wiring.roles.items() if node in state.tasks},
         skipped=list(skipped),
-        outcome_id=graph.of(wiring.outcome) if wiring.outcome is not None else None,
+        outcome_id=graph.id_of(wiring.outcome) if wiring.outcome is not None else None,
         failed=growth.failed,
         why=growth.why or growth.failed or "it goes on",
     )
@@ -150,8 +152,12 @@ def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
         unstarted=waiting,
         aggregation=supervisor.aggregation,
         members={task.id: names.get(task.worker_id or "", "") for task in tasks},
-        cast=[names[one] for one in members_in(state, supervisor) if one in names],
-        groups=frozenset(names[one] for one in supervisor.members if one in state.supervisors and one in names),
+        cast=[names[member_id] for member_id in members_in(state, supervisor) if member_id in names],
+        groups=frozenset(
+            names[member_id]
+            for member_id in supervisor.members
+            if member_id in state.supervisors and member_id in names
+        ),
         settings=group.settings,
         lead=supervisor.options.lead,
         roles={task.id: task.role for task in tasks if task.role},
@@ -164,28 +170,31 @@ def _item(state: State, check: Task, followup: GrowGroup, number: int) -> Stored
 
     By reference: copying the items into the event would store the list twice.
     """
-    said = followup.verdict if isinstance(followup.verdict, dict) else {}
-    if "list" in said:
+    verdict = followup.verdict if isinstance(followup.verdict, dict) else {}
+    if "list" in verdict:
         return TextRef(seq=followup.seq, path=f"output.list.{number}")
-    looked_at = state.tasks[check.sees[0]].output if check.sees else state.tasks[check.parent_id or ""].input
-    if not isinstance(looked_at, TextRef):
+    source = state.tasks[check.sees[0]].output if check.sees else state.tasks[check.parent_id or ""].input
+    if not isinstance(source, TextRef):
         raise Refused("the value to split is not a list")
-    return TextRef(seq=looked_at.seq, path=f"{looked_at.path}.{number}")
+    return TextRef(seq=source.seq, path=f"{source.path}.{number}")
 
 
 def _with_dependents(state: State, skipped: Iterable[str]) -> list[str]:
     """Return the skipped nodes, with the dependents that have no other predecessor."""
-    left = list(dict.fromkeys(skipped))
-    gone = set(left)
-    for task_id in left:  # the list grows while it is read
+    dropped_ids = list(dict.fromkeys(skipped))
+    dropped_set = set(dropped_ids)
+    for task_id in dropped_ids:  # the list grows while it is read
         for following_id in state.tasks[task_id].before:
             following = state.tasks[following_id]
-            if following.ended or following_id in gone:
+            if following.ended or following_id in dropped_set:
                 continue
-            if all(one in gone or state.tasks[one].passed_by or _is_check(state, one) for one in following.after):
-                gone.add(following_id)
-                left.append(following_id)
-    return left
+            if all(
+                before_id in dropped_set or state.tasks[before_id].passed_by or _is_check(state, before_id)
+                for before_id in following.after
+            ):
+                dropped_set.add(following_id)
+                dropped_ids.append(following_id)
+    return dropped_ids
 
 
 def _is_check(state: State, task_id: str) -> bool:

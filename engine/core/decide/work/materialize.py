@@ -25,7 +25,7 @@ ItemOf = Callable[[int], StoredValue]
 
 
 @fact
-class Drawn:
+class GraphPlan:
     """The nodes of a wiring, with ids."""
 
     nodes: list[NodePlan]
@@ -33,17 +33,17 @@ class Drawn:
     """Ids by the keys of the wiring."""
     queues: list[QueueMade] = field(default_factory=list)
 
-    def of(self, key: str) -> str:
+    def id_of(self, key: str) -> str:
         """Return the id of a key; ids map to themselves."""
         return self.ids.get(key, key)
 
-    def all(self, keys: list[str]) -> list[str]:
+    def ids_of(self, keys: list[str]) -> list[str]:
         """Return the ids of keys."""
         ids = self.ids
         return keys if ids.keys().isdisjoint(keys) else [ids.get(key, key) for key in keys]
 
 
-def wired(name: str, nodes: Nodes) -> Wiring:
+def wire(name: str, nodes: Nodes) -> Wiring:
     """Return the validated wiring of a strategy for `nodes`.
 
     Raises:
@@ -59,7 +59,7 @@ def wired(name: str, nodes: Nodes) -> Wiring:
     return wiring
 
 
-def grown(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
+def grow(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
     """Return the validated growth of a graph after a verdict.
 
     Raises:
@@ -81,18 +81,18 @@ def drawn(
     state: State,
     supervisor: Supervisor,
     wiring: Wiring,
-    wanted: Mapping[str, str],
+    member_ids: Mapping[str, str],
     mint: Mint,
     *,
     item_of: ItemOf | None = None,
     called: Mapping[str, str] | None = None,
-) -> Drawn:
+) -> GraphPlan:
     """Return the nodes that a wiring adds.
 
     Args:
         supervisor: Whose graph it is.
         wiring: A validated wiring.
-        wanted: Members of unstarted nodes without an id, by the keys of the nodes.
+        member_ids: Members of unstarted nodes without an id, by the keys of the nodes.
         mint: Source of new ids.
         item_of: Returns an item of the checked list by its number.
         called: Ids of renamed members, by the former names that the wiring may still use.
@@ -102,22 +102,22 @@ def drawn(
     """
     places = _Places(state, supervisor, called or {})
     dropped = set(wiring.dropped)
-    plans = {key: node_plan(state, mint("t"), one) for key, one in wanted.items() if key not in dropped}
+    plans = {key: node_plan(state, mint("t"), member_id) for key, member_id in member_ids.items() if key not in dropped}
     items: dict[str, StoredValue] = {}
-    for made in wiring.added:
-        plans[made.key] = _made(state, supervisor, made, mint("t"), places)
-        if item_of is not None and made.item is not None:
-            items[made.key] = item_of(made.item)
-    result = Drawn(nodes=[], ids={key: plan.task_id for key, plan in plans.items()}, queues=places.made)
+    for node in wiring.added:
+        plans[node.key] = _plan_node(state, supervisor, node, mint("t"), places)
+        if item_of is not None and node.item is not None:
+            items[node.key] = item_of(node.item)
+    result = GraphPlan(nodes=[], ids={key: plan.task_id for key, plan in plans.items()}, queues=places.new_queues)
     tolerated = set(wiring.tolerated)
     for key, plan in plans.items():
         result.nodes.append(
             changed(
                 plan,
-                after=result.all(wiring.after.get(key, [])),
+                after=result.ids_of(wiring.after.get(key, [])),
                 takes=wiring.takes.get(key, plan.takes),
                 role=wiring.roles.get(key, ""),
-                sees=result.all(wiring.sees[key]) if key in wiring.sees else None,
+                sees=result.ids_of(wiring.sees[key]) if key in wiring.sees else None,
                 need=wiring.needs.get(key),
                 tolerated=key in tolerated,
                 input=items.get(key),
@@ -130,8 +130,8 @@ def node_plan(state: State, task_id: str, member_id: str) -> NodePlan:
     """Return the node of one member, without its edges."""
     agent = state.agents.get(member_id)
     if agent is None:
-        below = state.supervisors[member_id]
-        return NodePlan(task_id=task_id, kind="group", title=below.name, worker_id=below.id, supervisor_id=below.id)
+        team = state.supervisors[member_id]
+        return NodePlan(task_id=task_id, kind="group", title=team.name, worker_id=team.id, supervisor_id=team.id)
     return NodePlan(
         task_id=task_id,
         kind="agent",
@@ -142,21 +142,21 @@ def node_plan(state: State, task_id: str, member_id: str) -> NodePlan:
     )
 
 
-def _made(state: State, supervisor: Supervisor, made: Made, task_id: str, places: "_Places") -> NodePlan:
-    if made.kind != "work":
+def _plan_node(state: State, supervisor: Supervisor, node: Made, task_id: str, places: "_Places") -> NodePlan:
+    if node.kind != "work":
         return NodePlan(
             task_id=task_id,
-            kind=made.kind,
-            title=made.title or made.kind,
+            kind=node.kind,
+            title=node.title or node.kind,
             worker_id=None,
             supervisor_id=supervisor.id,
-            join=made.join,
-            check=made.check,
+            join=node.join,
+            check=node.check,
         )
-    if made.member is None:
-        return places.anybody(task_id, made)
-    plan = node_plan(state, task_id, places.member(made.member))
-    return changed(plan, title=made.title) if made.title else plan
+    if node.member is None:
+        return places.plan_shared_node(task_id, node)
+    plan = node_plan(state, task_id, places.member(node.member))
+    return changed(plan, title=node.title) if node.title else plan
 
 
 class _Places:
@@ -166,20 +166,20 @@ class _Places:
         self._state = state
         self._supervisor = supervisor
         self._called = called
-        self._known: dict[str, str] | None = None
+        self._ids: dict[str, str] | None = None
         self._queues: dict[tuple[str, ...], str] = {}
         self._places: dict[str, Place] = {}
-        self.made: list[QueueMade] = []
+        self.new_queues: list[QueueMade] = []
 
     @property
     def _members(self) -> dict[str, str]:
         """Ids by name; built on the first request by name."""
-        if self._known is None:
+        if self._ids is None:
             state = self._state
-            there = members_in(state, self._supervisor)
-            self._known = {member_name(state, one): one for one in there}
-            self._known |= {name: one for name, one in self._called.items() if one in there}
-        return self._known
+            member_ids = members_in(state, self._supervisor)
+            self._ids = {member_name(state, member_id): member_id for member_id in member_ids}
+            self._ids |= {name: member_id for name, member_id in self._called.items() if member_id in member_ids}
+        return self._ids
 
     def member(self, name: str) -> str:
         """Return the id of a member."""
@@ -189,49 +189,51 @@ class _Places:
             raise Refused(f"supervisor {self._supervisor.name!r} has no member {name!r}; {hint}")
         return self._members[name]
 
-    def anybody(self, task_id: str, made: Made) -> NodePlan:
+    def plan_shared_node(self, task_id: str, node: Made) -> NodePlan:
         """Return a node that the first free of several members takes."""
-        if made.able is not None:
-            place = self._placed(made.able)
+        if node.able is not None:
+            place = self._place_for(node.able)
             if place.worker_id is not None:
-                return changed(node_plan(self._state, task_id, place.worker_id), title=made.title)
+                return changed(node_plan(self._state, task_id, place.worker_id), title=node.title)
             queue, supervisor_id = place.queue, place.supervisor_id
-        elif len(made.anyone) == 1:
-            return changed(node_plan(self._state, task_id, self.member(made.anyone[0])), title=made.title)
+        elif len(node.anyone) == 1:
+            return changed(node_plan(self._state, task_id, self.member(node.anyone[0])), title=node.title)
         else:
-            queue, supervisor_id = self._queue_of(made.anyone), self._supervisor.id
+            queue, supervisor_id = self._queue_of(node.anyone), self._supervisor.id
         return NodePlan(
             task_id=task_id,
             kind="agent",
-            title=made.title,
+            title=node.title,
             worker_id=None,
             supervisor_id=supervisor_id,
             queue=queue,
         )
 
-    def _placed(self, target: str) -> Place:
+    def _place_for(self, target: str) -> Place:
         """Return the place for a name or capability, searched from the supervisor outwards."""
         if target in self._called and self._called[target] in self._members.values():
             target = member_name(self._state, self._called[target])
         if target not in self._places:
             self._places[target] = place_for(self._state, self._supervisor, target, asker=None)
-            made = self._places[target].made
-            if made is not None:
-                self.made.append(made)
+            new_queue = self._places[target].made
+            if new_queue is not None:
+                self.new_queues.append(new_queue)
         return self._places[target]
 
     def _queue_of(self, names: tuple[str, ...]) -> str:
         """Return the queue shared by several named members; agents serve it on behalf of their teams."""
         if names not in self._queues:
             members = [self.member(name) for name in names]
-            capability = f"{FEW}{', '.join(member_name(self._state, one) for one in members)}"
-            has_teams = any(one in self._state.supervisors for one in members)
-            of_teams = shared_queue(self._supervisor.id, 0, capability)
-            key = self._queues[names] = of_teams if has_teams else able_queue(self._supervisor.id, capability)
-            known = self._state.queues[key].agents if key in self._state.queues else []
-            agents = [one for member in members for one in takers(self._state, member) if one not in known]
+            capability = f"{FEW}{', '.join(member_name(self._state, member_id) for member_id in members)}"
+            has_teams = any(member_id in self._state.supervisors for member_id in members)
+            team_key = shared_queue(self._supervisor.id, 0, capability)
+            key = self._queues[names] = team_key if has_teams else able_queue(self._supervisor.id, capability)
+            serving = self._state.queues[key].agents if key in self._state.queues else []
+            agents = [
+                agent_id for member in members for agent_id in takers(self._state, member) if agent_id not in serving
+            ]
             if agents:
-                self.made.append(
+                self.new_queues.append(
                     QueueMade(key=key, supervisor_id=self._supervisor.id, capability=capability, agent_ids=agents)
                 )
         return self._queues[names]

@@ -43,16 +43,16 @@ def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | N
         return plan_group(state, PlanGroup(task_id=task.id), ctx, mint)
     if task.kind not in ("join", "check"):
         return []
-    if (reason := _nothing_to_look_at(state, task)) is not None:
+    if (reason := _missing_input(state, task)) is not None:
         return [TaskSkipped(task_id=task.id, reason=reason, optional=True)]
     return [AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=None, generation=0)]
 
 
-def _nothing_to_look_at(state: State, task: Task) -> str | None:
+def _missing_input(state: State, task: Task) -> str | None:
     """Return why a built-in node has no input, or None if it can run (lists may be empty, guards may test failures)."""
     if task.join == "list" or (task.check is not None and task.check.what == "guards"):
         return None
-    nodes = [state.tasks[one] for one in (task.after if task.sees is None else task.sees)]
+    nodes = [state.tasks[task_id] for task_id in (task.after if task.sees is None else task.sees)]
     nodes = [node for node in nodes if node.kind != "check"]
     if not nodes or any(node.status is TaskStatus.DONE for node in nodes):
         return None
@@ -76,29 +76,29 @@ def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Ev
         events += _following(state, task, state.tasks[task_id], ctx, mint)
     # Only tasks of a plan; nodes of a graph were planned for a member and wait for it.
     if task.call_key is not None and task.before:
-        events += _placed_again(state, task, ctx)
+        events += _place_again(state, task, ctx)
     if task.parent_id is None:
         return events
     asker = state.tasks.get(task.asker_id or "")
     attempt = asker.attempt if asker is not None else None
-    if asker is not None and attempt is not None and task.call_key in attempt.owed and _is_told_now(attempt):
-        events.append(_answered(asker, attempt.number, task.call_key or ""))
+    if asker is not None and attempt is not None and task.call_key in attempt.owed and _is_answered_at_once(attempt):
+        events.append(_answer_event(asker, attempt.number, task.call_key or ""))
     return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
 
 
-def _placed_again(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
+def _place_again(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
     """Place the dependents of a plan's task again: the agents may have changed since the plan was made."""
-    following = (state.tasks[one] for one in task.before)
-    keys = dict.fromkeys(one.queue for one in following if one.ready and one.queue is not None)
+    following = (state.tasks[task_id] for task_id in task.before)
+    keys = dict.fromkeys(dependent.queue for dependent in following if dependent.ready and dependent.queue is not None)
     return [event for key in keys for event in place_again(state, PlaceAgain(queue=key), ctx)]
 
 
-def _is_told_now(attempt: Attempt) -> bool:
+def _is_answered_at_once(attempt: Attempt) -> bool:
     """Return whether an attempt is answered at once; otherwise it is answered when it resumes with a slot."""
     return not attempt.parked or bool(attempt.waits)
 
 
-def _answered(task: Task, attempt: int, call_key: str) -> CallAnswered:
+def _answer_event(task: Task, attempt: int, call_key: str) -> CallAnswered:
     return CallAnswered(task_id=task.id, attempt=attempt, call_key=call_key)
 
 
@@ -115,30 +115,30 @@ def settled(state: State, node: Task) -> list[Event]:
     """Continue or fail a node that needs N answers as soon as that is certain, and stop the remaining tasks."""
     before = {*(node.after if node.sees is None else node.sees)}
     # In the order of the plan: after a switch, the edges list what is done before what is at work.
-    planned = (state.tasks[one] for one in state.tasks[node.parent_id or ""].children if one in before)
-    nodes = [one for one in planned if one.kind != "check"]
-    left = [one for one in nodes if not one.ended]
-    came = [one for one in nodes if one.status is TaskStatus.DONE]
+    planned = (state.tasks[task_id] for task_id in state.tasks[node.parent_id or ""].children if task_id in before)
+    nodes = [task for task in planned if task.kind != "check"]
+    open_tasks = [task for task in nodes if not task.ended]
+    done = [task for task in nodes if task.status is TaskStatus.DONE]
     need = node.need or 0
-    if len(came) >= need:
+    if len(done) >= need:
         met = NeedMet(
             task_id=node.id,
-            answers=[one.id for one in came[:need]],
-            after=[one for one in node.after if state.tasks[one].ended],
+            answers=[task.id for task in done[:need]],
+            after=[task_id for task_id in node.after if state.tasks[task_id].ended],
         )
         reason = "the first answer is there" if need == 1 else f"{need} answers are there"
-        return [met, *stop_all(state, left, reason, at_once=True)]
+        return [met, *stop_all(state, open_tasks, reason, at_once=True)]
     # Cancelled answers lower the number that is needed: an operator took them away, nothing failed.
-    missed = [one for one in nodes if one.ended and one.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
-    cancelled = len(nodes) - len(left) - len(came) - len(missed)
-    if not missed or len(came) + len(left) >= min(need, len(nodes) - cancelled):
+    missed = [task for task in nodes if task.ended and task.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
+    cancelled = len(nodes) - len(open_tasks) - len(done) - len(missed)
+    if not missed or len(done) + len(open_tasks) >= min(need, len(nodes) - cancelled):
         return []
-    if all(one.status is TaskStatus.SKIPPED for one in missed) and len(missed) + cancelled == len(nodes):
-        return []  # all were skipped: `_nothing_to_look_at` skips this node as well
+    if all(task.status is TaskStatus.SKIPPED for task in missed) and len(missed) + cancelled == len(nodes):
+        return []  # all were skipped: `_missing_input` skips this node as well
     last = f"{missed[-1].title}: {missed[-1].error}"
     error = f"{need} of {len(nodes)} answers are needed and {len(missed)} will not come ({last})"
     failed = TaskFailed(task_id=node.id, error=error)
-    return [failed, *stop_all(state, left, "too few answers are left", at_once=True)]
+    return [failed, *stop_all(state, open_tasks, "too few answers are left", at_once=True)]
 
 
 def _stop_orphans(state: State, task: Task) -> list[Event]:
@@ -154,7 +154,7 @@ def answer_now(state: State, followup: AnswerNow, ctx: DecisionContext) -> list[
     task = state.tasks.get(followup.task_id)
     if task is None or task.attempt is None:
         return []
-    return [_answered(task, task.attempt.number, followup.call_key)]
+    return [_answer_event(task, task.attempt.number, followup.call_key)]
 
 
 _FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED
@@ -169,7 +169,7 @@ def check_group(state: State, followup: CheckGroup, ctx: DecisionContext) -> lis
     source = _source(state, group, nodes)
     status, error = _status(state, group, source)
     if status is not TaskStatus.DONE or source is None:
-        source = _furthest(state, group, nodes)
+        source = _partial_source(state, group, nodes)
     return [
         GroupEnded(task_id=group.id, status=status, output=source.output if source is not None else None, error=error)
     ]
@@ -189,10 +189,10 @@ def _status(state: State, group: Task, source: Task | None) -> tuple[TaskStatus,
         return _FAILED, f"{failed.title}: {failed.error}"
     if source is not None or not nodes:
         return TaskStatus.DONE, None
-    return _nothing_came(state, group, nodes)
+    return _missing_output(state, group, nodes)
 
 
-def _nothing_came(state: State, group: Task, nodes: Sequence[Task]) -> tuple[TaskStatus, str]:
+def _missing_output(state: State, group: Task, nodes: Sequence[Task]) -> tuple[TaskStatus, str]:
     """Return status and reason of a graph that has no output although nothing failed."""
     outcome = state.tasks.get(group.outcome_id or "")
     missed = [
@@ -224,26 +224,26 @@ def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
 
 def _sources(state: State, node: Task) -> dict[str, Task]:
     """Return the node itself if it is done, else its nearest done predecessors."""
-    found: dict[str, Task] = {}
-    front, seen = [node.id], {node.id}
+    sources: dict[str, Task] = {}
+    front, visited = [node.id], {node.id}
     for task_id in front:  # breadth first: the list grows while it is read
         task = state.tasks[task_id]
         if task.status is TaskStatus.DONE and task.kind != "check":
-            found[task_id] = task
+            sources[task_id] = task
             continue
         before = task.after if task.sees is None or task.kind == "check" else task.sees
-        front += [one for one in before if one not in seen]
-        seen.update(before)
-    return found
+        front += [source_id for source_id in before if source_id not in visited]
+        visited.update(before)
+    return sources
 
 
-def _furthest(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
+def _partial_source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
     """Return the node whose output is the partial output of a graph: the last done one, else the last with any."""
     outcome = state.tasks.get(group.outcome_id or "")
     if outcome is not None and outcome.output is not None:
         return outcome
-    there = [node for node in nodes if node.output is not None]
-    return max(reversed(there), key=lambda node: node.status is TaskStatus.DONE, default=None)
+    candidates = [node for node in nodes if node.output is not None]
+    return max(reversed(candidates), key=lambda node: node.status is TaskStatus.DONE, default=None)
 
 
 def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[Event]:

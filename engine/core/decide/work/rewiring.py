@@ -1,7 +1,7 @@
 """Rewires a graph in progress: finished nodes stay, running ones continue or stop, the rest is placed again."""
 
 from engine.core.decide.work.graphs import groups_in
-from engine.core.decide.work.materialize import drawn, wired
+from engine.core.decide.work.materialize import drawn, wire
 from engine.core.decisions.outcomes import Mint
 from engine.core.errors import Refused
 from engine.core.events import GroupChange, NodePlan
@@ -32,8 +32,8 @@ class _Parts:
     """Delegations that have not begun and stay with a lead that goes on."""
 
 
-def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
-    """Return how one graph in progress becomes one of `wanted`; what is done and what is at work keeps its outcome.
+def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
+    """Return how one graph in progress becomes one of `supervisor`; what is done and what is at work keeps its outcome.
 
     Raises:
         Refused: If the strategy cannot make a graph of it.
@@ -43,34 +43,37 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
     if outcome is not None and outcome.kind == "join" and outcome.attempt is not None and group.open == 1:
         # All work is done and is being joined: there is nothing left to rewire.
         return GroupChange(
-            task_id=group.id, run_id=group.run_id, mode=wanted.mode, kept=[outcome.id], outcome_id=outcome.id
+            task_id=group.id, run_id=group.run_id, mode=supervisor.mode, kept=[outcome.id], outcome_id=outcome.id
         )
-    parts = _parts(state, group, nodes, leads=wanted.mode == "delegate", preserve=preserve)
-    fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, nodes, parts))}
-    view = _view(state, wanted, parts, fresh)
-    wiring = wired(wanted.mode, view)
-    graph = drawn(state, wanted, wiring, fresh, mint)
+    parts = _parts(state, group, nodes, leads=supervisor.mode == "delegate", preserve=preserve)
+    fresh = {
+        f"+m{place}": member_id
+        for place, member_id in enumerate(_find_new_members(state, supervisor, group, nodes, parts))
+    }
+    view = _view(state, supervisor, parts, fresh)
+    wiring = wire(supervisor.mode, view)
+    graph = drawn(state, supervisor, wiring, fresh, mint)
     if graph.queues:
-        raise Refused(f"the strategy {wanted.mode} needs results that this run does not have yet")
-    _must_leave_something(state, group, parts, wiring)
+        raise Refused(f"the strategy {supervisor.mode} needs results that this run does not have yet")
+    _check_work_left(state, group, parts, wiring)
     tasks = state.tasks
     return GroupChange(
         task_id=group.id,
         run_id=group.run_id,
-        mode=wanted.mode,
-        kept=[*parts.done, *(one for one in parts.running if one not in parts.stopping), *parts.waiting],
+        mode=supervisor.mode,
+        kept=[*parts.done, *(task_id for task_id in parts.running if task_id not in parts.stopping), *parts.waiting],
         cancelled=parts.stopping,
         added=graph.nodes,
-        removed=[*parts.removed, *(one for one in wiring.dropped if one in tasks)],
-        after={node: graph.all(after) for node, after in wiring.after.items() if node in tasks},
+        removed=[*parts.removed, *(node for node in wiring.dropped if node in tasks)],
+        after={node: graph.ids_of(after) for node, after in wiring.after.items() if node in tasks},
         # What has an item of its own to work on keeps to it, and so does what was asked for.
         takes={
-            node: task.takes if task.takes == "own" or task.call_key is not None else how
-            for node, how in wiring.takes.items()
+            node: task.takes if task.takes == "own" or task.call_key is not None else takes
+            for node, takes in wiring.takes.items()
             if (task := tasks.get(node)) is not None
         },
-        outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
-        sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in tasks},
+        outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.id_of(wiring.outcome) if wiring.outcome else None),
+        sees={node: graph.ids_of(sees) for node, sees in wiring.sees.items() if node in tasks},
         roles={node: role for node, role in wiring.roles.items() if node in tasks},
         needs={node: need for node, need in wiring.needs.items() if node in tasks},
         tolerated=[node for node in wiring.tolerated if node in tasks],
@@ -79,7 +82,7 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
     )
 
 
-def _must_leave_something(state: State, group: Task, parts: _Parts, wiring: Wiring) -> None:
+def _check_work_left(state: State, group: Task, parts: _Parts, wiring: Wiring) -> None:
     """Refuse a switch that would stop all that is left of a graph in which nothing is done.
 
     Raises:
@@ -90,54 +93,54 @@ def _must_leave_something(state: State, group: Task, parts: _Parts, wiring: Wiri
         return
     if any(state.tasks[child].status is TaskStatus.FAILED for child in group.children):
         return  # it fails for that
-    built_in = {made.key for made in wiring.added if made.kind != "work"}
+    built_in = {added.key for added in wiring.added if added.kind != "work"}
     for node, after in wiring.after.items():
         sources = set(wiring.sees.get(node, after))
         if node not in built_in or not sources or not sources <= stopping:
             return
-    titles = ", ".join(state.tasks[one].title for one in parts.stopping)
+    titles = ", ".join(state.tasks[task_id].title for task_id in parts.stopping)
     raise Refused(
         f"all that is left of {group.run_id} is {titles}, which would be stopped; "
         "let what is at work go on, or cancel the run"
     )
 
 
-def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]) -> Nodes:
+def _view(state: State, supervisor: Supervisor, parts: _Parts, fresh: dict[str, str]) -> Nodes:
     """Return what the strategy is shown of a graph in progress.
 
     Args:
-        wanted: The supervisor as it is to be.
+        supervisor: The supervisor as it is to be.
         parts: The nodes that there are.
         fresh: Members that get a node, by the key that stands for it; an aggregator without one is added.
     """
-    settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
-    aggregator = _aggregator(state, wanted, parts, fresh, settings)  # may be one of the fresh from now on
+    settings = settings_for(supervisor.mode, supervisor.options.settings, supervisor.mode)
+    aggregator = _aggregator(state, supervisor, parts, fresh, settings)  # may be one of the fresh from now on
     tasks, adopted = state.tasks, set(parts.adopted)
-    names = {one: member_with(state, one).name for one in wanted.members}
+    names = {member_id: member_with(state, member_id).name for member_id in supervisor.members}
     members: dict[str, str] = {}
-    asked: set[str] = set()
-    for one in (*parts.done, *parts.running, *parts.unstarted):
-        task = tasks[one]
+    delegated_ids: set[str] = set()
+    for task_id in (*parts.done, *parts.running, *parts.unstarted):
+        task = tasks[task_id]
         # A node that works on an item of a list has no place in another graph.
-        members[one] = "" if task.takes == "own" and task.call_key is None else names.get(_worker(task) or "", "")
-        if task.asked_by is not None or one in adopted:
-            asked.add(one)
-    members |= {key: names[one] for key, one in fresh.items()}
+        members[task_id] = "" if task.takes == "own" and task.call_key is None else names.get(_worker(task) or "", "")
+        if task.asked_by is not None or task_id in adopted:
+            delegated_ids.add(task_id)
+    members |= {key: names[member_id] for key, member_id in fresh.items()}
     return Nodes(
         done=parts.done,
         ends=_ends(state, parts.done),
         used=[before for task_id in parts.running for before in tasks[task_id].after],
         running=parts.running,
         unstarted=[*parts.unstarted, *fresh],
-        aggregation=wanted.aggregation,
+        aggregation=supervisor.aggregation,
         aggregator=aggregator,
         members=members,
-        cast=list(dict.fromkeys(name for key, name in members.items() if name and key not in asked)),
-        groups=groups_in(state, wanted),
+        cast=list(dict.fromkeys(name for key, name in members.items() if name and key not in delegated_ids)),
+        groups=groups_in(state, supervisor),
         settings=settings,
-        lead=wanted.options.lead,
+        lead=supervisor.options.lead,
         stopping=frozenset(parts.stopping),
-        asked=frozenset(asked),
+        asked=frozenset(delegated_ids),
     )
 
 
@@ -159,7 +162,7 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
             if not node.ended:
                 removed.append(node.id)
         elif not node.ended:
-            if _at_work(node):
+            if _has_begun(node):
                 at_work.append(node)
             else:
                 unstarted.append(node.id)
@@ -167,10 +170,10 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
             done.append(node.id)
     if group.mode == "delegate" and not leads:  # a team that leads has asked for nothing itself
         leading = [node for node in at_work if node.kind == "agent" and node.role == "lead"]
-        led = {node.id for node in leading}
-        at_work = [*(node for node in at_work if node.id not in led), *leading]
+        lead_ids = {node.id for node in leading}
+        at_work = [*(node for node in at_work if node.id not in lead_ids), *leading]
     stopping = [] if preserve else [node for node in at_work if node.attempt is not None]
-    adopted, waiting, dropped = _asked_for(state, leading, stopping)
+    adopted, waiting, dropped = _sort_delegations(state, leading, stopping)
     return _Parts(
         done=[*done, *(node.id for node in adopted if _is_done(node))],
         running=[node.id for node in (*adopted, *at_work) if not node.ended],
@@ -182,7 +185,9 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
     )
 
 
-def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple[list[Task], list[Task], list[Task]]:
+def _sort_delegations(
+    state: State, leading: list[Task], stopping: list[Task]
+) -> tuple[list[Task], list[Task], list[Task]]:
     """Return the delegations that become nodes of the graph, and those that have not begun: that stay, or are dropped.
 
     They go on, or are stopped, with who asked for them: those that are stopped are added to `stopping`.
@@ -193,14 +198,16 @@ def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple
     stopped = {node.id for node in stopping}
     askers = [*stopping, *(node for node in leading if node.id not in stopped)]
     for asker in askers:  # grows as it goes
-        together = _kept_together(state, asker, is_stopped=asker.id in stopped)
+        together = _find_bound_tasks(state, asker, is_stopped=asker.id in stopped)
         for child in (state.tasks[child_id] for child_id in asker.children):
-            if (_is_done(child) if child.ended else _at_work(child)) and child.id not in together:
+            if (_is_done(child) if child.ended else _has_begun(child)) and child.id not in together:
                 adopted.append(child)
             elif child.attempt is None and not child.ended:
                 if asker.id not in stopped:
                     waiting.append(child)
-                elif child.kind != "group" or not _at_work(child):  # a team at work is stopped when its asker has ended
+                elif child.kind != "group" or not _has_begun(
+                    child
+                ):  # a team at work is stopped when its asker has ended
                     dropped.append(child)
             if child.attempt is not None and asker.id in stopped:
                 stopping.append(child)
@@ -209,20 +216,20 @@ def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple
     return adopted, waiting, dropped
 
 
-def _kept_together(state: State, asker: Task, *, is_stopped: bool) -> set[str]:
+def _find_bound_tasks(state: State, asker: Task, *, is_stopped: bool) -> set[str]:
     """Return the tasks of plans that stay with who wrote them: an edge from one that stays to a node would be cut.
 
     A plan becomes nodes with its edges once all of it has begun, or what has not is dropped with who asked for it; not
     where a task of it has come to nothing, which only who wrote it can make sense of.
     """
-    found: set[str] = set()
+    task_ids: set[str] = set()
     for plan in plans_of(state, asker):
         tasks = [task for task in map(state.tasks.__getitem__, plan) if task.parent_id == asker.id]
         came_to_nothing = any(task.ended and not _is_done(task) for task in tasks)
-        waits = any(not task.ended and not _at_work(task) for task in tasks)
+        waits = any(not task.ended and not _has_begun(task) for task in tasks)
         if came_to_nothing or (waits and not is_stopped):
-            found.update(task.id for task in tasks)
-    return found
+            task_ids.update(task.id for task in tasks)
+    return task_ids
 
 
 def _is_done(node: Task) -> bool:
@@ -230,7 +237,7 @@ def _is_done(node: Task) -> bool:
     return node.ended and lets_pass(node) and (node.output is not None or node.status is TaskStatus.DONE)
 
 
-def _at_work(node: Task) -> bool:
+def _has_begun(node: Task) -> bool:
     """Return whether a task that has not ended has begun.
 
     A task that backs off or was interrupted has begun: it keeps its place.
@@ -243,47 +250,53 @@ def _worker(task: Task) -> str | None:
     return task.worker_id or task.agent_id
 
 
-def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[Task], parts: _Parts) -> list[str]:
+def _find_new_members(state: State, supervisor: Supervisor, group: Task, nodes: list[Task], parts: _Parts) -> list[str]:
     """Return members that had no place in the strategy before, and take part in the new one."""
-    if not is_sparse(group.mode or "") or wanted.mode == "delegate":
+    if not is_sparse(group.mode or "") or supervisor.mode == "delegate":
         return []
     category = state.runs[group.run_id].category
-    if wants_text(wanted, category) and not isinstance(group.input, str):
+    if wants_text(supervisor, category) and not isinstance(group.input, str):
         return []
     try:
         text = group.input if isinstance(group.input, str) else ""
-        alone = changed(wanted, options=changed(wanted.options, strategies={}))
+        alone = changed(supervisor, options=changed(supervisor.options, strategies={}))
         before = worked_before(state, state.runs[group.run_id], group)
         cast = cast_for(state, alone, text, category, before=before)
     except Refused:
         return []
-    adopted = (state.tasks[one] for one in parts.adopted if one not in parts.stopping)  # else it takes part anew
-    there = {_worker(node) for node in (*nodes, *adopted)}
-    return [one for one in (*cast.members, cast.aggregator) if one is not None and one not in there]
+    adopted = (
+        state.tasks[task_id] for task_id in parts.adopted if task_id not in parts.stopping
+    )  # else it takes part anew
+    worker_ids = {_worker(node) for node in (*nodes, *adopted)}
+    return [
+        member_id
+        for member_id in (*cast.members, cast.aggregator)
+        if member_id is not None and member_id not in worker_ids
+    ]
 
 
 def _aggregator(
-    state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str], settings: dict[str, JsonValue]
+    state: State, supervisor: Supervisor, parts: _Parts, fresh: dict[str, str], settings: dict[str, JsonValue]
 ) -> str | None:
     """Return the node that makes the synthesis; one is added where there is none.
 
     Where nobody is named it is one that has not begun, else one that has: who takes no part in the graph is not asked.
     """
-    if wanted.mode not in ("parallel", SYNTHESIS):
+    if supervisor.mode not in ("parallel", SYNTHESIS):
         return None
     able: list[str] | None = None
-    if wanted.mode == SYNTHESIS:
-        members = set(wanted.members)
-        yet, begun = (
-            [one for one in (_worker(state.tasks[each]) for each in nodes) if one in members]
+    if supervisor.mode == SYNTHESIS:
+        members = set(supervisor.members)
+        waiting, begun = (
+            [member_id for member_id in (_worker(state.tasks[each]) for each in nodes) if member_id in members]
             for nodes in (parts.unstarted, (*parts.done, *parts.running))
         )
-        able = [*yet, *fresh.values()] or begun or None
-    aggregator_id = aggregator_of(state, wanted, settings=settings, able=able)
+        able = [*waiting, *fresh.values()] or begun or None
+    aggregator_id = aggregator_of(state, supervisor, settings=settings, able=able)
     if aggregator_id is None:
         return None
-    node = next((one for one in parts.unstarted if state.tasks[one].worker_id == aggregator_id), None)
-    node = node or next((key for key, one in fresh.items() if one == aggregator_id), None)
+    node = next((task_id for task_id in parts.unstarted if state.tasks[task_id].worker_id == aggregator_id), None)
+    node = node or next((key for key, member_id in fresh.items() if member_id == aggregator_id), None)
     if node is None:
         node = "+aggregator"
         fresh[node] = aggregator_id

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from engine.core.budgets.deadlines import deadline_for
-from engine.core.budgets.enforcement import why_exhausted
+from engine.core.budgets.enforcement import exhaustion_reason
 from engine.core.commands import Abort, Cancel, Reassign, RetryWork, SetPriority, Submit
 from engine.core.decide.teams.team import must_work
 from engine.core.decide.work.attempts import stop
@@ -57,14 +57,18 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
     if supervisor.leaving is not None:
         raise Refused(f"supervisor {supervisor.name!r} is being removed; ask another")
     must_work(state, supervisor)
-    spent = why_exhausted(state, supervisor)
+    spent = exhaustion_reason(state, supervisor)
     if spent is not None:
         raise Refused(f"{spent}; raise that limit first")
     check_category(supervisor, command.category)
-    past = supervisor.conversations.get(command.conversation or "")
+    conversation = supervisor.conversations.get(command.conversation or "")
     # Refuses now rather than in the run.
-    cast = cast_for(state, supervisor, text, command.category, before=past.worked if past is not None else ())
-    check_settings(cast.mode, cast.settings, [member_name(state, one) for one in members_in(state, supervisor)])
+    cast = cast_for(
+        state, supervisor, text, command.category, before=conversation.worked if conversation is not None else ()
+    )
+    check_settings(
+        cast.mode, cast.settings, [member_name(state, member_id) for member_id in members_in(state, supervisor)]
+    )
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)
     event = RunSubmitted(
@@ -88,45 +92,47 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
 
 def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Decided:
     """Stop a run, a task or an agent's work, with all below it, at the next steps; finished work stays."""
-    found = _stoppable(state, command.target)
-    if isinstance(found, Run) and found.cancelling:
-        raise Refused(f"run {found.id} is being cancelled already")
-    subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
+    work = _find_stoppable(state, command.target)
+    if isinstance(work, Run) and work.cancelling:
+        raise Refused(f"run {work.id} is being cancelled already")
+    subjects = tasks_at(state, work) if isinstance(work, Agent) else [work]
     grace_ms = None if command.grace_s is None else round(command.grace_s * 1000)
-    return _stopped(found, [stop(state, one, command.reason, grace_ms=grace_ms) for one in subjects], "cancelled")
+    return _stop_decision(
+        work, [stop(state, subject, command.reason, grace_ms=grace_ms) for subject in subjects], "cancelled"
+    )
 
 
 def abort(state: State, command: Abort, ctx: DecisionContext) -> Decided:
     """Stop a run, a task or an agent's work at once, also what is being cancelled already."""
-    found = _stoppable(state, command.target)
-    subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
-    events = [stop(state, one, command.reason, at_once=True) for one in subjects]
+    work = _find_stoppable(state, command.target)
+    subjects = tasks_at(state, work) if isinstance(work, Agent) else [work]
+    events = [stop(state, subject, command.reason, at_once=True) for subject in subjects]
     if not any(event.cancelled or event.stopping for event in events):
-        raise Refused(f"nothing of {found.id} is running or waiting any more")
-    return _stopped(found, events, "aborted")
+        raise Refused(f"nothing of {work.id} is running or waiting any more")
+    return _stop_decision(work, events, "aborted")
 
 
-def _stoppable(state: State, target: str) -> Run | Task | Agent:
+def _find_stoppable(state: State, target: str) -> Run | Task | Agent:
     try:
-        found = find_any(state, target)
+        work = find_any(state, target)
     except UnknownTarget:
         raise UnknownWork(target) from None
-    if isinstance(found, Supervisor):
-        raise Refused(f"{found.name} is a supervisor; name one of its runs, a task or an agent")
-    if isinstance(found, RunSummary):
-        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing to cancel")
-    if isinstance(found, Task) and found.ended:
-        raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing to cancel")
-    return found
+    if isinstance(work, Supervisor):
+        raise Refused(f"{work.name} is a supervisor; name one of its runs, a task or an agent")
+    if isinstance(work, RunSummary):
+        raise Refused(f"run {work.id} has ended already ({work.status.value}); nothing to cancel")
+    if isinstance(work, Task) and work.ended:
+        raise Refused(f"task {work.id} has ended already ({work.status.value}); nothing to cancel")
+    return work
 
 
-def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str) -> Decided:
-    cancelled, stopping = sum(len(one.cancelled) for one in events), sum(len(one.stopping) for one in events)
-    kinds: dict[type, str] = {Run: f"run {found.id}", Task: f"task {found.id}"}
-    what = f"the work of {found.name}" if isinstance(found, Agent) else kinds[type(found)]
+def _stop_decision(work: Run | Task | Agent, events: list[CancelRequested], did: str) -> Decided:
+    cancelled, stopping = sum(len(event.cancelled) for event in events), sum(len(event.stopping) for event in events)
+    kinds: dict[type, str] = {Run: f"run {work.id}", Task: f"task {work.id}"}
+    name = f"the work of {work.name}" if isinstance(work, Agent) else kinds[type(work)]
     return Decided(
         events=[*events],
-        summary=f"{did} {what}: {cancelled} not started, {stopping} {'stopped' if did == 'aborted' else 'stopping'}",
+        summary=f"{did} {name}: {cancelled} not started, {stopping} {'stopped' if did == 'aborted' else 'stopping'}",
         result={"cancelled": cancelled, "stopping": stopping},
     )
 
@@ -134,10 +140,10 @@ def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str)
 def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decided:
     """Try a task again now, or submit the request of a finished run again."""
     if ctx.again is not None:
-        return _again(state, id_in(command.target), ctx.again, ctx)
+        return _submit_again(state, id_in(command.target), ctx.again, ctx)
     task = find_work(state, command.target)
     if isinstance(task, RunSummary):
-        return _again(state, task.id, _submitted_again(task), ctx)
+        return _submit_again(state, task.id, _request_of(task), ctx)
     if isinstance(task, Run):
         raise Refused(f"run {task.id} is still open; retry one of its failed tasks, or cancel it first")
     if task.status is TaskStatus.RETRYING:
@@ -145,31 +151,31 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decide
     if task.status is not TaskStatus.FAILED:
         raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
     parent = state.tasks.get(task.parent_id or "")
-    reopened = _with_skipped(state, task)
+    reopened = _reopened_tasks(state, task)
     is_node = task.call_key is None and task.kind == "agent"
-    whole = task if task.kind == "group" else parent
-    if whole is not None and whole.kind == "group" and whole.status is TaskStatus.FAILED:
-        raise Refused(f"the team's task {whole.id} has failed as a whole; submit the request again instead")
-    if not is_node or parent is None or parent.ended or _is_gone_on_from(state, reopened):
+    group = task if task.kind == "group" else parent
+    if group is not None and group.kind == "group" and group.status is TaskStatus.FAILED:
+        raise Refused(f"the team's task {group.id} has failed as a whole; submit the request again instead")
+    if not is_node or parent is None or parent.ended or _has_continued(state, reopened):
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
     if is_cancelled(state, parent):
         raise Refused(f"task {task.id} is part of what is being cancelled")
-    gone = [one for one in reopened if not _is_served(state, one)]
-    if gone:
-        raise Refused(f"every agent that could do task {gone[0]} was removed; submit the request again instead")
+    unserved = [task_id for task_id in reopened if not _is_served(state, task_id)]
+    if unserved:
+        raise Refused(f"every agent that could do task {unserved[0]} was removed; submit the request again instead")
     event = TaskReopened(task_id=task.id, reopened=reopened)
     return Decided(events=[event], summary=f"retrying {task.id}")
 
 
-def _again(state: State, run_id: str, again: Submit, ctx: DecisionContext) -> Decided:
+def _submit_again(state: State, run_id: str, request: Submit, ctx: DecisionContext) -> Decided:
     """Submit a request again; the first root gets it where its supervisor has left."""
-    if again.supervisor is not None and id_in(again.supervisor) not in state.supervisors:
-        again = changed(again, supervisor=None)
-    applied = submit(state, again, ctx)
+    if request.supervisor is not None and id_in(request.supervisor) not in state.supervisors:
+        request = changed(request, supervisor=None)
+    applied = submit(state, request, ctx)
     return changed(applied, summary=f"submitted {run_id} again as {applied.result['run_id']}")
 
 
-def _submitted_again(summary: RunSummary) -> Submit:
+def _request_of(summary: RunSummary) -> Submit:
     """Return the request of a run by its summary alone, for previews: an engine looks up how it was submitted."""
     request = summary.title if isinstance(summary.request, TextRef) else summary.request
     return Submit(request=request, supervisor=at(summary.supervisor_id), conversation=summary.conversation)
@@ -185,48 +191,50 @@ def _is_served(state: State, task_id: str) -> bool:
     return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
 
 
-def _is_gone_on_from(state: State, reopened: list[str]) -> bool:
+def _has_continued(state: State, reopened: list[str]) -> bool:
     """Return True when something has begun that comes after one of these tasks."""
-    after = {following for one in reopened for following in state.tasks[one].before}.difference(reopened)
-    return any(state.tasks[one].started_ms is not None for one in after)
+    after = {following for task_id in reopened for following in state.tasks[task_id].before}.difference(reopened)
+    return any(state.tasks[task_id].started_ms is not None for task_id in after)
 
 
-def _with_skipped(state: State, task: Task) -> list[str]:
+def _reopened_tasks(state: State, task: Task) -> list[str]:
     """Return the task, and what was skipped because of it alone: another failure before it would skip it again."""
-    found, front = [task.id], list(task.before)
+    task_ids, front = [task.id], list(task.before)
     while front:
         following = state.tasks[front.pop(0)]
         if following.status is not TaskStatus.SKIPPED or following.passed_by or following.optional:
             continue
-        if following.id not in found and all(one in found or _lets_begin(state.tasks[one]) for one in following.after):
-            found.append(following.id)
+        if following.id not in task_ids and all(
+            before_id in task_ids or _lets_begin(state.tasks[before_id]) for before_id in following.after
+        ):
+            task_ids.append(following.id)
             front.extend(following.before)
-    return found
+    return task_ids
 
 
 def _lets_begin(before: Task) -> bool:
     return not before.ended or before.passed_by or lets_pass(before)
 
 
-def still_open(state: State, wanted: Sequence[str], ctx: DecisionContext) -> list[str]:
+def still_open(state: State, references: Sequence[str], ctx: DecisionContext) -> list[str]:
     """Return which of the runs that a new one is to wait for are open; one that is done is waited for no more.
 
     Raises:
         UnknownWork: If one was never there.
         Refused: If one has ended otherwise than well.
     """
-    found: list[str] = []
-    for run_id in dict.fromkeys(map(id_in, wanted)):
+    open_ids: list[str] = []
+    for run_id in dict.fromkeys(map(id_in, references)):
         if run_id in state.runs:
-            found.append(run_id)
+            open_ids.append(run_id)
             continue
         summary = state.summary(run_id)
         status = ctx.ended.get(run_id) if summary is None else summary.status
         if status is None:
             raise UnknownWork(run_id)
         if status != RunStatus.DONE:
-            raise Refused(f"{run_id} {_ended(RunStatus(status))}, and what waits for it would never begin")
-    return found
+            raise Refused(f"{run_id} {_describe_end(RunStatus(status))}, and what waits for it would never begin")
+    return open_ids
 
 
 def follow_run(state: State, followup: FollowRun, ctx: DecisionContext) -> list[Event]:
@@ -243,52 +251,52 @@ def follow_run(state: State, followup: FollowRun, ctx: DecisionContext) -> list[
             task_id=root.id,
             status=TaskStatus.FAILED,
             output=None,
-            error=f"{followup.previous_id} {_ended(followup.status)}, which this waits for",
+            error=f"{followup.previous_id} {_describe_end(followup.status)}, which this waits for",
         )
     ]
 
 
-def _ended(status: RunStatus) -> str:
+def _describe_end(status: RunStatus) -> str:
     return "failed" if status is RunStatus.FAILED else f"was {status.value}"
 
 
 def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> Decided:
     """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
     priority = command.priority
-    subject = _found(state, command.target)
+    subject = _find_open_work(state, command.target)
     if isinstance(subject, Run):
-        what, run_id, task_id = f"run {subject.id}", subject.id, None
-        tasks = [state.tasks[one] for one in subject.tasks]
+        name, run_id, task_id = f"run {subject.id}", subject.id, None
+        tasks = [state.tasks[task_id] for task_id in subject.tasks]
     else:
-        what, run_id, task_id = f"task {subject.id}", subject.run_id, subject.id
+        name, run_id, task_id = f"task {subject.id}", subject.run_id, subject.id
         tasks = below(state, subject)
     work = [task for task in tasks if task.kind == "agent" and not task.ended]
     if subject.priority == priority and all(task.priority == priority for task in work):
-        raise Refused(f"{what} has priority {priority} already")
+        raise Refused(f"{name} has priority {priority} already")
     event = PrioritySet(run_id=run_id, task_id=task_id, priority=priority, previous=subject.priority)
     at_work = sum(task.attempt is not None for task in work)
     waiting = len(work) - at_work
     return Decided(
         events=[event],
-        summary=f"{what} has priority {priority}, before {subject.priority}: {waiting} not begun, {at_work} at work",
+        summary=f"{name} has priority {priority}, before {subject.priority}: {waiting} not begun, {at_work} at work",
         result={"priority": priority, "previous": subject.priority, "waiting": waiting, "at_work": at_work},
     )
 
 
-def _found(state: State, target: str) -> Run | Task:
-    found = find_work(state, target)
-    if isinstance(found, RunSummary):
-        raise Refused(f"run {found.id} has ended already ({found.status.value}); its priority cannot be changed")
-    if isinstance(found, Task) and found.ended:
-        raise Refused(f"task {found.id} has ended already ({found.status.value}); its priority cannot be changed")
-    return found
+def _find_open_work(state: State, target: str) -> Run | Task:
+    work = find_work(state, target)
+    if isinstance(work, RunSummary):
+        raise Refused(f"run {work.id} has ended already ({work.status.value}); its priority cannot be changed")
+    if isinstance(work, Task) and work.ended:
+        raise Refused(f"task {work.id} has ended already ({work.status.value}); its priority cannot be changed")
+    return work
 
 
 def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Decided:
     """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
     task = find_task(state, command.task)
     agent = find_agent(state, command.agent)
-    why_not = _of_task(state, task) or _of_agent(state, task, agent)
+    why_not = _task_refusal(state, task) or _agent_refusal(state, task, agent)
     if why_not is not None:
         raise Refused(why_not)
     attempt = task.attempt
@@ -301,18 +309,18 @@ def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Decided:
     )
     return Decided(
         events=[event],
-        summary=f"gave {task.id} to {agent.name}{_when(event)}",
+        summary=f"gave {task.id} to {agent.name}{_describe_start(event)}",
         result={"task_id": task.id, "agent_id": agent.id, "stopping": attempt is not None},
     )
 
 
-def _when(event: TaskReassigned) -> str:
+def _describe_start(event: TaskReassigned) -> str:
     if event.stopping is None:
         return ""
     return "; it is stopped now" if event.now else "; it goes there at its next step"
 
 
-def _of_task(state: State, task: Task) -> str | None:
+def _task_refusal(state: State, task: Task) -> str | None:
     if task.kind != "agent":
         return f"task {task.id} is not the work of an agent ({task.kind}); reassign a task under it"
     if task.ended:
@@ -324,7 +332,7 @@ def _of_task(state: State, task: Task) -> str | None:
     return None
 
 
-def _of_agent(state: State, task: Task, agent: Agent) -> str | None:
+def _agent_refusal(state: State, task: Task, agent: Agent) -> str | None:
     why_not = why_not_able(state, agent)
     if why_not is not None:
         return f"{agent.name} {why_not}; choose another agent"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from engine.core.commands import ChangeSupervisor, SwitchStrategy
 from engine.core.decide.teams.settings import change_supervisor
-from engine.core.decide.work.rewiring import rewired
+from engine.core.decide.work.rewiring import rewire
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.errors import Refused, UnknownWork
@@ -25,10 +25,10 @@ from engine.core.strategies import STRATEGIES, check_settings, settings_for, str
 
 def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext) -> Decided:
     """Validate the whole change, then record it as one event."""
-    event = switched(state, command)
+    event = switch_event(state, command)
     name = state.supervisors[event.supervisor_id].name
-    kept = sum(len(change.kept) for change in event.groups)
-    planned = sum(len(change.after) for change in event.groups)
+    kept_count = sum(len(change.kept) for change in event.groups)
+    planned_count = sum(len(change.after) for change in event.groups)
     events: list[Event] = [event]
     where = f" in {event.run_id}" if event.run_id is not None else ""
     return Decided(
@@ -36,49 +36,54 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext)
         summary=f"switched {name} from {event.previous} to {event.mode}{where}"
         if event.mode != event.previous
         else f"changed how {name} works in {event.mode}{where}",
-        result={"supervisor_id": event.supervisor_id, "mode": event.mode, "kept": kept, "replanned": planned},
+        result={
+            "supervisor_id": event.supervisor_id,
+            "mode": event.mode,
+            "kept": kept_count,
+            "replanned": planned_count,
+        },
     )
 
 
-def switched(state: State, command: SwitchStrategy) -> StrategySwitched:
+def switch_event(state: State, command: SwitchStrategy) -> StrategySwitched:
     """Return the switch of a supervisor and of its graphs in progress."""
-    return switched_to(state, _wanted(state, find_supervisor(state, command.supervisor), command), command)
+    return switched_to(state, _future_supervisor(state, find_supervisor(state, command.supervisor), command), command)
 
 
-def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> StrategySwitched:
-    """Return the event that makes a supervisor coordinate like `wanted`, rewiring graphs as the command says.
+def switched_to(state: State, supervisor: Supervisor, command: SwitchStrategy) -> StrategySwitched:
+    """Return the event that makes a supervisor coordinate like `supervisor`, rewiring graphs as the command says.
 
     Raises:
         Refused: If a graph in progress cannot be rewired.
     """
-    current, mint = state.supervisors[wanted.id], Mint(state)
+    current, mint = state.supervisors[supervisor.id], Mint(state)
     if command.run is not None:
         command = changed(command, run=id_in(command.run))
     in_progress = _groups(state, current, command)
-    if in_progress and wanted.mode == "delegate" and _lead(wanted) is None:
+    if in_progress and supervisor.mode == "delegate" and _lead(supervisor) is None:
         raise Refused(_NO_LEAD.format(current.name))
-    groups = [rewired(state, wanted, task, mint, preserve=command.preserve_agent_states) for task in in_progress]
+    groups = [rewire(state, supervisor, task, mint, preserve=command.preserve_agent_states) for task in in_progress]
     return StrategySwitched(
         supervisor_id=current.id,
-        mode=wanted.mode,
-        previous=_before(current, in_progress, command),
-        aggregation=wanted.aggregation,
-        aggregator=wanted.aggregator,
+        mode=supervisor.mode,
+        previous=_previous_mode(current, in_progress, command),
+        aggregation=supervisor.aggregation,
+        aggregator=supervisor.aggregator,
         scope=command.scope,
         groups=groups,
-        settings=dict(wanted.options.settings),
-        lead=wanted.options.lead,
+        settings=dict(supervisor.options.settings),
+        lead=supervisor.options.lead,
         run_id=command.run if command.scope == "run" else None,
     )
 
 
-def _before(current: Supervisor, in_progress: list[Task], command: SwitchStrategy) -> str:
+def _previous_mode(current: Supervisor, in_progress: list[Task], command: SwitchStrategy) -> str:
     """Return the strategy that is left: of one run the one that its graph has, which may have been switched alone."""
-    of_run = in_progress[0].mode if command.scope == "run" and in_progress else None
-    return of_run or current.mode
+    run_mode = in_progress[0].mode if command.scope == "run" and in_progress else None
+    return run_mode or current.mode
 
 
-def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Supervisor:
+def _future_supervisor(state: State, current: Supervisor, command: SwitchStrategy) -> Supervisor:
     """Return the supervisor as it will be.
 
     Raises:
@@ -86,36 +91,38 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
     """
     mode = strategy_named(command.mode or current.mode).name
     settings = _settings(current, mode) if command.settings is None else dict(command.settings)
-    check_settings(mode, settings, [member_name(state, one) for one in members_in(state, current)] if settings else ())
+    check_settings(
+        mode, settings, [member_name(state, member_id) for member_id in members_in(state, current)] if settings else ()
+    )
     lead = command.lead or current.options.lead
-    wanted = changed(
+    supervisor = changed(
         current,
         mode=mode,
         aggregation=command.aggregation or current.aggregation,
         aggregator=command.aggregator or current.aggregator,
         options=changed(current.options, settings=settings, lead=lead),
     )
-    lead = _lead(wanted)
+    lead = _lead(supervisor)
     if lead is not None and (mode == "delegate" or command.lead is not None):
-        lead_of(state, wanted, lead)
+        lead_of(state, supervisor, lead)
     if mode == "delegate" and lead is None:
         raise Refused(_NO_LEAD.format(current.name))
-    aggregator_of(state, wanted, settings=settings_for(mode, settings, mode))  # raises if the aggregator is missing
-    return wanted
+    aggregator_of(state, supervisor, settings=settings_for(mode, settings, mode))  # raises if the aggregator is missing
+    return supervisor
 
 
 def _settings(current: Supervisor, mode: str) -> dict[str, JsonValue]:
     """Return the settings to keep: all if the strategy stays, else only those under the name of a strategy."""
-    kept = current.options.settings.items()
+    settings = current.options.settings.items()
     return {
-        key: value for key, value in kept if mode == current.mode or (key in STRATEGIES and isinstance(value, dict))
+        key: value for key, value in settings if mode == current.mode or (key in STRATEGIES and isinstance(value, dict))
     }
 
 
-def _lead(wanted: Supervisor) -> str | None:
+def _lead(supervisor: Supervisor) -> str | None:
     """Return the name of the lead that is set, as an option or in the settings of the strategy."""
-    value = settings_for(wanted.mode, wanted.options.settings, wanted.mode).get("lead")
-    return wanted.options.lead or (value if isinstance(value, str) else None)
+    value = settings_for(supervisor.mode, supervisor.options.settings, supervisor.mode).get("lead")
+    return supervisor.options.lead or (value if isinstance(value, str) else None)
 
 
 _NO_LEAD = "supervisor {!r} has no lead to delegate; name one of its agents as lead"
@@ -127,7 +134,7 @@ def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> li
         return []
     if command.scope == "run" and command.run not in state.runs:
         raise UnknownWork(command.run or "")
-    found = [
+    groups = [
         task
         for task in state.tasks.values()
         if task.kind == "group"
@@ -136,9 +143,9 @@ def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> li
         and not is_cancelled(state, task)
         and (command.scope == "open" or task.run_id == command.run)
     ]
-    if command.scope == "run" and not found:
+    if command.scope == "run" and not groups:
         raise Refused(f"run {command.run} has no graph of {supervisor.name} in progress")
-    return found
+    return groups
 
 
 def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
@@ -148,11 +155,11 @@ def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
     if supervisor is None or change is None:
         return []
     try:
-        followed = _carried_out(state, supervisor, change, ctx)
+        change_events = _carry_out(state, supervisor, change, ctx)
     except Refused:
         return []  # try again after a later run
-    now = figures_of(runs_of(state, supervisor))
-    said = CoordinationTuned(
+    figures = figures_of(runs_of(state, supervisor))
+    event = CoordinationTuned(
         supervisor_id=supervisor.id,
         kind=change.kind,
         mode=supervisor.mode,
@@ -161,14 +168,14 @@ def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
         before=change.before,
         expected=change.expected,
         runs=change.runs,
-        success=now.success,
-        median_ms=now.median_ms,
+        success=figures.success,
+        median_ms=figures.median_ms,
         why=change.why,
     )
-    return [said, *followed]
+    return [event, *change_events]
 
 
-def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: DecisionContext) -> list[Event]:
+def _carry_out(state: State, supervisor: Supervisor, change: Change, ctx: DecisionContext) -> list[Event]:
     kind: Literal["parallel", "selection"]
     if change.kind == "back":
         tuning = supervisor.tuning

@@ -16,7 +16,7 @@ from engine.core.records.records import JsonValue, fact
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Supervisor, Task
 from engine.core.strategies import settings_for
-from engine.core.strategies.parallel_then_synthesis import WORDS_OF_COMBINING
+from engine.core.strategies.parallel_then_synthesis import COMBINING_WORDS
 from engine.core.strategies.settings import strings
 
 SYNTHESIS = "parallel_then_synthesis"
@@ -146,7 +146,7 @@ def aggregator_of(
 
 def _speaks_of_combining(state: State, able: Sequence[str]) -> str | None:
     agents = [candidate_of(state, state.agents[one]) for one in able if one in state.agents]
-    found = CapabilityIndex(agents).search(WORDS_OF_COMBINING, 1)
+    found = CapabilityIndex(agents).search(COMBINING_WORDS, 1)
     return found[0].id if found else next(iter(able[-1:]), None)
 
 
