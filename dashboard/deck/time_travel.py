@@ -125,9 +125,8 @@ class TimeTravel(BackgroundReading):
             self.say(CAUGHT_UP, "muted")
         if (trouble := self.playback.trouble) != self._told_trouble:
             self._told_trouble = trouble
-            if (
-                trouble is not None and self.feed.trouble is None
-            ):  # else the banner says it, and an answer would be lost
+            # Where the feed has trouble, the banner shows it, and an answer would be lost.
+            if trouble is not None and self.feed.trouble is None:
                 self.say(trouble, "error")
         return changed
 

@@ -27,9 +27,8 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
         asker_id = task.asker_id
         asker = tasks.get(asker_id) if asker_id is not None else None
         source = task.supervisor_id if asker is None else asker.agent_id or asker.supervisor_id
-        if (
-            asker is None and worker == source and task.parent_id in tasks
-        ):  # a graph of a supervisor, in that of another
+        # A graph of a supervisor inside that of another.
+        if asker is None and worker == source and task.parent_id in tasks:
             source = tasks[task.parent_id].supervisor_id
         if source != worker and found.get((source, worker), -1) < began:
             found[source, worker] = began

@@ -332,13 +332,11 @@ class Merge(ReportingScratch):
         for path, member_id in self.ids.items():
             declaration, base = self._unapplied_of(member_id), self.state.declared.get(member_id)
             if base is not None and not self._terms.whole:
-                declaration = changed(
-                    declaration, removed=list(base.removed)
-                )  # later declarations of single members may restore them
+                # Later declarations of single members may restore them.
+                declaration = changed(declaration, removed=list(base.removed))
             if base is not None and not path:
-                declaration = changed(
-                    declaration, parent_id=base.parent_id
-                )  # a description does not say where its top belongs
+                # A description does not say where its top belongs.
+                declaration = changed(declaration, parent_id=base.parent_id)
             if base == declaration:
                 continue
             if declaration == Declaration():

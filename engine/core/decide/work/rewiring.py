@@ -205,9 +205,8 @@ def _sort_delegations(
             elif child.attempt is None and not child.ended:
                 if asker.id not in stopped:
                     waiting.append(child)
-                elif child.kind != "group" or not _has_begun(
-                    child
-                ):  # a team at work is stopped when its asker has ended
+                # A team at work is stopped when its asker has ended.
+                elif child.kind != "group" or not _has_begun(child):
                     dropped.append(child)
             if child.attempt is not None and asker.id in stopped:
                 stopping.append(child)
@@ -264,9 +263,8 @@ def _find_new_members(state: State, supervisor: Supervisor, group: Task, nodes: 
         cast = cast_for(state, alone, text, category, before=before)
     except Refused:
         return []
-    adopted = (
-        state.tasks[task_id] for task_id in parts.adopted if task_id not in parts.stopping
-    )  # else it takes part anew
+    # A task that is being stopped takes part anew.
+    adopted = (state.tasks[task_id] for task_id in parts.adopted if task_id not in parts.stopping)
     worker_ids = {_worker(node) for node in (*nodes, *adopted)}
     return [
         member_id
