@@ -22,7 +22,7 @@ from engine.core.records.values import StoredValue
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, RunSummary, State, Supervisor
 from engine.core.validation.records import check_arguments, checked
-from engine.core.validation.rules import shown
+from engine.core.validation.rules import short_repr
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.pending_commands import Applied
 from engine.stream.attached import AttachedStream
@@ -90,7 +90,7 @@ def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
     """
     spec = agent.spec if isinstance(agent, SpecifiedAgent) else agent
     if not isinstance(spec, AgentSpec):
-        raise BadValue("an agent", (), f"must be AgentSpec(…), not {shown(spec)}")
+        raise BadValue("an agent", (), f"must be AgentSpec(…), not {short_repr(spec)}")
     return spec
 
 

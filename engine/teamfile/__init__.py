@@ -18,8 +18,8 @@ from engine.core.records.records import changed
 from engine.core.specs.approval import punctuation_warning
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
-from engine.teamfile.faults import field, problems_of, right_part
-from engine.teamfile.meaning import DEEP, Meaning, agents_of, depth_of
+from engine.teamfile.faults import field, problems_of, valid_part
+from engine.teamfile.meaning import WARN_ABOVE_LEVELS, Meaning, agents_of, depth_of
 from engine.teamfile.programs import missing_programs
 from engine.teamfile.schema import TeamDocument, json_schema
 
@@ -53,20 +53,22 @@ class TeamFile:
     @property
     def warnings(self) -> list[str]:
         """Warnings about values that are valid but probably a mistake."""
-        found = []
-        if depth_of(self.team) > DEEP:
-            found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
+        texts = []
+        if depth_of(self.team) > WARN_ABOVE_LEVELS:
+            texts.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
         if not self.team.agents and not self.team.teams:
-            found.append("this team has no agents; every request is refused until an agent is added")
+            texts.append("this team has no agents; every request is refused until an agent is added")
         for loc, agent in agents_of(self.team):
-            warnings = {tool: punctuation_warning(rule) for tool, rule in agent.approve.items()}
-            found += [
-                f"{field(self.document, (*loc, 'approve', tool))}: {said}" for tool, said in warnings.items() if said
+            rules = {tool: punctuation_warning(rule) for tool, rule in agent.approve.items()}
+            texts += [
+                f"{field(self.document, (*loc, 'approve', tool))}: {warning}"
+                for tool, warning in rules.items()
+                if warning
             ]
-        found += missing_programs(self.team, self.folder, self.document)
+        texts += missing_programs(self.team, self.folder, self.document)
         from engine.platform.strategies_plugins import installed_strategies  # reads what is installed
 
-        return found + list(installed_strategies())
+        return texts + list(installed_strategies())
 
     def load_command(self, *, folder: Path | None = None) -> LoadTeam:
         """Return the command that loads the team, or what is new or changed in it.
@@ -107,9 +109,9 @@ def parse_team(text: str, path: Path) -> TeamFile:
     """
     document = read_document(text, path)
     if not isinstance(document.value, dict):
-        found = "is empty" if document.value is None else "holds no keys"
-        raise UnusableTeamFile(path, f"{found}; a team file begins with 'version: 1' (quarterdeck init writes one)")
-    team, problems = _checked(document)
+        fault = "is empty" if document.value is None else "holds no keys"
+        raise UnusableTeamFile(path, f"{fault}; a team file begins with 'version: 1' (quarterdeck init writes one)")
+    team, problems = _validate(document)
     if team is None or problems:
         raise TeamFileError(path, problems)
     return TeamFile(
@@ -137,7 +139,7 @@ def declares(command: LoadTeam) -> bool:
     ) == encode_command(command)
 
 
-def _checked(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
+def _validate(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
     """Return the team and all faults: those of its shape, and those of the meaning of its valid part."""
     team: TeamDocument | None
     problems: list[Problem] = []
@@ -147,7 +149,7 @@ def _checked(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
     except ValidationError as error:
         errors = error.errors(include_url=False)
         problems = problems_of(errors, document)
-        team, faulty = right_part(document.value, errors)
+        team, faulty = valid_part(document.value, errors)
     if team is not None:
         problems += Meaning(team, document, faulty=faulty).problems()
     return team, problems

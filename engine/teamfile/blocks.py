@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, Strin
 from pydantic.fields import FieldInfo as KeyInfo
 
 from engine.core.records.records import fields, names
-from engine.core.validation.records import Written
+from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Means
 
 REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
@@ -120,7 +120,7 @@ def _in_file(hint: Any) -> Any:
     origin, args = get_origin(hint), get_args(hint)
     if hint in FORMS:
         return FORMS[hint]
-    if inspect.isclass(hint) and issubclass(hint, Written):
+    if inspect.isclass(hint) and issubclass(hint, ValidatedRecord):
         return as_record(hint)
     if origin is Annotated and isinstance(args[1], Means):
         return Reference

@@ -50,7 +50,7 @@ class TeamCode:
         Raises:
             Unusable: If a file cannot be read.
         """
-        return {one: digest_of(self._folder.sources(one)) for one in self.team.references}
+        return {reference: digest_of(self._folder.sources(reference)) for reference in self.team.references}
 
     def unresolved(self) -> list[Problem]:
         """Import every reference of a trusted team file and return those that do not resolve to a callable.
@@ -58,35 +58,37 @@ class TeamCode:
         A module that cannot be imported is one fault, where it is first named. Unlike all other checks of a team file,
         this runs its code.
         """
-        found, described, broken = list[tuple[Loc, str, str]](), self._described(), Counter[str]()
+        faults, model_tools, broken_modules = list[tuple[Loc, str, str]](), self._tools_of_models(), Counter[str]()
         tools: dict[Loc, list[str]] = {}
-        for loc, reference, block in self._places():
+        for loc, reference, block in self._references():
             module = reference.partition(":")[0]
-            if module in broken:
-                broken[module] += 1
+            if module in broken_modules:
+                broken_modules[module] += 1
                 continue
             try:
                 function = resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
                 if loc[-1] == "run":
-                    found += _unused(loc[:-1], block, function)
+                    faults += _unused_by_function(loc[:-1], block, function)
                 if warning := punctuation_warning(options_of(function).approve):
                     self.warnings.append(f"@tool of {reference}: approve: {warning}")
                 tool = options_of(function).name or name_of(reference)
                 if loc[-1] != "run":
                     tools.setdefault(loc[:-2], []).append(tool)
-                if loc in described:
+                if loc in model_tools:
                     from engine.runtimes.toolbox.schemas import Described  # with pydantic's schemas, which few need
 
                     Described(tool, function)
             except NotImported as error:
-                broken[module] = 0
-                found.append((loc, error.reason, module))
+                broken_modules[module] = 0
+                faults.append((loc, error.reason, module))
             except Unusable as error:
-                found.append((loc, error.reason, ""))
-        found += self._unruled(tools)
-        return [self._problem(loc, reason + _others(broken[module], module)) for loc, reason, module in found]
+                faults.append((loc, error.reason, ""))
+        faults += self._rules_without_tool(tools)
+        return [
+            self._problem(loc, reason + _count_others(broken_modules[module], module)) for loc, reason, module in faults
+        ]
 
-    def _unruled(self, tools: Mapping[Loc, Sequence[str]]) -> Iterator[tuple[Loc, str, str]]:
+    def _rules_without_tool(self, tools: Mapping[Loc, Sequence[str]]) -> Iterator[tuple[Loc, str, str]]:
         """Yield where a rule stands under what is no tool of its agent, if the code of all of its tools is there."""
         for loc, block in agents_of(self.team.team):
             names = tools.get(loc, [])
@@ -114,12 +116,12 @@ class TeamCode:
     def unstarted(self) -> list[Problem]:
         """Return the tool servers of a trusted team file that do not work."""
         return [
-            self._problem(loc, f"the server does not work: {found.reason}")
-            for loc, found in self.servers()
-            if isinstance(found, Unusable)
+            self._problem(loc, f"the server does not work: {outcome.reason}")
+            for loc, outcome in self.servers()
+            if isinstance(outcome, Unusable)
         ]
 
-    def _described(self) -> set[Loc]:
+    def _tools_of_models(self) -> set[Loc]:
         """Return the paths of tools that models call."""
         played = ((loc, block) for loc, block in agents_of(self.team.team) if agent_spec(block).is_played_by_model)
         return {(*loc, "tools", at) for loc, block in played for at in range(len(block.tools))}
@@ -128,14 +130,14 @@ class TeamCode:
         document = self.team.document
         return Problem(document.line(loc), field(document, loc), printable(text))
 
-    def _places(self) -> Iterator[tuple[Loc, str, AgentBlock]]:
+    def _references(self) -> Iterator[tuple[Loc, str, AgentBlock]]:
         for loc, block in agents_of(self.team.team):
             if block.run is not None:
                 yield (*loc, "run"), block.run, block
             yield from (((*loc, "tools", at), tool, block) for at, tool in enumerate(block.tools))
 
 
-def _unused(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterator[tuple[Loc, str, str]]:
+def _unused_by_function(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterator[tuple[Loc, str, str]]:
     """Yield the keys of an agent that its function cannot use, because it takes its text alone."""
     from engine.runtimes.functions.function import arguments
 
@@ -144,6 +146,6 @@ def _unused(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterat
             yield (*loc, *place), text, ""
 
 
-def _others(more: int, module: str) -> str:
+def _count_others(count: int, module: str) -> str:
     """Return how many other references a module that cannot be imported leaves without code."""
-    return f"; {more:,} other reference{'s' * (more > 1)} to {module!r} cannot be used either" if more else ""
+    return f"; {count:,} other reference{'s' * (count > 1)} to {module!r} cannot be used either" if count else ""

@@ -35,7 +35,7 @@ class Problem:
     text: str
     """What is wrong and what is allowed."""
 
-    def shown(self, path: Path | str) -> str:
+    def as_line(self, path: Path | str) -> str:
         """Return the fault as one line."""
         field = f" {self.field}:" if self.field else ""
         return f"{printable(str(path))}:{self.line}:{field} {self.text}"
@@ -52,7 +52,7 @@ class TeamFileError(Exception):
     def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
         self.path = path
         self.problems = sorted(problems, key=lambda problem: problem.line)
-        lines = [problem.shown(path) for problem in self.problems[:MOST_SHOWN]]
+        lines = [problem.as_line(path) for problem in self.problems[:MOST_SHOWN]]
         if len(self.problems) > MOST_SHOWN:
             more = f"{len(self.problems) - MOST_SHOWN} more{' at least' * (len(self.problems) >= MOST_PROBLEMS)}"
             lines.append(f"{printable(str(path))}: and {more}")
@@ -74,7 +74,7 @@ def printable(text: str, limit: int = 300) -> str:
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
-def value_shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Return a value for a message: its type and its beginning."""
     if value is None:
         return "nothing"
@@ -93,8 +93,8 @@ def or_nearest(name: str, allowed: Iterable[str]) -> str:
     near = get_close_matches(name, names[:MOST_COMPARED], n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]}?"
-    shown = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
-    return f"there are {shown}" if names else "there are none"
+    listed = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
+    return f"there are {listed}" if names else "there are none"
 
 
 MAX_DEPTH = 32
@@ -122,7 +122,7 @@ class Document:
         return self._lines.get(loc, 1)
 
 
-_OPENED = {
+_UNCLOSED = {
     "while scanning a quoted scalar": "quote",
     "while parsing a flow sequence": "[",
     "while parsing a flow mapping": "{",
@@ -137,29 +137,29 @@ def read_document(text: str, path: Path) -> Document:
         TeamFileError: If it is not YAML, or uses a feature of YAML that team files may not use.
     """
     try:
-        return _Reading(text, path).document()
+        return _Reader(text, path).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        said = error.problem or error.context or "not YAML"
-        opened = _OPENED.get(error.context or "")
+        text_of_fault = error.problem or error.context or "not YAML"
+        opened = _UNCLOSED.get(error.context or "")
         if opened and mark and error.context_mark and mark.index >= len(text.rstrip()):
-            mark, said = error.context_mark, f"the {opened} that begins here is not closed"
+            mark, text_of_fault = error.context_mark, f"the {opened} that begins here is not closed"
         line = mark.line + 1 if mark is not None else 1
         if mark is not None and text[mark.index : mark.index + 1] == "\t":
-            said = "a tab cannot indent a line; use spaces"
-        raise TeamFileError(path, [Problem(line, "", f"not valid YAML: {printable(said)}")]) from error
+            text_of_fault = "a tab cannot indent a line; use spaces"
+        raise TeamFileError(path, [Problem(line, "", f"not valid YAML: {printable(text_of_fault)}")]) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
-        found = yaml.reader.Reader.NON_PRINTABLE.search(text)  # its place is counted in bytes, or in characters
-        line = text.count("\n", 0, found.start()) + 1 if found is not None else 1
-        sign = f" ({printable(found[0])})" if found is not None else ""
-        said = f"not valid YAML: a control character{sign}; in double quotes it can be written as an escape"
-        raise TeamFileError(path, [Problem(line, "", said)]) from error
+        character = yaml.reader.Reader.NON_PRINTABLE.search(text)  # its place is counted in bytes, or in characters
+        line = text.count("\n", 0, character.start()) + 1 if character is not None else 1
+        sign = f" ({printable(character[0])})" if character is not None else ""
+        text_of_fault = f"not valid YAML: a control character{sign}; in double quotes it can be written as an escape"
+        raise TeamFileError(path, [Problem(line, "", text_of_fault)]) from error
     except yaml.YAMLError as error:
-        said = str(error).split("\n", 1)[0]
-        raise UnusableTeamFile(path, f"not valid YAML: {printable(said)}") from error
+        text_of_fault = str(error).split("\n", 1)[0]
+        raise UnusableTeamFile(path, f"not valid YAML: {printable(text_of_fault)}") from error
 
 
-class _Reading:
+class _Reader:
     """One pass over the events of a file."""
 
     def __init__(self, text: str, path: Path) -> None:
@@ -210,20 +210,20 @@ class _Reading:
         return items
 
     def _mapping(self, loc: Loc) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 break
             key = self._key(event)
-            here = (*loc, key)
+            place = (*loc, key)
             line = event.start_mark.line + 1
-            if key in found:
-                said = f"the key {printable(repr(key))} occurs twice; the first is on line {self._lines[here]}"
-                self._duplicates.append(Problem(line, "", said))
-            self._lines.setdefault(here, line)
-            value = self._value(next(self._events), here)
-            found.setdefault(key, value)
-        return found
+            if key in values:
+                fault = f"the key {printable(repr(key))} occurs twice; the first is on line {self._lines[place]}"
+                self._duplicates.append(Problem(line, "", fault))
+            self._lines.setdefault(place, line)
+            value = self._value(next(self._events), place)
+            values.setdefault(key, value)
+        return values
 
     def _key(self, event: Any) -> str:
         if not isinstance(event, yaml.ScalarEvent):

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from engine.core.errors import BadValue
-from engine.core.validation.rules import Wrong
+from engine.core.validation.rules import InvalidValue
 from engine.teamfile.blocks import blocks_in
-from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, or_nearest, printable, value_shown
+from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, describe_value, or_nearest, printable
 from engine.teamfile.schema import LATER, TeamDocument
 
 _WRONG_TYPE = {
@@ -70,7 +70,7 @@ def problems_of(
             break
         loc, text = place_of(document.value, (*under, *error["loc"])), ""
         refusal = error.get("ctx", {}).get("error")
-        if isinstance(refusal, BadValue | Wrong):  # of a record, at a place below its block
+        if isinstance(refusal, BadValue | InvalidValue):  # of a record, at a place below its block
             loc, text = (*loc, *refusal.path), refusal.text
         elif error["type"] == "extra_forbidden" and loc[-1] not in LATER:
             text = f"is not a key here; {or_nearest(str(loc[-1]), _keys_at(model, loc[len(under) : -1]))}"
@@ -83,15 +83,15 @@ def problems_of(
 
 def field(document: Document, loc: Loc) -> str:
     """Return the path of a value for people: `agents[scout].timeout_s`."""
-    said = ""
+    path = ""
     value: Any = document.value
     for part in loc:
         value = _step(value, part)
         if isinstance(part, str):
-            said += f".{part}" if said else part
+            path += f".{part}" if path else part
         else:
-            said += f"[{_item_name(value) or part + 1}]"
-    return printable(said, 120)
+            path += f"[{_item_name(value) or part + 1}]"
+    return printable(path, 120)
 
 
 def _item_name(value: Any) -> str | None:
@@ -114,15 +114,15 @@ def _step(value: Any, part: str | int) -> Any:
 
 def place_of(value: Any, loc: tuple[int | str, ...]) -> Loc:
     """Return the location of a fault in `value`, without the names of union branches; a missing key comes last."""
-    kept: list[str | int] = []
+    parts: list[str | int] = []
     for at, part in enumerate(loc):
         inside = isinstance(value, dict) and part in value
         if inside or (isinstance(value, list) and isinstance(part, int)):
-            kept.append(part)
+            parts.append(part)
             value = _step(value, part)
         elif isinstance(value, dict) and at == len(loc) - 1 and isinstance(part, str) and part.isidentifier():
-            kept.append(part)
-    return tuple(kept)
+            parts.append(part)
+    return tuple(parts)
 
 
 def _is_choice(error: ErrorDetails) -> bool:
@@ -131,7 +131,7 @@ def _is_choice(error: ErrorDetails) -> bool:
 
 
 def _text(error: ErrorDetails, loc: Loc) -> str:
-    kind, given, bounds = error["type"], error["input"], error.get("ctx", {})
+    kind, value, bounds = error["type"], error["input"], error.get("ctx", {})
     last = loc[-1] if loc else ""
     if kind == "missing":
         if loc == ("version",):
@@ -140,20 +140,20 @@ def _text(error: ErrorDetails, loc: Loc) -> str:
     if kind == "extra_forbidden":
         return "is not supported yet; remove it"
     if kind in _WRONG_TYPE:
-        wanted = "a name or a list of names" if last == "model" else _WRONG_TYPE[kind]
-        return f"must be {wanted}, not {value_shown(given)}"
+        type_words = "a name or a list of names" if last == "model" else _WRONG_TYPE[kind]
+        return f"must be {type_words}, not {describe_value(value)}"
     if kind == "literal_error":
         expected = str(bounds.get("expected")).replace("'", "")
-        return f"must be {expected}, not {value_shown(given)}"
+        return f"must be {expected}, not {describe_value(value)}"
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
         words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-        return f"must be {' and '.join(f'{words[name]} {value:,.15g}' for name, value in bounds.items())}, not {given}"
+        return f"must be {' and '.join(f'{words[name]} {value:,.15g}' for name, value in bounds.items())}, not {value}"
     if kind == "string_pattern_mismatch":
         pattern = str(bounds.get("pattern"))
         shape = next((words for part, words in _SHAPES.items() if part in pattern), _SHAPES["{0,63}"])
         if _VARIABLE in pattern:  # what stands there in error is often the key itself; messages end up in logs
             return f"is not allowed; {shape}, not a key"
-        return f"{value_shown(given)} is not allowed; {shape}"
+        return f"{describe_value(value)} is not allowed; {shape}"
     if kind in ("too_long", "string_too_long"):
         return f"is too long; at most {bounds['max_length']:,} {'entries' if kind == 'too_long' else 'characters'}"
     if kind in ("too_short", "string_too_short"):
@@ -170,7 +170,7 @@ def _keys_at(model: type[BaseModel], path: Loc) -> list[str]:
     return list(dict.fromkeys(key for block in blocks for key in block.model_fields))
 
 
-def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument | None, list[Loc]]:
+def valid_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument | None, list[Loc]]:
     """Return the valid part of a team, and the locations from which faulty values were removed.
 
     Args:
@@ -185,7 +185,7 @@ def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument
         for error in errors:
             loc = place_of(part, error["loc"])
             faulty.append(loc)
-            _take_out(part, loc, names, is_missing=error["type"] == "missing")
+            _remove(part, loc, names, is_missing=error["type"] == "missing")
         try:
             return TeamDocument.model_validate(part), faulty
         except ValidationError as error:
@@ -193,18 +193,18 @@ def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument
     return None, faulty
 
 
-def _take_out(part: Any, loc: Loc, names: Iterable[str], *, is_missing: bool) -> None:
+def _remove(part: Any, loc: Loc, names: Iterable[str], *, is_missing: bool) -> None:
     """Delete the value at a location; fill in what a team requires."""
     if not loc:
         return
-    *above, last = loc
-    block = _at(part, tuple(above))
+    *parent, last = loc
+    block = _container_at(part, tuple(parent))
     if block is None:
         return  # taken out with what it stood in
     if isinstance(last, int):
-        filler = _filler(str(above[-1]) if above else "", names)
+        filler = _filler(str(parent[-1]) if parent else "", names)
         if filler is None:
-            _take_out(part, tuple(above), names, is_missing=False)
+            _remove(part, tuple(parent), names, is_missing=False)
         else:
             block[last] = filler
     elif not is_missing:
@@ -215,7 +215,7 @@ def _take_out(part: Any, loc: Loc, names: Iterable[str], *, is_missing: bool) ->
         name = next(iter(names))
         block[last] = name if last == "name" else {"name": name}
     else:
-        _take_out(part, tuple(above), names, is_missing=False)
+        _remove(part, tuple(parent), names, is_missing=False)
 
 
 def _filler(key: str, names: Iterable[str]) -> dict[str, Any] | None:
@@ -225,7 +225,7 @@ def _filler(key: str, names: Iterable[str]) -> dict[str, Any] | None:
     return {"supervisor": {"name": next(iter(names))}} if key == "teams" else None
 
 
-def _at(part: Any, loc: Loc) -> Any:
+def _container_at(part: Any, loc: Loc) -> Any:
     for step in loc:
         part = _step(part, step)
     return part if isinstance(part, dict | list) else None

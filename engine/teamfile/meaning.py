@@ -28,7 +28,7 @@ from engine.teamfile.faults import field, problems_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 _MODEL = ModelSpec(model="any")
-DEEP = 3
+WARN_ABOVE_LEVELS = 3
 """Levels of teams; deeper nesting is warned about, because each further level costs more than it contributes."""
 
 
@@ -50,57 +50,59 @@ class Meaning:
         self._runtimes = list(built_in())
         self._faulty = frozenset(faulty)
         self._around_faulty = {place[:length] for place in faulty for length in range(len(place) + 1)}
-        self._found: list[Problem] = []
+        self._problems: list[Problem] = []
 
     def problems(self) -> list[Problem]:
         """Return the faults, up to `MOST_PROBLEMS` of them."""
         for loc, block in teams_of(self._team):
-            if len(self._found) < MOST_PROBLEMS:
-                self._names(block, loc)
-                self._supervisor(block, loc)
+            if len(self._problems) < MOST_PROBLEMS:
+                self._check_names(block, loc)
+                self._check_supervisor(block, loc)
         names: dict[str, int] = {}
         for at, spec in enumerate(self._team.registry):
-            self._once(names, spec.name, ("registry", at, "name"))
+            self._check_unique(names, spec.name, ("registry", at, "name"))
         for loc, agent in agents_of(self._team):
-            if len(self._found) < MOST_PROBLEMS:
-                self._agent(agent, loc)
-        return self._found[:MOST_PROBLEMS]
+            if len(self._problems) < MOST_PROBLEMS:
+                self._check_agent(agent, loc)
+        return self._problems[:MOST_PROBLEMS]
 
-    def _names(self, block: TeamBlock, loc: Loc) -> None:
-        taken: dict[str, int] = {}
+    def _check_names(self, block: TeamBlock, loc: Loc) -> None:
+        lines: dict[str, int] = {}
         for at, agent in enumerate(block.agents):
-            self._once(taken, agent.name, (*loc, "agents", at, "name"))
+            self._check_unique(lines, agent.name, (*loc, "agents", at, "name"))
         for at, team in enumerate(block.teams):
-            self._once(taken, team.supervisor.name, (*loc, "teams", at, "supervisor", "name"))
+            self._check_unique(lines, team.supervisor.name, (*loc, "teams", at, "supervisor", "name"))
 
-    def _supervisor(self, block: TeamBlock, loc: Loc) -> None:
-        chief, here = block.supervisor, (*loc, "supervisor")
+    def _check_supervisor(self, block: TeamBlock, loc: Loc) -> None:
+        chief, place = block.supervisor, (*loc, "supervisor")
         agents = [agent.name for agent in block.agents]
         members = agents + [team.supervisor.name for team in block.teams]
         if chief.strategy not in self._strategies:
-            self._say(
-                (*here, "strategy"), f"no strategy {chief.strategy!r}; {or_nearest(chief.strategy, self._strategies)}"
+            self._report(
+                (*place, "strategy"), f"no strategy {chief.strategy!r}; {or_nearest(chief.strategy, self._strategies)}"
             )
         if chief.aggregation == "synthesis" and chief.aggregator is None:
-            self._say((*here, "aggregation"), "synthesis needs an 'aggregator': the name of the agent that writes it")
-        self._leads(block, loc)
+            self._report(
+                (*place, "aggregation"), "synthesis needs an 'aggregator': the name of the agent that writes it"
+            )
+        self._check_lead(block, loc)
         if self._has_all_names(loc):
-            self._named(block, agents, members, loc)
+            self._check_members(block, agents, members, loc)
         for name, model in block.models.items():
             for key in unused_model_keys(model, _MODEL):
-                self._say((*loc, "models", name, key), "does nothing beside 'replies', which are said in its place")
+                self._report((*loc, "models", name, key), "does nothing beside 'replies', which are said in its place")
             for at, reply in enumerate(model.replies):
-                self._fits(Reply, reply, (*loc, "models", name, "replies", at))
+                self._check_value(Reply, reply, (*loc, "models", name, "replies", at))
         for name, server in block.mcp.items():
             for key in unused_server_keys(server):
                 whose = "an address" if server.url is not None else "a program"
-                self._say((*loc, "mcp", name, key), f"does nothing for {whose}; leave it out")
+                self._report((*loc, "mcp", name, key), f"does nothing for {whose}; leave it out")
         for category, strategy in block.strategies.items():
             if strategy not in self._strategies:
-                said = f"no strategy {strategy!r}; {or_nearest(strategy, self._strategies)}"
-                self._say((*loc, "strategies", category), said)
+                text = f"no strategy {strategy!r}; {or_nearest(strategy, self._strategies)}"
+                self._report((*loc, "strategies", category), text)
         if len(agents) > chief.max_agents:
-            self._say((*here, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
+            self._report((*place, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
 
     def _has_all_names(self, loc: Loc) -> bool:
         """Return whether all members of a team have valid names."""
@@ -110,49 +112,51 @@ class Meaning:
         below = [place[len(loc) :] for place in self._faulty if place[: len(loc)] == loc]
         return not any(at[:1] in (("agents",), ("teams",)) and at[2:] in names for at in below)
 
-    def _named(self, block: TeamBlock, agents: Sequence[str], members: Sequence[str], loc: Loc) -> None:
-        chief, here = block.supervisor, (*loc, "supervisor")
-        self._known((*here, "aggregator"), [chief.aggregator], agents, "agent")
-        self._settings(block, members, loc)
-        self._known((*here, "lead"), [chief.lead], agents, "agent")
-        self._known((*here, "default_agent"), [chief.default_agent], agents, "agent")
-        self._known((*here, "participants"), chief.participants or [], members, "agent or team")
-        self._known((*here, "order"), chief.order or [], members, "agent or team")
+    def _check_members(self, block: TeamBlock, agents: Sequence[str], members: Sequence[str], loc: Loc) -> None:
+        chief, place = block.supervisor, (*loc, "supervisor")
+        self._check_known((*place, "aggregator"), [chief.aggregator], agents, "agent")
+        self._check_settings(block, members, loc)
+        self._check_known((*place, "lead"), [chief.lead], agents, "agent")
+        self._check_known((*place, "default_agent"), [chief.default_agent], agents, "agent")
+        self._check_known((*place, "participants"), chief.participants or [], members, "agent or team")
+        self._check_known((*place, "order"), chief.order or [], members, "agent or team")
 
-    def _settings(self, block: TeamBlock, members: Sequence[str], loc: Loc) -> None:
-        chief, here = block.supervisor, (*loc, "supervisor")
+    def _check_settings(self, block: TeamBlock, members: Sequence[str], loc: Loc) -> None:
+        chief, place = block.supervisor, (*loc, "supervisor")
         if chief.strategy not in self._strategies:
             return
         try:
             check_settings(chief.strategy, chief.settings, members)
         except Refused as refusal:
-            self._say((*here, "settings") if chief.settings else (*here, "strategy"), refusal.reason)
+            self._report((*place, "settings") if chief.settings else (*place, "strategy"), refusal.reason)
 
-    def _agent(self, agent: AgentBlock, loc: Loc) -> None:
+    def _check_agent(self, agent: AgentBlock, loc: Loc) -> None:
         runtime = type_of(agent)
         if runtime is None:
-            self._say(loc, "says not what does the work; give it run: module:function, or a model")
+            self._report(loc, "says not what does the work; give it run: module:function, or a model")
         elif runtime not in self._runtimes:
-            self._say((*loc, "type"), f"no runtime {runtime!r}; {or_nearest(runtime, self._runtimes)}")
+            self._report((*loc, "type"), f"no runtime {runtime!r}; {or_nearest(runtime, self._runtimes)}")
         elif runtime == "scripted":
-            self._scripted(agent, loc)
+            self._check_script(agent, loc)
         elif agent.run is None and runtime in MODEL_TYPES:
-            self._modelled(agent, runtime, loc)
+            self._check_model_options(agent, runtime, loc)
         elif agent.run is None and runtime == "function":
-            self._say(loc, "give it run: module:function")
+            self._report(loc, "give it run: module:function")
         elif runtime in PROGRAM_TYPES:
-            self._program(agent, loc)
+            self._check_program(agent, loc)
         for place, text in unused_keys(runtime, agent):
-            self._say((*loc, *place), text)
+            self._report((*loc, *place), text)
         if agent.output is not None:
-            self._output(agent.output, (*loc, "output"))
+            self._check_output(agent.output, (*loc, "output"))
         if agent.script is not None and runtime != "scripted":
-            self._say((*loc, "script"), f"is for scripted agents, and the type of this one is {runtime or 'not said'}")
-        self._servers(agent, loc)
+            self._report(
+                (*loc, "script"), f"is for scripted agents, and the type of this one is {runtime or 'not said'}"
+            )
+        self._check_servers(agent, loc)
         for tool, rule in agent.approve.items():
-            self._approval((*loc, "approve", tool), rule)
+            self._check_approval((*loc, "approve", tool), rule)
 
-    def _servers(self, agent: AgentBlock, loc: Loc) -> None:
+    def _check_servers(self, agent: AgentBlock, loc: Loc) -> None:
         """Check that the tool servers that an agent names are defined in its team or in one above."""
         teams = [(at, block) for at, block in teams_of(self._team) if loc[0] == "registry" or loc[: len(at)] == at]
         servers = list(dict.fromkeys(name for _, block in teams for name in block.mcp))
@@ -161,79 +165,81 @@ class Meaning:
             is_faulty = any({(*at, "mcp"), (*at, "mcp", server)} & self._faulty for at, _ in teams)
             if server not in servers and not is_faulty:
                 hint = or_nearest(server, servers) if servers else "name it under mcp"
-                self._say((*loc, "mcp", place), f"no tool server {server!r} here or above; {hint}")
+                self._report((*loc, "mcp", place), f"no tool server {server!r} here or above; {hint}")
 
-    def _approval(self, loc: Loc, rule: JsonValue) -> None:
+    def _check_approval(self, loc: Loc, rule: JsonValue) -> None:
         try:
             check_approval("approve", rule)
         except Refused as refused:
-            self._say(loc, refused.reason.removeprefix("approve: "))
+            self._report(loc, refused.reason.removeprefix("approve: "))
 
-    def _scripted(self, agent: AgentBlock, loc: Loc) -> None:
+    def _check_script(self, agent: AgentBlock, loc: Loc) -> None:
         if agent.script is not None and "script" in agent.options:
-            self._say((*loc, "script"), "stands in options too; keep one of them")
+            self._report((*loc, "script"), "stands in options too; keep one of them")
         options = dict(agent.options) if agent.script is None else {**agent.options, "script": agent.script}
         place = (*loc, "options") if agent.script is None else loc
-        self._fits(Script, options, place)
+        self._check_value(Script, options, place)
 
-    def _modelled(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
+    def _check_model_options(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
         """Check a model agent."""
-        self._fits(options_class(runtime), agent.options, (*loc, "options"))
+        self._check_value(options_class(runtime), agent.options, (*loc, "options"))
 
-    def _output(self, schema: JsonValue, loc: Loc) -> None:
+    def _check_output(self, schema: JsonValue, loc: Loc) -> None:
         try:
             check_schema(schema)
         except Unusable as unusable:
-            self._say(loc, unusable.reason)
+            self._report(loc, unusable.reason)
 
-    def _leads(self, block: TeamBlock, loc: Loc) -> None:
+    def _check_lead(self, block: TeamBlock, loc: Loc) -> None:
         """Check that a supervisor with a model as lead names no other lead."""
-        chief, here = block.supervisor, (*loc, "supervisor")
+        chief, place = block.supervisor, (*loc, "supervisor")
         if chief.model is None:
             if chief.instructions:
-                self._say((*here, "instructions"), "are for a model that leads; name it with 'model'")
+                self._report((*place, "instructions"), "are for a model that leads; name it with 'model'")
             return
         if chief.lead is not None:
-            self._say((*here, "lead"), "a model leads already; leave out 'lead' or 'model'")
+            self._report((*place, "lead"), "a model leads already; leave out 'lead' or 'model'")
         if "strategy" in chief.model_fields_set and chief.strategy != "delegate":
-            self._say((*here, "strategy"), f"a model that leads delegates, and this is {chief.strategy!r}; remove one")
+            self._report(
+                (*place, "strategy"), f"a model that leads delegates, and this is {chief.strategy!r}; remove one"
+            )
         if any(agent.name == chief.name for agent in block.agents):
-            self._say((*here, "model"), f"makes an agent {chief.name!r}, and there is one; rename one of them")
+            self._report((*place, "model"), f"makes an agent {chief.name!r}, and there is one; rename one of them")
 
-    def _program(self, agent: AgentBlock, loc: Loc) -> None:
+    def _check_program(self, agent: AgentBlock, loc: Loc) -> None:
         if not agent.options:
-            self._say((*loc, "options"), "is missing; name the program: options: {argv: [tr, a-z, A-Z]}")
+            self._report((*loc, "options"), "is missing; name the program: options: {argv: [tr, a-z, A-Z]}")
             return
-        self._fits(KINDS[agent.type or ""], agent.options, (*loc, "options"))
+        self._check_value(KINDS[agent.type or ""], agent.options, (*loc, "options"))
 
-    def _fits(self, model: type[BaseModel], value: object, loc: Loc) -> None:
+    def _check_value(self, model: type[BaseModel], value: object, loc: Loc) -> None:
         """Check a value against a model."""
         try:
             model.model_validate(value)
         except ValidationError as error:
-            self._found += problems_of(error.errors(include_url=False), self._document, under=loc, model=model)
+            self._problems += problems_of(error.errors(include_url=False), self._document, under=loc, model=model)
 
-    def _once(self, taken: dict[str, int], name: str, loc: Loc) -> None:
-        if name in taken:
-            self._say(loc, f"there is a {name!r} on line {taken[name]} already; choose another name")
-        taken.setdefault(name, self._document.line(loc))
+    def _check_unique(self, lines: dict[str, int], name: str, loc: Loc) -> None:
+        if name in lines:
+            self._report(loc, f"there is a {name!r} on line {lines[name]} already; choose another name")
+        lines.setdefault(name, self._document.line(loc))
 
-    def _known(self, loc: Loc, names: Sequence[str | None], members: Sequence[str], what: str) -> None:
-        seen: set[str] = set()
-        there = frozenset(members)
+    def _check_known(self, loc: Loc, names: Sequence[str | None], members: Sequence[str], kind: str) -> None:
+        earlier: set[str] = set()
+        member_names = frozenset(members)
         for name in names:
-            if len(self._found) >= MOST_PROBLEMS:
+            if len(self._problems) >= MOST_PROBLEMS:
                 return
-            if name is not None and name not in there:
-                self._say(loc, f"no {what} {name!r} here; {or_nearest(name, members)}")
-            elif name is not None and name in seen:
-                self._say(loc, f"{name!r} occurs twice")
-            seen.add(name or "")
+            if name is not None and name not in member_names:
+                self._report(loc, f"no {kind} {name!r} here; {or_nearest(name, members)}")
+            elif name is not None and name in earlier:
+                self._report(loc, f"{name!r} occurs twice")
+            earlier.add(name or "")
 
-    def _say(self, loc: Loc, text: str) -> None:
+    def _report(self, loc: Loc, text: str) -> None:
         is_faulty = loc in self._around_faulty or any(loc[:length] in self._faulty for length in range(len(loc) + 1))
         if not is_faulty:
-            self._found.append(Problem(self._document.line(loc), field(self._document, loc), text))
+            self._problems.append(Problem(self._document.line(loc), field(self._document, loc), text))
 
 
 def type_of(agent: AgentBlock) -> str | None:
@@ -241,13 +247,13 @@ def type_of(agent: AgentBlock) -> str | None:
     return agent.type if agent.type is not None else implied_type(vars(agent))
 
 
-def implied_type(said: Mapping[str, Any]) -> str | None:
+def implied_type(keys: Mapping[str, Any]) -> str | None:
     """Return the runtime that follows from the keys of an agent besides `type`; None if none does."""
-    if said.get("run") is not None:
+    if keys.get("run") is not None:
         return "function"
-    if said.get("script") is not None:
+    if keys.get("script") is not None:
         return "scripted"
-    return MODEL_TYPES[0] if said.get("model") is not None or said.get("instructions") else None
+    return MODEL_TYPES[0] if keys.get("model") is not None or keys.get("instructions") else None
 
 
 def teams_of(team: TeamBlock, loc: Loc = ()) -> Iterator[tuple[Loc, TeamBlock]]:

@@ -18,7 +18,7 @@ _RECORDS: dict[str, Any] = {policy.__name__.lower(): policy for policy in get_ar
 BLOCKS = {name: block_of(policy) for name, policy in _RECORDS.items() if names(policy)}
 """The models of policies that have settings."""
 _ALLOWED = f"must be one of {', '.join(_RECORDS)}, such as {{retry: 3}}"
-_ONE = "must be one policy, its settings in a block of their own, such as {retry: {retries: 3, base_s: 0.5}}"
+_ONE_POLICY = "must be one policy, its settings in a block of their own, such as {retry: {retries: 3, base_s: 0.5}}"
 
 
 def short_setting(policy: Any) -> str:
@@ -54,7 +54,7 @@ def _check_shape(value: Any) -> Any:
     if not isinstance(name, str) or name not in (BLOCKS if isinstance(value, dict) else _RECORDS):
         raise PydanticCustomError("policy", _ALLOWED)
     if isinstance(value, dict) and len(value) > 1:
-        raise PydanticCustomError("policy", _ONE)
+        raise PydanticCustomError("policy", _ONE_POLICY)
     return {name: {}} if isinstance(value, str) and value in BLOCKS else value
 
 

@@ -21,57 +21,57 @@ from engine.teamfile.schema import AmountsBlock, TeamBlock, TeamDocument
 
 def unpriced(file: TeamFile) -> list[Problem]:
     """Return a fault for each model under a cost budget that has no known price; blocks."""
-    uses = list(_paid_for(file.team))
+    uses = list(_unpriced_uses(file.team))
     names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}
-    known = anyio.run(_priced, sorted(names)) if names else set()
-    found = []
+    priced = anyio.run(_priced, sorted(names)) if names else set()
+    problems = []
     for loc, name, model in uses:
-        if model.base_url is not None or model.model not in known:
+        if model.base_url is not None or model.model not in priced:
             words = (
                 f"no price is known for {name!r}, so a budget of cost_usd would not count it; give it a 'price' under"
                 " 'models', or bound tokens instead"
             )
-            found.append(Problem(file.document.line(loc), field(file.document, loc), words))
-    return found
+            problems.append(Problem(file.document.line(loc), field(file.document, loc), words))
+    return problems
 
 
 async def _priced(models: list[str]) -> set[str]:
     """Return the models for which litellm knows a price."""
     async with anyio.create_task_group() as group:
-        service, found = ModelService(group.start_soon, _refuse), set()
+        service, priced = ModelService(group.start_soon, _refuse), set()
         try:
             for model in models:
                 try:
                     if (await service.facts(model)).price is not None:
-                        found.add(model)
+                        priced.add(model)
                 except CallFailed:  # no provider has such a model, so it has no price
                     continue
         finally:
             await service.close()
             group.cancel_scope.cancel()
-    return found
+    return priced
 
 
 async def _refuse(reference: str) -> None:
     raise AssertionError(f"{reference} is not to be reached")
 
 
-def _paid_for(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelSpec]]:
+def _unpriced_uses(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelSpec]]:
     """Yield each model under a cost budget that has no price in the file, with its path."""
     blocks = dict(teams_of(team))
     for at, agent in agents_of(team):
-        yield from _of((*at, "model"), agent.model, blocks, own=agent.limits)
+        yield from _unpriced_in((*at, "model"), agent.model, blocks, own=agent.limits)
     for at, block in blocks.items():
-        yield from _of((*at, "supervisor", "model"), block.supervisor.model, blocks, own=None)
+        yield from _unpriced_in((*at, "supervisor", "model"), block.supervisor.model, blocks, own=None)
 
 
-def _of(
-    loc: Loc, said: Any, blocks: dict[Loc, TeamBlock], *, own: AmountsBlock | None
+def _unpriced_in(
+    loc: Loc, names: Any, blocks: dict[Loc, TeamBlock], *, own: AmountsBlock | None
 ) -> Iterator[tuple[Loc, str, ModelSpec]]:
     around = [blocks[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in blocks]
     if not any(_bounds_money(limits) for limits in (own, *(block.limits for block in around))):
         return
-    for name in [said] if isinstance(said, str) else said or ():
+    for name in [names] if isinstance(names, str) else names or ():
         named = (block.models[name] for block in around if name in block.models)
         model = next(named, None) or ModelSpec(model=name)
         if not model.replies and model.price is None:

@@ -1,7 +1,7 @@
 """Writes an agent spec as YAML that the reader of team files turns into the same spec.
 
 The YAML is what a person would write: defaults are left out, short forms used, and long texts written as blocks.
-`unsaid` returns the fields that the format cannot express, so that they are not lost silently.
+`inexpressible` returns the fields that the format cannot express, so that they are not lost silently.
 """
 
 import re
@@ -35,37 +35,39 @@ def agent_yaml(spec: AgentSpec) -> str:
     node.flow_style = False
     text = str(yaml.serialize(node, Dumper=yaml.SafeDumper, width=_LONGEST, allow_unicode=True))
     # They stand in double quotes alone, where YAML has escapes for them.
-    return "".join(one if one.isprintable() or one == "\n" else f"\\U{ord(one):08x}" for one in text)
+    return "".join(
+        character if character.isprintable() or character == "\n" else f"\\U{ord(character):08x}" for character in text
+    )
 
 
-def unsaid(spec: AgentSpec) -> list[str]:
+def inexpressible(spec: AgentSpec) -> list[str]:
     """Return the fields of a spec that a team file cannot express, and that would be lost in its YAML."""
     try:
         again = agent_spec(AgentBlock.model_validate(_block(spec)))
     except ValidationError as error:  # such as code of a running program, which no file can name
-        return list(dict.fromkeys(str(one["loc"][0]) for one in error.errors()))
+        return list(dict.fromkeys(str(error_details["loc"][0]) for error_details in error.errors()))
     return [name for name in names(AgentSpec) if getattr(again, name) != getattr(spec, name)]
 
 
 def _block(spec: AgentSpec) -> dict[str, Any]:
     """Return the values to write by key, in the order of the format."""
-    said = {**_fields(spec), "limits": _limits(spec)}
+    values = {**_fields(spec), "limits": _limits(spec)}
     if spec.agent_type == "scripted" and "script" in spec.options:
-        said["script"] = spec.options["script"]
-        said["options"] = {key: value for key, value in spec.options.items() if key != "script"}
-    if said["type"] == implied_type(said):
-        said["type"] = None
-    found = {name: said.get(name) for name in AgentBlock.model_fields}
-    return {name: _plain(value) for name, value in found.items() if name == "name" or not _is_unsaid(name, value)}
+        values["script"] = spec.options["script"]
+        values["options"] = {key: value for key, value in spec.options.items() if key != "script"}
+    if values["type"] == implied_type(values):
+        values["type"] = None
+    ordered = {name: values.get(name) for name in AgentBlock.model_fields}
+    return {name: _plain(value) for name, value in ordered.items() if name == "name" or not _is_default(name, value)}
 
 
 def _fields(spec: AgentSpec) -> dict[str, Any]:
-    known = {name: getattr(spec, name) for name in names(AgentSpec) if name in AgentBlock.model_fields}
+    fields = {name: getattr(spec, name) for name in names(AgentSpec) if name in AgentBlock.model_fields}
     chain = [_policy(policy) for policy in spec.on_failure]
-    return {**known, "type": spec.agent_type, "on_failure": chain, "pool": _pool(spec.pool)}
+    return {**fields, "type": spec.agent_type, "on_failure": chain, "pool": _pool(spec.pool)}
 
 
-def _is_unsaid(name: str, value: Any) -> bool:
+def _is_default(name: str, value: Any) -> bool:
     default = AgentBlock.model_fields[name].default
     return value is None or value == default or (value in ((), [], {}, "") and name != "output")
 
@@ -88,16 +90,16 @@ def _pool(pool: Pool | None) -> Any:
 
 
 def _limits(spec: AgentSpec) -> dict[str, Any] | None:
-    said = {**_amounts(spec.limits), **({"task": _amounts(spec.task_limits)} if spec.task_limits else {})}
-    return said or None
+    amounts = {**_amounts(spec.limits), **({"task": _amounts(spec.task_limits)} if spec.task_limits else {})}
+    return amounts or None
 
 
 def _amounts(limits: Limits | None) -> dict[str, Any]:
     if limits is None:
         return {}
-    found = {name: getattr(limits, name) for name in _AMOUNTS if getattr(limits, name) is not None}
+    amounts = {name: getattr(limits, name) for name in _AMOUNTS if getattr(limits, name) is not None}
     return {
-        **found,
+        **amounts,
         **({"warn_at": limits.warn_at} if limits.warn_at != WARN_AT else {}),
         **({"then": limits.then} if limits.then != "stop" else {}),
     }
@@ -106,11 +108,11 @@ def _amounts(limits: Limits | None) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Return a value as plain lists, dicts, texts and numbers."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, msgspec.Struct):
         return {name: _plain(getattr(value, name)) for name in names(type(value))}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Decimal):
         return float(value) if Decimal(str(float(value))) == value else str(value)
     return value
@@ -124,7 +126,7 @@ class _Writer(yaml.representer.SafeRepresenter):
 
     def text(self, data: str) -> yaml.ScalarNode:
         style = None
-        if not all(one.isprintable() or one == "\n" for one in data) or plain_value(data) is not data:
+        if not all(character.isprintable() or character == "\n" for character in data) or plain_value(data) is not data:
             style = '"'
         elif "\n" in data:
             style = "|" if not _LINES.search(data) else '"'

@@ -134,7 +134,7 @@ def test_retry_is_the_default_answer_once_only() -> None:
     chain: list[FailurePolicy] = [Escalate(5.0, "retry")]
 
     assert walk(chain, failed()) == (0, AskPerson(after_ms=5000, default="retry"))
-    assert walk(chain, failed(asked=True)) == (0, AskPerson(after_ms=5000, default="reject"))
+    assert walk(chain, failed(retried_by_default=True)) == (0, AskPerson(after_ms=5000, default="reject"))
 
 
 def test_the_simulation_draws_every_policy() -> None:

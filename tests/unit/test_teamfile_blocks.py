@@ -9,12 +9,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from engine.core.errors import BadValue
 from engine.core.validation.bounds import Label
-from engine.core.validation.records import Written
-from engine.core.validation.rules import Also, Within, Wrong
+from engine.core.validation.records import ValidatedRecord
+from engine.core.validation.rules import Also, InvalidValue, Within
 from engine.teamfile.blocks import Block, as_record, block_of, blocks_in, keys_of
 
 
-class Brush(Written, kw_only=True):
+class Brush(ValidatedRecord, kw_only=True):
     """A part of a tool.
 
     More about it.
@@ -32,10 +32,10 @@ class Brush(Written, kw_only=True):
 
 def _check_order(names: Sequence[str]) -> None:
     if list(names) != sorted(names):
-        raise Wrong("sorted", names, (0,))
+        raise InvalidValue("sorted", names, (0,))
 
 
-class Tool(Written, kw_only=True):
+class Tool(ValidatedRecord, kw_only=True):
     """A tool."""
 
     name: Label

@@ -10,11 +10,11 @@ from engine.core.records.records import fact
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Aggregation
 from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
-from engine.core.validation.records import Written
+from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
 
 
-class SupervisorSpec(Written, kw_only=True, tag_field="type", tag="supervisor"):
+class SupervisorSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="supervisor"):
     """A supervisor with everything under it, as a team file or a program describes it.
 
     Raises:

@@ -22,8 +22,8 @@ from engine.core.events import EVENTS, KINDS, Event
 from engine.core.records.records import JsonValue, fields, names
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Task
-from engine.core.validation.records import Written, checked
-from engine.core.validation.rules import shown
+from engine.core.validation.records import ValidatedRecord, checked
+from engine.core.validation.rules import short_repr
 
 _encode = msgspec.json.Encoder().encode
 
@@ -102,7 +102,7 @@ open_fields: Callable[[Any], tuple[str, ...]] = cache(_find_open_fields)
 def _may_be_fraction(hint: Any) -> bool:
     if hint in (Any, float):
         return True
-    if isinstance(hint, type) and issubclass(hint, Written):
+    if isinstance(hint, type) and issubclass(hint, ValidatedRecord):
         return False  # It was validated when it was built.
     if isinstance(hint, type) and issubclass(hint, Struct):
         return bool(open_fields(hint))
@@ -196,7 +196,7 @@ def _found(value: Any, where: str) -> str | None:
             value = value[int(part) if isinstance(value, list) else part]
     except (LookupError, TypeError, ValueError):
         return None  # msgspec does not name the keys of a mapping in its path.
-    return shown(value)
+    return short_repr(value)
 
 
 def encode_state(state: State) -> bytes:

@@ -43,8 +43,8 @@ def check_ruled_tools(approve: Iterable[str], tools: Collection[str], mcp: Itera
     for name in approve:
         server, slash, _ = name.partition("/")
         if name not in tools and not (slash and server in servers):
-            there = ", ".join([*tools, *(f"{server}/…" for server in sorted(servers))]) or "none"
-            raise Refused(f"approve: no tool {name!r}; it has {there}")
+            tool_names = ", ".join([*tools, *(f"{server}/…" for server in sorted(servers))]) or "none"
+            raise Refused(f"approve: no tool {name!r}; it has {tool_names}")
 
 
 def punctuation_warning(rule: JsonValue) -> str | None:

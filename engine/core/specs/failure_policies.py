@@ -12,8 +12,8 @@ from typing import Annotated, Literal, TypeAlias
 from engine.core.errors import BadValue
 from engine.core.records.records import changed, fact
 from engine.core.validation.bounds import DAY_S, Label, Seconds, UpToADay
-from engine.core.validation.records import Written
-from engine.core.validation.rules import Also, OutOfPlace, Within
+from engine.core.validation.records import ValidatedRecord
+from engine.core.validation.rules import Also, NoEffect, Within
 
 Several: TypeAlias = Annotated[int, Within(ge=1, le=100)]
 Names: TypeAlias = Annotated[Sequence[Label], Within(max_length=50)]
@@ -37,7 +37,7 @@ class Failures:
     """Number of failovers so far."""
     others: Sequence[str] = ()
     """Stand-ins that have not failed on the task, best first."""
-    asked: bool = False
+    retried_by_default: bool = False
     """A question about it was already answered `retry` by default."""
     jitter: float = 0.0
     """A draw from [0, 1)."""
@@ -78,7 +78,7 @@ class GiveUp:
 Verdict: TypeAlias = TryAgain | GiveTo | AskPerson | GiveUp
 
 
-class Policy(Written, tag_field="type", tag=str.lower):
+class Policy(ValidatedRecord, tag_field="type", tag=str.lower):
     """One way to go on after a failure."""
 
     @property
@@ -170,7 +170,7 @@ class Escalate(Policy):
         """Ask a person; `retry` is the default once only, because an unattended chain has to end."""
         if self.after_s is None:
             return AskPerson(after_ms=None, default=None)
-        default = "reject" if failures.asked and self.default == "retry" else self.default
+        default = "reject" if failures.retried_by_default and self.default == "retry" else self.default
         return AskPerson(after_ms=round(self.after_s * 1000), default=default)
 
 
@@ -197,7 +197,7 @@ def _ends_with_its_last(chain: Sequence[FailurePolicy]) -> None:
     for place, policy in enumerate(chain[:-1]):
         if isinstance(policy, Fail | Skip):
             after = chain[place + 1]
-            raise OutOfPlace(f"comes after {policy.type}, which is always the last; remove it", after, (place + 1,))
+            raise NoEffect(f"comes after {policy.type}, which is always the last; remove it", after, (place + 1,))
 
 
 Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Within(max_length=10), Also(_ends_with_its_last)]

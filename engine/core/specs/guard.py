@@ -66,8 +66,8 @@ def check_pattern(where: str, pattern: str) -> None:
 
 def repeats_in(pattern: str) -> int:
     """Return how often a part is repeated at most: repeats of groups multiply, others may follow each other."""
-    found = [(group, max(int(low or 1), int(high or 1))) for group, low, high in _REPEATS.findall(pattern)]
-    return prod(many for group, many in found if group) * max(1, sum(many for group, many in found if not group))
+    repeats = [(group, max(int(low or 1), int(high or 1))) for group, low, high in _REPEATS.findall(pattern)]
+    return prod(many for group, many in repeats if group) * max(1, sum(many for group, many in repeats if not group))
 
 
 def in_words(guard: JsonValue) -> str:

@@ -3,13 +3,13 @@
 from typing import Literal
 
 from engine.core.validation.bounds import Attempts, Depth, Dollars, Seconds, Share, Tokens
-from engine.core.validation.records import Written
+from engine.core.validation.records import ValidatedRecord
 
 WARN_AT = 0.8
 """The share of a budget, or of the time until a deadline, at which a warning is given by default."""
 
 
-class Limits(Written, kw_only=True):
+class Limits(ValidatedRecord, kw_only=True):
     """A budget: of a task, a run, an agent, or everything under a supervisor. None means no limit.
 
     What is spent below counts at every level above it, so that no level can spend more than the levels above may.

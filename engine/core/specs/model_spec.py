@@ -13,7 +13,7 @@ from msgspec import field
 from engine.core.errors import BadValue
 from engine.core.records.records import Json
 from engine.core.validation.bounds import DAY_S, Label, Text
-from engine.core.validation.records import Written
+from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Says, Within
 
 Variable: TypeAlias = Annotated[
@@ -32,7 +32,7 @@ LongestWait: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
 """Seconds."""
 
 
-class Price(Written, kw_only=True):
+class Price(ValidatedRecord, kw_only=True):
     """What tokens cost, in US dollars for a million of them."""
 
     in_usd: PerMillion = Decimal(0)
@@ -43,7 +43,7 @@ class Price(Written, kw_only=True):
     """Price of input tokens from the provider's cache; by default that of others."""
 
 
-class ModelSpec(Written, kw_only=True):
+class ModelSpec(ValidatedRecord, kw_only=True):
     """A model under a name of the team's own.
 
     Raises:
@@ -79,7 +79,7 @@ class ModelSpec(Written, kw_only=True):
             raise BadValue("model", (), "says either 'model', the name that litellm knows it by, or 'replies'")
 
 
-class McpSpec(Written, kw_only=True):
+class McpSpec(ValidatedRecord, kw_only=True):
     """A tool server that speaks the Model Context Protocol: a program, or an address.
 
     Raises:

@@ -11,7 +11,7 @@ from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.policies import Circuit, Restart
 from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
-from engine.core.validation.records import Written
+from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
 
 Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance", "track_record"]
@@ -23,7 +23,7 @@ GRACE_S = 5.0
 """Default time, in seconds, that an attempt may run to its next step after it was asked to stop."""
 
 
-class Preempt(Written, kw_only=True):
+class Preempt(ValidatedRecord, kw_only=True):
     """When an urgent task preempts a less urgent one."""
 
     at: Literal["step", "now", "never"] = "step"
@@ -34,7 +34,7 @@ class Preempt(Written, kw_only=True):
     """How often one task may be preempted."""
 
 
-class Optimize(Written, kw_only=True):
+class Optimize(ValidatedRecord, kw_only=True):
     """What a supervisor may tune by the results of its runs; the rules are in `engine.core.policies.auto_tuning`."""
 
     performance_threshold: Share = 0.85
@@ -45,7 +45,7 @@ class Optimize(Written, kw_only=True):
     """Prefer agents with better results so far."""
 
 
-class SupervisorOptions(Written, kw_only=True):
+class SupervisorOptions(ValidatedRecord, kw_only=True):
     """Settings of a supervisor. None or empty inherits the value of the supervisor above.
 
     Raises:

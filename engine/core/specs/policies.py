@@ -3,11 +3,11 @@
 from typing import Annotated, Literal
 
 from engine.core.validation.bounds import UpToADay
-from engine.core.validation.records import Written
+from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
 
 
-class Restart(Written):
+class Restart(ValidatedRecord):
     """What a supervisor does when an agent of it crashes, in the terms of OTP.
 
     Source: Erlang/OTP, "Supervisor Behaviour", Design Principles.
@@ -21,7 +21,7 @@ class Restart(Written):
     """The period, in seconds."""
 
 
-class Circuit(Written):
+class Circuit(ValidatedRecord):
     """When an agent that keeps failing gets no work for a while.
 
     Source: M. Nygard, "Release It!", 2007, the circuit breaker.

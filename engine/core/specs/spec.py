@@ -28,7 +28,7 @@ from engine.core.validation.bounds import (
     UpToADay,
     Weight,
 )
-from engine.core.validation.records import Written
+from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Means, Within
 
 BOUND = "bound:"
@@ -46,7 +46,7 @@ May: TypeAlias = Literal["ask_human", "remember", "recall", "create_agent", "lis
 RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
 
-class Pool(Written, kw_only=True):
+class Pool(ValidatedRecord, kw_only=True):
     """Bounds of a pool: an agent whose instances are scaled by its queue. Each runs `max_concurrency` attempts."""
 
     min: Slots = 1
@@ -65,7 +65,7 @@ class Pool(Written, kw_only=True):
             raise BadValue("pool", ("max",), f"must be at least min, {self.min}, not {self.max}")
 
 
-class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
+class AgentSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="agent"):
     """The blueprint of an agent: its code, specialties, permissions and limits.
 
     Args are checked when the spec is built; what a runtime asks of `options` is checked by that runtime.
@@ -141,8 +141,8 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
             try:
                 check_approval("approve", rule)
             except Refused as refused:
-                said = refused.reason.removeprefix("approve: ")
-                raise BadValue(f"agent {self.name!r}", ("approve", tool), said) from refused
+                text = refused.reason.removeprefix("approve: ")
+                raise BadValue(f"agent {self.name!r}", ("approve", tool), text) from refused
 
     @property
     def is_played_by_model(self) -> bool:
@@ -172,7 +172,7 @@ class AgentCapability:
     """Share of finished tasks that succeeded, 0 to 1; None while nothing finished."""
 
 
-class DiscoveryConfig(Written, kw_only=True):
+class DiscoveryConfig(ValidatedRecord, kw_only=True):
     """How a supervisor with `auto_discover` finds agents for a request."""
 
     whose = "discovery"

@@ -13,12 +13,12 @@ from msgspec import Struct, StructMeta
 
 from engine.core.errors import BadValue
 from engine.core.records.records import fields, names
-from engine.core.validation.rules import Check, Wrong, rule_for, shown
+from engine.core.validation.rules import Check, InvalidValue, rule_for, short_repr
 
 T = TypeVar("T")
 
 
-class _NamesFields(StructMeta):
+class _NamesFieldsMeta(StructMeta):
     """Says which fields there are when a record is built with others."""
 
     if not TYPE_CHECKING:  # checkers know the fields from the annotations
@@ -32,18 +32,18 @@ class _NamesFields(StructMeta):
             try:
                 return super().__call__(*args, **named)
             except TypeError as error:
-                known = names(cls)
-                unknown = next((name for name in named if name not in known), None)
+                field_names = names(cls)
+                unknown = next((name for name in named if name not in field_names), None)
                 if "positional" in str(error):
-                    raise TypeError(f"{cls.__name__} takes its values by name: {', '.join(known)}") from None
+                    raise TypeError(f"{cls.__name__} takes its values by name: {', '.join(field_names)}") from None
                 if unknown is None:
                     raise TypeError(f"{cls.__name__}: {error}") from error
-                near = get_close_matches(unknown, known, n=2)
-                hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+                near = get_close_matches(unknown, field_names, n=2)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(field_names)}"
                 raise TypeError(f"{cls.__name__} has no option {unknown!r}; {hint}") from None
 
 
-class Written(Struct, metaclass=_NamesFields, forbid_unknown_fields=True):
+class ValidatedRecord(Struct, metaclass=_NamesFieldsMeta, forbid_unknown_fields=True):
     """Base class of records that people and programs write; validates its fields when it is built.
 
     Raises:
@@ -58,12 +58,12 @@ class Written(Struct, metaclass=_NamesFields, forbid_unknown_fields=True):
         check_fields(self, self.whose or type(self).__name__.lower())
 
 
-def check_fields(record: Any, whose: str) -> None:
+def check_fields(record: Any, subject: str) -> None:
     """Convert the fields of a record to the types that records hold.
 
     Args:
         record: Just built; its fields are replaced.
-        whose: The word for the record in messages; its name is added if it has one.
+        subject: The word for the record in messages; its name is added if it has one.
 
     Raises:
         BadValue: If a field is invalid.
@@ -73,14 +73,16 @@ def check_fields(record: Any, whose: str) -> None:
         # Defaults are valid, and most fields of a record are at theirs.
         if value is not default:
             try:
-                found = check(value)
-            except Wrong as wrong:
-                raise _bad(wrong, f"{whose} {shown(record.name)}" if hasattr(record, "name") else whose, name) from None
-            if found is not value:
-                setattr(record, name, found)
+                converted = check(value)
+            except InvalidValue as wrong:
+                raise _bad_value(
+                    wrong, f"{subject} {short_repr(record.name)}" if hasattr(record, "name") else subject, name
+                ) from None
+            if converted is not value:
+                setattr(record, name, converted)
 
 
-def checked(record: T, whose: str) -> T:
+def checked(record: T, subject: str) -> T:
     """Return a copy of a record with all its parts built and checked again: a program may change them at any time.
 
     Raises:
@@ -91,32 +93,32 @@ def checked(record: T, whose: str) -> T:
         value = getattr(record, name)
         if value is not default:
             value = value if type(value) in _PLAIN else _copied(value)
-            values[name] = value if checks_itself else _passed(check, value, whose, name)
+            values[name] = value if checks_itself else _check_value(check, value, subject, name)
     return type(record)(**values)
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def check_arguments(whose: str, function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+def check_arguments(subject: str, function: Callable[..., Any], values: Mapping[str, Any]) -> None:
     """Check the arguments of a call.
 
     Args:
-        whose: The name of the function in messages.
+        subject: The name of the function in messages.
         function: Its annotations are the rules.
-        given: The arguments by name; unknown names are ignored, and so are iterators, which can be read only once.
+        values: The arguments by name; unknown names are ignored, and so are iterators, which can be read only once.
 
     Raises:
         BadValue: If an argument is invalid.
     """
     for name, check in _arguments(function).items():
-        if name in given and not isinstance(given[name], Iterator):
-            _passed(check, given[name], whose, name)
+        if name in values and not isinstance(values[name], Iterator):
+            _check_value(check, values[name], subject, name)
 
 
 def _make_checks(cls: type) -> tuple[tuple[str, Check, Any], ...]:
     hints = get_type_hints(cls, include_extras=True)
-    return tuple((one.name, rule_for(hints[one.name]).check, one.default) for one in fields(cls))
+    return tuple((field.name, rule_for(hints[field.name]).check, field.default) for field in fields(cls))
 
 
 _checks: Callable[[Any], tuple[tuple[str, Check, Any], ...]] = cache(_make_checks)
@@ -133,16 +135,16 @@ def _copied(value: Any) -> Any:
     """Return the value with the records in it built again, which checks them."""
     if isinstance(value, Struct):
         return checked(value, type(value).__name__)
-    return [_copied(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_copied(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _passed(check: Check, value: Any, whose: str, name: str) -> Any:
+def _check_value(check: Check, value: Any, subject: str, name: str) -> Any:
     try:
         return check(value)
-    except Wrong as wrong:
-        raise _bad(wrong, whose, name) from None
+    except InvalidValue as wrong:
+        raise _bad_value(wrong, subject, name) from None
 
 
-def _bad(wrong: Wrong, whose: str, name: str) -> BadValue:
+def _bad_value(wrong: InvalidValue, subject: str, name: str) -> BadValue:
     text = wrong.text.replace("a number", "a number of seconds", 1) if name.endswith("_s") else wrong.text
-    return BadValue(whose, (name, *wrong.path), text)
+    return BadValue(subject, (name, *wrong.path), text)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from engine.core.records.records import JsonValue
 
 Check: TypeAlias = Callable[[Any], Any]
-"""Returns the value in the type that records hold; raises `Wrong`."""
+"""Returns the value in the type that records hold; raises `InvalidValue`."""
 
 MOST_DIGITS = 30
 DEEPEST_JSON = 100
@@ -25,7 +25,7 @@ WIDEST_INTEGER = 13_000
 """In bits: Python refuses to read longer numbers from JSON."""
 
 
-class Wrong(ValueError):
+class InvalidValue(ValueError):
     """A value breaks its rule. For pydantic, which reads the same checks, a `ValueError`.
 
     Attributes:
@@ -34,33 +34,33 @@ class Wrong(ValueError):
         path: Its place in the checked value.
     """
 
-    def __init__(self, wanted: str, value: object, path: tuple[str | int, ...] = ()) -> None:
-        super().__init__(wanted)
-        self.wanted = wanted
+    def __init__(self, expected: str, value: object, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(expected)
+        self.expected = expected
         self.value = value
         self.path = path
 
     @property
     def text(self) -> str:
         """The message."""
-        return f"must be {self.wanted}, not {shown(self.value)}"
+        return f"must be {self.expected}, not {short_repr(self.value)}"
 
-    def under(self, part: str | int) -> "Wrong":
+    def under(self, part: str | int) -> "InvalidValue":
         """Return the same fault with `part` put before its path."""
         self.path = (part, *self.path)
         return self
 
 
-class OutOfPlace(Wrong):
+class NoEffect(InvalidValue):
     """A valid value stands where it has no effect."""
 
     @property
     def text(self) -> str:
         """The message: `wanted` as it is."""
-        return self.wanted
+        return self.expected
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the text of a value for a message."""
     try:
         text = repr(value)
@@ -73,7 +73,7 @@ def shown(value: object) -> str:
 class Rule:
     """What a value must be, in words and as a check."""
 
-    wanted: str
+    words: str
     check: Check
 
 
@@ -104,7 +104,7 @@ class Within:
 
         yield from Field(**asdict(self)).metadata
 
-    def hold(self, number: Any) -> bool:
+    def contains(self, number: Any) -> bool:
         """Return True when a number is within the bounds; NaN never is."""
         return (
             (self.gt is None or number > self.gt)
@@ -112,7 +112,7 @@ class Within:
             and (self.le is None or number <= self.le)
         )
 
-    def has_room(self, length: int) -> bool:
+    def allows_length(self, length: int) -> bool:
         """Return True when a text or a list may have this length."""
         return (self.min_length or 0) <= length and (self.max_length is None or length <= self.max_length)
 
@@ -125,7 +125,7 @@ class Within:
         return low if self.le is None else f"{low} and at most {self.le:,}"
 
 
-_ANY = Within()
+_UNBOUNDED = Within()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """In `Annotated`: a further check of a value of the right type; raises `Wrong`."""
+    """In `Annotated`: a further check of a value of the right type; raises `InvalidValue`."""
 
-    look: Callable[[Any], None]
+    check: Callable[[Any], None]
 
     __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
 
@@ -151,7 +151,7 @@ class Also:
 
     def passed(self, value: Any) -> Any:
         """Return the value if it passes the check."""
-        self.look(value)
+        self.check(value)
         return value
 
 
@@ -160,112 +160,112 @@ def rule_for(hint: Any) -> Rule:
     return _rule(hint, ())
 
 
-def _rule(hint: Any, beside: tuple[Any, ...]) -> Rule:
+def _rule(hint: Any, marks: tuple[Any, ...]) -> Rule:
     origin, args = get_origin(hint), get_args(hint)
     if hint is JsonValue:
         return Rule("a JSON value", _json)
     if origin is Annotated and isinstance(args[1], Means):
-        return _rule(args[1].hint, beside)
+        return _rule(args[1].hint, marks)
     if origin is Annotated:
-        return _with_more(_rule(args[0], (*args[1:], *beside)), args[1:])
+        return _with_marks(_rule(args[0], (*args[1:], *marks)), args[1:])
     if origin in (Union, types.UnionType):
-        return _union([_rule(one, beside) for one in args])
+        return _union([_rule(arg, marks) for arg in args])
     if origin is Literal:
         return _one_of(args)
     if hint in _PLAIN:
-        return _PLAIN[hint](_within(beside))
+        return _PLAIN[hint](_bounds(marks))
     if hint in (Any, object):
         return Rule("anything", _as_it_is)
     if hint is Callable or origin is Callable:
         return Rule("a function", _callable)
     if origin in (list, tuple, Sequence, Iterable):
-        return _sequence(origin, rule_for(args[0]), _within(beside))
+        return _sequence(origin, rule_for(args[0]), _bounds(marks))
     if origin in (dict, Mapping):
         return _mapping(rule_for(args[0]), rule_for(args[1]))
     return _instance(origin or hint)
 
 
-def _with_more(rule: Rule, beside: tuple[Any, ...]) -> Rule:
+def _with_marks(rule: Rule, marks: tuple[Any, ...]) -> Rule:
     """Return a rule with the words and the further checks of its annotation."""
-    words = next((one.words for one in beside if isinstance(one, Says)), rule.wanted)
-    looks = [one.look for one in beside if isinstance(one, Also)]
+    words = next((mark.words for mark in marks if isinstance(mark, Says)), rule.words)
+    checks = [mark.check for mark in marks if isinstance(mark, Also)]
 
     def check(value: Any) -> Any:
         try:
-            found = rule.check(value)
-        except Wrong as wrong:
-            raise (wrong if wrong.path or words == rule.wanted else Wrong(words, value)) from None
-        for look in looks:
-            look(found)
-        return found
+            converted = rule.check(value)
+        except InvalidValue as wrong:
+            raise (wrong if wrong.path or words == rule.words else InvalidValue(words, value)) from None
+        for check_more in checks:
+            check_more(converted)
+        return converted
 
-    return rule if words == rule.wanted and not looks else Rule(words, check)
+    return rule if words == rule.words and not checks else Rule(words, check)
 
 
-def _within(beside: tuple[Any, ...]) -> Within:
-    return next((one for one in beside if isinstance(one, Within)), _ANY)
+def _bounds(marks: tuple[Any, ...]) -> Within:
+    return next((mark for mark in marks if isinstance(mark, Within)), _UNBOUNDED)
 
 
 def _whole(bounds: Within) -> Rule:
-    wanted = f"a whole number{bounds.words}"
+    words = f"a whole number{bounds.words}"
 
     def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not bounds.hold(value):
-            raise Wrong(wanted, value)
+        if isinstance(value, bool) or not isinstance(value, int) or not bounds.contains(value):
+            raise InvalidValue(words, value)
         return int(value)
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _number(bounds: Within) -> Rule:
-    wanted = f"a number{bounds.words}"
+    words = f"a number{bounds.words}"
 
     def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not bounds.hold(value):
-            raise Wrong(wanted, value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not bounds.contains(value):
+            raise InvalidValue(words, value)
         try:
-            found = float(value)
+            number = float(value)
         except OverflowError:
-            raise Wrong(wanted, value) from None
-        if not math.isfinite(found):
-            raise Wrong(wanted, value)
-        return found
+            raise InvalidValue(words, value) from None
+        if not math.isfinite(number):
+            raise InvalidValue(words, value)
+        return number
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _decimal(bounds: Within) -> Rule:
-    wanted = f"an amount{bounds.words}"
+    words = f"an amount{bounds.words}"
 
     def check(value: Any) -> Decimal:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-            raise Wrong(wanted, value)
+            raise InvalidValue(words, value)
         try:
-            found = Decimal(str(value))
+            amount = Decimal(str(value))
         except InvalidOperation:
-            raise Wrong(wanted, value) from None
-        if not (found.is_finite() and bounds.hold(found) and len(found.as_tuple().digits) <= MOST_DIGITS):
-            raise Wrong(wanted, value)
-        return found
+            raise InvalidValue(words, value) from None
+        if not (amount.is_finite() and bounds.contains(amount) and len(amount.as_tuple().digits) <= MOST_DIGITS):
+            raise InvalidValue(words, value)
+        return amount
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _text(bounds: Within) -> Rule:
-    wanted = "a text"
+    words = "a text"
     if bounds.max_length is not None:
         least = f"{bounds.min_length} to " if bounds.min_length else "at most "
-        wanted = f"a text of {least}{bounds.max_length:,} characters"
+        words = f"a text of {least}{bounds.max_length:,} characters"
     shape = None if bounds.pattern is None else re.compile(bounds.pattern)
 
     def check(value: Any) -> str:
-        if not isinstance(value, str) or not bounds.has_room(len(value)) or not _is_unicode(value):
-            raise Wrong(wanted, value)
+        if not isinstance(value, str) or not bounds.allows_length(len(value)) or not _is_unicode(value):
+            raise InvalidValue(words, value)
         if shape is not None and not shape.fullmatch(value):
-            raise Wrong(wanted, value)
+            raise InvalidValue(words, value)
         return str.__str__(value)
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _is_unicode(value: str) -> bool:
@@ -296,75 +296,75 @@ _PLAIN: dict[Any, Callable[[Within], Rule]] = {
 }
 
 
-def _instance(cls: type, wanted: str | None = None) -> Rule:
-    wanted = wanted or f"{cls.__name__}(…)"
+def _instance(cls: type, words: str | None = None) -> Rule:
+    words = words or f"{cls.__name__}(…)"
     if getattr(cls, "_is_protocol", False):
-        return Rule(wanted, _as_it_is)
+        return Rule(words, _as_it_is)
     is_record = issubclass(cls, Struct)
 
     def check(value: Any) -> Any:
         # A journal holds the fields of a record, not its class: a subclass could not be read back.
         if not isinstance(value, cls) or (is_record and type(value) is not cls):
-            raise Wrong(wanted, value)
+            raise InvalidValue(words, value)
         return value
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _one_of(allowed: tuple[Any, ...]) -> Rule:
-    wanted = _listed([str(one) for one in allowed])
+    words = _listed([str(choice) for choice in allowed])
 
     def check(value: Any) -> Any:
-        for one in allowed:
-            if isinstance(value, type(one)) and value == one:
-                return one
-        raise Wrong(wanted, value)
+        for choice in allowed:
+            if isinstance(value, type(choice)) and value == choice:
+                return choice
+        raise InvalidValue(words, value)
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _union(rules: list[Rule]) -> Rule:
-    wanted = _listed([rule.wanted for rule in rules])
+    words = _listed([rule.words for rule in rules])
 
     def check(value: Any) -> Any:
-        deepest: Wrong | None = None
+        deepest: InvalidValue | None = None
         for rule in rules:
             try:
                 return rule.check(value)
-            except Wrong as wrong:
+            except InvalidValue as wrong:
                 deepest = wrong if wrong.path else deepest
-        raise deepest or Wrong(wanted, value)
+        raise deepest or InvalidValue(words, value)
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
-    most = "" if bounds.max_length is None else f" of at most {bounds.max_length:,}"
-    wanted, made = f"a list{most}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
+    length = "" if bounds.max_length is None else f" of at most {bounds.max_length:,}"
+    words, container = f"a list{length}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
 
     def check(value: Any) -> Any:
         # A set is refused: its order differs between processes, and with it the team.
         if type(value) is not list and (
             not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set)
         ):
-            raise Wrong(wanted, value)
-        found = []
-        for place, one in enumerate(value):
+            raise InvalidValue(words, value)
+        items = []
+        for place, element in enumerate(value):
             if bounds.max_length is not None and place == bounds.max_length:
-                raise Wrong(wanted, value)
-            found.append(_inside(item, place, one))
-        if not bounds.has_room(len(found)):
-            raise Wrong(wanted, value)
-        return made(found)
+                raise InvalidValue(words, value)
+            items.append(_inside(item, place, element))
+        if not bounds.allows_length(len(items)):
+            raise InvalidValue(words, value)
+        return container(items)
 
-    return Rule(wanted, check)
+    return Rule(words, check)
 
 
 def _mapping(key: Rule, item: Rule) -> Rule:
     def check(value: Any) -> Any:
         if type(value) is not dict and not isinstance(value, Mapping):
-            raise Wrong("a mapping", value)
-        return {_inside(key, "key", name): _inside(item, str(name), one) for name, one in value.items()}
+            raise InvalidValue("a mapping", value)
+        return {_inside(key, "key", name): _inside(item, str(name), element) for name, element in value.items()}
 
     return Rule("a mapping", check)
 
@@ -372,13 +372,13 @@ def _mapping(key: Rule, item: Rule) -> Rule:
 def _inside(rule: Rule, part: str | int, value: Any) -> Any:
     try:
         return rule.check(value)
-    except Wrong as wrong:
+    except InvalidValue as wrong:
         raise wrong.under(part) from None
 
 
 def _callable(value: Any) -> Any:
     if not callable(value):
-        raise Wrong("a function", value)
+        raise InvalidValue("a function", value)
     return value
 
 
@@ -386,7 +386,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-_TEXT = _text(_ANY)
+_TEXT = _text(_UNBOUNDED)
 
 
 def _json(value: Any, depth: int = 0) -> Any:
@@ -400,16 +400,16 @@ def _json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if depth < DEEPEST_JSON and isinstance(value, list | tuple):
-        return [_inside_json(place, one, depth) for place, one in enumerate(value)]
+        return [_inside_json(place, element, depth) for place, element in enumerate(value)]
     if depth < DEEPEST_JSON and isinstance(value, Mapping):
-        return {_inside(_TEXT, "key", name): _inside_json(str(name), one, depth) for name, one in value.items()}
-    raise Wrong("a JSON value", value)
+        return {_inside(_TEXT, "key", name): _inside_json(str(name), element, depth) for name, element in value.items()}
+    raise InvalidValue("a JSON value", value)
 
 
 def _inside_json(part: str | int, value: Any, depth: int) -> Any:
     try:
         return _json(value, depth + 1)
-    except Wrong as wrong:
+    except InvalidValue as wrong:
         raise wrong.under(part) from None
 
 

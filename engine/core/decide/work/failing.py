@@ -43,7 +43,7 @@ def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> l
         retries=task.retries,
         failovers=task.failovers,
         others=_stand_in_ids(state, task) if has_failover else (),
-        asked=task.tried_by_default,
+        retried_by_default=task.tried_by_default,
         jitter=ctx.jitter,
     )
     place, verdict = walk(chain, failures)
@@ -158,7 +158,7 @@ def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> l
         retries=task.retries,
         failovers=task.failovers,
         others=_stand_in_ids(state, task),
-        asked=task.tried_by_default,
+        retried_by_default=task.tried_by_default,
         jitter=ctx.jitter,
     )
     # `reject` continues behind the policy that asked; without a recorded place the chain is used up.
