@@ -5,7 +5,7 @@ The YAML is what a person would write: defaults are left out, short forms used, 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,17 +13,16 @@ import msgspec
 import yaml
 from pydantic import ValidationError
 
-from engine.core.records.records import names
+from engine.core.records.records import fields, names
 from engine.core.specs.failure_policies import Policy, Retry
-from engine.core.specs.limits import WARN_AT, Limits
+from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec, Pool
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import plain_value
 from engine.teamfile.meaning import implied_type
 from engine.teamfile.policies import short_setting
-from engine.teamfile.schema import AgentBlock
+from engine.teamfile.schema import AgentBlock, AmountsBlock
 
-_AMOUNTS = ("attempts", "time_s", "tokens", "cost_usd")
 _LINES = re.compile(r"[^\S\n]$", re.MULTILINE)
 _LONGEST = 10**6
 """Line width for YAML, so large that text for people to edit is never folded."""
@@ -62,9 +61,9 @@ def _block(spec: AgentSpec) -> dict[str, Any]:
 
 
 def _fields(spec: AgentSpec) -> dict[str, Any]:
-    fields = {name: getattr(spec, name) for name in names(AgentSpec) if name in AgentBlock.model_fields}
+    values = {name: getattr(spec, name) for name in names(AgentSpec) if name in AgentBlock.model_fields}
     chain = [_policy(policy) for policy in spec.on_failure]
-    return {**fields, "type": spec.agent_type, "on_failure": chain, "pool": _pool(spec.pool)}
+    return {**values, "type": spec.agent_type, "on_failure": chain, "pool": _pool(spec.pool)}
 
 
 def _is_default(name: str, value: Any) -> bool:
@@ -74,8 +73,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 def _policy(policy: Policy) -> Any:
     """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with all settings that are not the default."""
-    usual = type(policy)()
-    own = {name: getattr(policy, name) for name in names(type(policy)) if getattr(policy, name) != getattr(usual, name)}
+    own = _own_values(policy, names(policy))
     if not own:
         return {"retry": policy.retries} if isinstance(policy, Retry) else policy.type
     short = short_setting(type(policy))
@@ -85,24 +83,23 @@ def _policy(policy: Policy) -> Any:
 def _pool(pool: Pool | None) -> Any:
     if pool is None:
         return None
-    usual = Pool(min=pool.min, max=pool.max)
-    return f"{pool.min}..{pool.max}" if pool == usual else {name: getattr(pool, name) for name in names(Pool)}
+    is_range = pool == Pool(min=pool.min, max=pool.max)
+    return f"{pool.min}..{pool.max}" if is_range else {name: getattr(pool, name) for name in names(Pool)}
 
 
 def _limits(spec: AgentSpec) -> dict[str, Any] | None:
-    amounts = {**_amounts(spec.limits), **({"task": _amounts(spec.task_limits)} if spec.task_limits else {})}
-    return amounts or None
+    task = {"task": _amounts(spec.task_limits)} if spec.task_limits else {}
+    return _amounts(spec.limits) | task or None
 
 
 def _amounts(limits: Limits | None) -> dict[str, Any]:
-    if limits is None:
-        return {}
-    amounts = {name: getattr(limits, name) for name in _AMOUNTS if getattr(limits, name) is not None}
-    return {
-        **amounts,
-        **({"warn_at": limits.warn_at} if limits.warn_at != WARN_AT else {}),
-        **({"then": limits.then} if limits.then != "stop" else {}),
-    }
+    return {} if limits is None else _own_values(limits, AmountsBlock.model_fields)
+
+
+def _own_values(record: Any, keys: Iterable[str]) -> dict[str, Any]:
+    """Return those values of a record that are not the default."""
+    defaults = {field.name: field.default for field in fields(type(record))}
+    return {key: getattr(record, key) for key in keys if getattr(record, key) != defaults[key]}
 
 
 def _plain(value: Any) -> Any:

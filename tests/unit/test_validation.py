@@ -47,6 +47,7 @@ from engine.core.state import State
 from engine.core.validation.records import check_arguments, checked
 from engine.runtimes.spec_keys import UNUSED
 from engine.simulation.drawing import draw_valid_record
+from engine.supervisor.dynamic import DynamicSupervisor
 from engine.teamfile import TeamFileError, parse_team
 from tests.depth import examples
 from tests.legal import assert_legal
@@ -306,6 +307,16 @@ def test_arguments_of_a_call_are_checked_by_its_annotations() -> None:
         check_arguments("call", call, {"limits": 5, "names": []})
     with pytest.raises(BadValue, match=r"call: names must be a list, not 'a'"):
         check_arguments("call", call, {"names": "a"})
+
+
+def test_the_arguments_of_a_supervisor_have_the_defaults_of_its_record() -> None:
+    arguments = DynamicSupervisor.__init__.__kwdefaults__ or {}
+    records = (SupervisorOptions(), SupervisorSpec(name="chief"))
+    defaults = {name: getattr(record, name) for record in records for name in names(record) if name in arguments}
+    del defaults["options"]
+
+    assert {"max_agents", "max_parallel", "auto_discover", "on_failure", "models"} <= defaults.keys()
+    assert {name: arguments[name] or None for name in defaults} == {name: defaults[name] or None for name in defaults}
 
 
 def test_a_command_says_the_value_that_is_wrong() -> None:

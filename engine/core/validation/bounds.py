@@ -1,7 +1,7 @@
 """The annotated types of written values, with their bounds.
 
-Records of the core and blocks of the team file use the same types, so that a value is valid in both or in neither.
-Python, the inbox and the YAML reader all check by these annotations.
+The fields of records have these types, and the blocks of the team file are made from records, so that a value is valid
+everywhere or nowhere. Python, the inbox and the YAML reader all check by these annotations.
 """
 
 import re
