@@ -19,19 +19,22 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from engine.children.tail import Tail, how_ended
 
 GONE_S = 5.0
 """How long to wait for a killed child to exit."""
 CHUNK_BYTES = 65_536
+LINES_A_TURN = 20
+"""Lines that are read before the loop has its turn: what is buffered may be a million of them."""
 
 
 class Child(asyncio.SubprocessProtocol):
     """A running child process.
 
     Args:
-        line_bytes: Longest line that `stdout.readline` returns; twice as much unread output stays in memory.
+        line_bytes: Longest line that `line` returns; twice as much unread output stays in memory.
     """
 
     stdin: asyncio.StreamWriter
@@ -46,6 +49,7 @@ class Child(asyncio.SubprocessProtocol):
         self.exited = anyio.Event()
         """Set once it has exited and its group is killed; its pipes can still be read."""
         self.on_exit: Callable[[int], None] = _ignore
+        self._lines_read = 0
         self.kill_reason = ""
         """Why it was killed by us; empty if it ended by itself."""
 
@@ -79,6 +83,17 @@ class Child(asyncio.SubprocessProtocol):
     def close_input(self) -> None:
         """Close its standard input."""
         self.stdin.close()
+
+    async def line(self) -> bytes:
+        """Return the next line of its standard output with its end; empty at the end of the output.
+
+        Raises:
+            ValueError: If it is longer than `line_bytes`.
+        """
+        self._lines_read += 1
+        if self._lines_read % LINES_A_TURN == 0:
+            await checkpoint()
+        return await self.stdout.readline()
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield the lines of its standard output, of any length, without a last one that is cut off."""

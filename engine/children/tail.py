@@ -24,8 +24,8 @@ class Tail:
     def line(self) -> str:
         """The last line that is not blank, without secrets of the environment; empty if there is none."""
         # Secrets first: one of several lines would not be recognized any more.
-        said = without_secrets(self._end.decode(errors="replace"), is_end=self.bytes_read > TAIL_BYTES)
-        lines = clean(said).splitlines()
+        text = without_secrets(self._end.decode(errors="replace"), is_end=self.bytes_read > TAIL_BYTES)
+        lines = clean(text).splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 

@@ -21,7 +21,7 @@ from engine.core.events import EVENTS
 from engine.core.records.records import Json, JsonValue, fields
 from engine.core.state import State
 from engine.models.records import Message, ModelAnswer, ToolSchema
-from engine.runtimes.programs.lines import Heard
+from engine.runtimes.programs.lines import Line
 from engine.stream.records import Piece, StreamEvent
 
 HIDDEN: tuple[type, ...] = (Message, ModelAnswer, Recalled, ToolSchema)
@@ -70,7 +70,7 @@ def value_lines() -> Iterator[str]:
 
 def stream_lines() -> Iterator[str]:
     """The events of a stream, the pieces of live output in their file, and the lines that programs write."""
-    for record in (StreamEvent, Piece, *get_args(Heard)):
+    for record in (StreamEvent, Piece, *get_args(Line)):
         yield from lines_of(record)
 
 

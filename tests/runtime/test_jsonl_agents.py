@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from anyio.lowlevel import checkpoint
 
+from engine.children.child import LINES_A_TURN
 from engine.core.commands import Answer, Steer
 from engine.core.records.records import changed
 from engine.core.specs.limits import Limits
@@ -18,7 +19,7 @@ from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.platform.clock import VirtualClock
 from engine.runtimes.programs import lines, speaking
-from engine.runtimes.programs.speaking import LINES_A_TURN, MOST_ASKED
+from engine.runtimes.programs.speaking import MOST_ASKED
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 from tests.runtime.test_process_agents import cancelled, program, shown
@@ -329,9 +330,9 @@ say(type='result', output='part')
 
 
 async def test_a_flood_of_lines_leaves_the_loop_its_turns(engine: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, before, most, heard = 0, 0, 0, lines.heard
+    read, before, most, heard = 0, 0, 0, lines.parse
 
-    def counted(line: bytes) -> lines.Heard | str:
+    def counted(line: bytes) -> lines.Line | str:
         nonlocal read
         read += 1
         return heard(line)
@@ -342,7 +343,7 @@ async def test_a_flood_of_lines_leaves_the_loop_its_turns(engine: Engines, monke
             await checkpoint()
             most, before = max(most, read - before), read
 
-    monkeypatch.setattr(lines, "heard", counted)
+    monkeypatch.setattr(lines, "parse", counted)
     async with engine(speaker("sys.stdout.write('{}\\n' * 20_000)")) as running, anyio.create_task_group() as group:
         group.start_soon(takes_turns)
         assert str(await running.ask()).count("{}") == 20_000

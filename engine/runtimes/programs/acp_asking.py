@@ -47,7 +47,7 @@ class AcpAsking:
     """Calls that were asked for under no id, as files and terminals are, by the kind of tool."""
 
     def _record(
-        self, name: str, output: JsonValue, *, given: JsonValue = None, began_ms: int | None = None,
+        self, name: str, output: JsonValue, *, arguments: JsonValue = None, began_ms: int | None = None,
         is_tool: bool = False,
     ) -> None:  # fmt: skip
         """Keep something as a step."""
@@ -59,38 +59,39 @@ class AcpAsking:
 
     async def permit(self, call: ToolCall, choices: list[Choice]) -> str | None:
         """Ask a person whether the agent may do something, and return what they choose."""
-        known = self._call(call.id)
-        known["is_asked_for"] = True
-        title = call.title or known["title"] or call.kind or "a tool"
-        kind = known["kind"] = call.kind or known["kind"]
-        given = known["input"] = json_or_none(call.input) if call.input is not None else known["input"]
-        changes = call.diffs or known["diffs"]
+        notes = self._call(call.id)
+        notes["is_asked_for"] = True
+        title = call.title or notes["title"] or call.kind or "a tool"
+        kind = notes["kind"] = call.kind or notes["kind"]
+        arguments = notes["input"] = json_or_none(call.input) if call.input is not None else notes["input"]
+        changes = call.diffs or notes["diffs"]
         allowing = sorted(
-            (one for one in choices if one.kind in ALLOWING_ANSWERS), key=lambda one: one.kind == ALLOW_ALWAYS
+            (choice for choice in choices if choice.kind in ALLOWING_ANSWERS),
+            key=lambda choice: choice.kind == ALLOW_ALWAYS,
         )
-        if allowing and await self.asks_about(kind, title, given, changes) is False:
+        if allowing and await self.asks_about(kind, title, arguments, changes) is False:
             return allowing[0].id
-        detail, has_secret = await self._shown(kind or "other", title, given, changes)
+        detail, has_secret = await self._describe(kind or "other", title, arguments, changes)
         by_kind: dict[str, Choice] = {}
-        for one in choices:
-            is_unbounded = one.kind == "allow_always" and kind in RUNS_PROGRAMS
-            if not is_unbounded and not (has_secret and one.kind.endswith("_always")):
-                by_kind.setdefault(one.kind, one)
+        for choice in choices:
+            is_unbounded = choice.kind == "allow_always" and kind in RUNS_PROGRAMS
+            if not is_unbounded and not (has_secret and choice.kind.endswith("_always")):
+                by_kind.setdefault(choice.kind, choice)
         if not by_kind:
             return None
         answer = await self._allowed(f"{self._name} asks to: {detail['title']}", list(by_kind), detail)
-        found = by_kind.get(answer) or by_kind.get(answer.replace("once", "always"))
-        return None if found is None else found.id
+        chosen = by_kind.get(answer) or by_kind.get(answer.replace("once", "always"))
+        return None if chosen is None else chosen.id
 
     async def asks_about(
-        self, kind: str | None, title: str, given: JsonValue, changes: Sequence[Change] = ()
+        self, kind: str | None, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> bool | None:
         """Return whether `approve` of the spec has a person asked about a call; None where it does not say.
 
         Args:
             kind: The kind of its tool.
             title: What the agent calls it.
-            given: Its arguments.
+            arguments: Its arguments.
             changes: The files that it changes.
         """
         rule = self._work.spec.approve.get(kind or "other")
@@ -98,28 +99,28 @@ class AcpAsking:
             return None if rule is None else rule == "always"
         if _size_of(changes) > LONGEST_SHOWN:
             return True
-        return await asks_for(rule, await self._value(title, given, changes))
+        return await asks_for(rule, await self._value(title, arguments, changes))
 
-    async def _value(self, title: str, given: JsonValue, changes: Sequence[Change]) -> dict[str, JsonValue]:
+    async def _value(self, title: str, arguments: JsonValue, changes: Sequence[Change]) -> dict[str, JsonValue]:
         """Return a call as guards and people see it."""
-        value: dict[str, JsonValue] = {"title": clean(title), "arguments": given}
+        value: dict[str, JsonValue] = {"title": clean(title), "arguments": arguments}
         if changes:
             value["diffs"] = [await self._threads.run(partial(whole_diff, *change)) for change in changes]
         return value
 
     async def _allows(
-        self, kind: str, tool: str, title: str, given: JsonValue, changes: Sequence[Change] = ()
+        self, kind: str, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> tuple[bool, str]:
         """Return whether the agent may have us do something for it, and how that is called without secrets."""
         self._asked_for[kind] += 1
-        if await self.asks_about(kind, title, given, changes) is False:
+        if await self.asks_about(kind, title, arguments, changes) is False:
             return True, line_of(title)
-        detail, has_secret = await self._shown(tool, title, given, changes)
+        detail, has_secret = await self._describe(tool, title, arguments, changes)
         options = [ALLOW_ONCE, REJECT_ONCE] if has_secret or tool in RUNS_PROGRAMS else [*FOUR_OPTIONS]
         question = f"{self._name} asks to {'run ' if tool == 'execute' else ''}{detail['title']}"
         return await self._allowed(question, options, detail) in ALLOWING_ANSWERS, str(detail["title"])
 
-    async def _shown(
+    async def _describe(
         self, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> tuple[dict[str, JsonValue], bool]:
         """Return what a person is shown of a call, whole, and whether it has a secret: then it is decided on once.
@@ -133,11 +134,11 @@ class AcpAsking:
         try:
             if _size_of(changes) > LONGEST_SHOWN:
                 raise ValueError(f"its files have more than the {LONGEST_SHOWN:,} characters that can be shown")
-            shown, has_secret = shown_whole(await self._value(title, arguments, changes))
+            whole, has_secret = shown_whole(await self._value(title, arguments, changes))
         except ValueError as error:
             raise NotShown(line_of(title)[:200], str(error)) from error
-        assert isinstance(shown, dict)
-        return {"tool": tool, **shown}, has_secret
+        assert isinstance(whole, dict)
+        return {"tool": tool, **whole}, has_secret
 
     async def _allowed(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
         """Return what a person answers, or has said of all calls of the tool; empty where the attempt is stopped."""

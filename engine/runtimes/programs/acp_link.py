@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from acp import schema
 from acp.connection import Connection
 from acp.exceptions import RequestError
-from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ValidationError
 
 from engine.children.child import Child
@@ -40,8 +39,6 @@ MOST_UNSENT = 1_000
 """Answers that wait for an agent to read them."""
 MOST_VALUES = 100_000
 """Values in the input, or the output, of a tool call that is looked at."""
-MESSAGES_A_TURN = 20
-"""Messages that are read before the loop has its turn: what is buffered may be a million of them."""
 
 
 class AcpLink:
@@ -68,7 +65,7 @@ class AcpLink:
 
     async def initialize(self) -> Abilities:
         """Exchange the initial handshake, and return what the agent supports."""
-        said = await self._ask(
+        answer = await self._ask(
             "initialize",
             schema.InitializeRequest(
                 protocol_version=PROTOCOL,
@@ -77,28 +74,30 @@ class AcpLink:
             ),
             schema.InitializeResponse,
         )
-        if said.protocol_version != PROTOCOL:
-            raise AgentRefused(f"speaks version {said.protocol_version} of the protocol, and only {PROTOCOL} is known")
-        able = said.agent_capabilities
+        if answer.protocol_version != PROTOCOL:
+            raise AgentRefused(
+                f"speaks version {answer.protocol_version} of the protocol, and only {PROTOCOL} is known"
+            )
+        able = answer.agent_capabilities
         sessions = able.session_capabilities if able is not None else None
         return Abilities(
             loads=bool(able is not None and able.load_session),
             resumes=sessions is not None and sessions.resume is not None,
             calls_addresses=bool(able is not None and able.mcp_capabilities and able.mcp_capabilities.http),
-            logins=[one.name for one in said.auth_methods or []],
+            logins=[login.name for login in answer.auth_methods or []],
         )
 
     async def new_session(self, cwd: str, servers: Sequence[SessionServer]) -> str:
         """Begin a session and return its id."""
-        asked = schema.NewSessionRequest(cwd=cwd, mcp_servers=[_server(one) for one in servers])
-        return str((await self._ask("session/new", asked, schema.NewSessionResponse)).session_id)
+        request = schema.NewSessionRequest(cwd=cwd, mcp_servers=[_server(server) for server in servers])
+        return str((await self._ask("session/new", request, schema.NewSessionResponse)).session_id)
 
     async def take_up(self, session_id: str, cwd: str, servers: Sequence[SessionServer], *, load: bool) -> None:
         """Resume a session: load it with its history replayed, or just resume it."""
-        used = [_server(one) for one in servers]
+        used = [_server(server) for server in servers]
         if load:
-            asked = schema.LoadSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=used)
-            await self._send("session/load", asked)
+            request = schema.LoadSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=used)
+            await self._send("session/load", request)
         else:
             resumed = schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=used)
             await self._send("session/resume", resumed)
@@ -106,31 +105,31 @@ class AcpLink:
     async def prompt(self, session_id: str, text: str) -> Turn:
         """Say something in a session, and return how the agent's turn ended."""
         words = schema.TextContentBlock(type="text", text=text)
-        asked = schema.PromptRequest(session_id=session_id, prompt=[words])
-        said = await self._ask("session/prompt", asked, schema.PromptResponse)
-        used = said.usage
+        request = schema.PromptRequest(session_id=session_id, prompt=[words])
+        answer = await self._ask("session/prompt", request, schema.PromptResponse)
+        used = answer.usage
         if used is None:
-            return Turn(said.stop_reason)
+            return Turn(answer.stop_reason)
         cached = used.cached_read_tokens or 0
-        given = used.input_tokens + cached + (used.cached_write_tokens or 0)
-        return Turn(said.stop_reason, given, used.output_tokens + (used.thought_tokens or 0), cached)
+        tokens_in = used.input_tokens + cached + (used.cached_write_tokens or 0)
+        return Turn(answer.stop_reason, tokens_in, used.output_tokens + (used.thought_tokens or 0), cached)
 
     async def cancel(self, session_id: str) -> None:
         """Ask the agent to end its turn."""
-        asked = schema.CancelNotification(session_id=session_id)
+        notification = schema.CancelNotification(session_id=session_id)
         with suppress(ConnectionError):
-            await self._connection.send_notification("session/cancel", _json(asked))
+            await self._connection.send_notification("session/cancel", _json(notification))
 
-    async def _ask(self, method: str, asked: BaseModel, answer: type[M]) -> M:
-        said = await self._send(method, asked)
+    async def _ask(self, method: str, request: BaseModel, answer: type[M]) -> M:
+        result = await self._send(method, request)
         try:
-            return answer.model_validate(said)
+            return answer.model_validate(result)
         except ValidationError as error:
             raise AgentRefused(f"{method}: its answer is not one ({first_fault(error)})") from None
 
-    async def _send(self, method: str, asked: BaseModel) -> Any:
+    async def _send(self, method: str, request: BaseModel) -> Any:
         try:
-            return await self._connection.send_request(method, _json(asked))
+            return await self._connection.send_request(method, _json(request))
         except RequestError as error:
             detail = error.data if isinstance(error.data, str) else (error.data or {})
             more = detail.get("details") or detail.get("message") if isinstance(detail, dict) else detail
@@ -168,11 +167,11 @@ class AcpLink:
 
     async def _answer(self, method: str, params: Any) -> Any:
         if method == "session/request_permission":
-            asked = schema.RequestPermissionRequest.model_validate(_known_kind(params, "toolCall"))
-            if not _is_small(asked.tool_call.raw_input):
+            request = schema.RequestPermissionRequest.model_validate(_known_kind(params, "toolCall"))
+            if not _is_small(request.tool_call.raw_input):
                 raise RequestError.invalid_params({"details": f"its input has more than {MOST_VALUES:,} values"})
-            choices = [Choice(one.option_id, one.name, one.kind) for one in asked.options]
-            chosen = await self._client.permit(_tool_call(asked.tool_call), choices)
+            choices = [Choice(option.option_id, option.name, option.kind) for option in request.options]
+            chosen = await self._client.permit(_tool_call(request.tool_call), choices)
             return {"outcome": {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}}
         if method == "fs/read_text_file" and self._files.read_text_file:
             reading = schema.ReadTextFileRequest.model_validate(params)
@@ -187,16 +186,16 @@ class AcpLink:
 
     async def _terminal(self, method: str, params: Any) -> Any:
         if method == "terminal/create":
-            wanted = schema.CreateTerminalRequest.model_validate(params)
-            env = {one.name: one.value for one in wanted.env or []}
-            argv = [wanted.command, *(wanted.args or [])]
-            limit = wanted.output_byte_limit
-            return {"terminalId": await self._client.run_program(argv, cwd=wanted.cwd, env=env, most_bytes=limit)}
+            creation = schema.CreateTerminalRequest.model_validate(params)
+            env = {variable.name: variable.value for variable in creation.env or []}
+            argv = [creation.command, *(creation.args or [])]
+            limit = creation.output_byte_limit
+            return {"terminalId": await self._client.run_program(argv, cwd=creation.cwd, env=env, most_bytes=limit)}
         if method == "terminal/output":
-            one = self._client.terminals.at(schema.TerminalOutputRequest.model_validate(params).terminal_id)
-            status = one.exit_status
-            ended = {} if status is None else {"exitStatus": {"exitCode": status[0], "signal": status[1]}}
-            return {"output": one.output.decode(errors="replace"), "truncated": one.truncated, **ended}
+            terminal = self._client.terminals.at(schema.TerminalOutputRequest.model_validate(params).terminal_id)
+            status = terminal.exit_status
+            ending = {} if status is None else {"exitStatus": {"exitCode": status[0], "signal": status[1]}}
+            return {"output": terminal.output.decode(errors="replace"), "truncated": terminal.truncated, **ending}
         if method == "terminal/wait_for_exit":
             name = schema.WaitForTerminalExitRequest.model_validate(params).terminal_id
             code, signal = await self._client.terminals.exited(name)
@@ -217,7 +216,7 @@ class AcpLink:
         elif isinstance(update, schema.ToolCallStart | schema.ToolCallProgress):
             client.heard_tool(_tool_call(update))
         elif isinstance(update, schema.AgentPlanUpdate):
-            client.heard_plan([{"content": one.content, "status": one.status} for one in update.entries])
+            client.heard_plan([{"content": entry.content, "status": entry.status} for entry in update.entries])
         elif isinstance(update, schema.UsageUpdate) and update.cost is not None and update.cost.currency == "USD":
             client.heard_cost(update.cost.amount)
 
@@ -244,7 +243,7 @@ class _Lines:
     async def receive(self) -> dict[str, Any] | None:
         while True:
             try:
-                line = await self._program.stdout.readline()
+                line = await self._program.line()
             except ValueError:
                 self.fault = "wrote a line that is too long"
                 return None
@@ -253,8 +252,6 @@ class _Lines:
             self.fault = self._client.too_much or self._flood()
             if not line or self.fault is not None:
                 return None
-            if self._messages % MESSAGES_A_TURN == 0:
-                await checkpoint()
             message = _message(line)
             if message is not None:
                 return message
@@ -311,15 +308,17 @@ def _looked_at(value: Any) -> Any:
     return value if _is_small(value) else f"[more than {MOST_VALUES:,} values]"
 
 
-def _tool_call(said: Any) -> ToolCall:
+def _tool_call(update: Any) -> ToolCall:
     texts, diffs = [], []
-    for one in said.content or []:
-        if isinstance(one, schema.FileEditToolCallContent):
-            diffs.append((one.path, one.old_text or "", one.new_text))
-        elif isinstance(one, schema.ContentToolCallContent) and isinstance(one.content, schema.TextContentBlock):
-            texts.append(one.content.text)
-    given, output = _looked_at(said.raw_input), _looked_at(said.raw_output)
-    return ToolCall(said.tool_call_id, said.title, said.kind, said.status, given, output, texts, diffs)
+    for content in update.content or []:
+        if isinstance(content, schema.FileEditToolCallContent):
+            diffs.append((content.path, content.old_text or "", content.new_text))
+        elif isinstance(content, schema.ContentToolCallContent) and isinstance(
+            content.content, schema.TextContentBlock
+        ):
+            texts.append(content.content.text)
+    arguments, output = _looked_at(update.raw_input), _looked_at(update.raw_output)
+    return ToolCall(update.tool_call_id, update.title, update.kind, update.status, arguments, output, texts, diffs)
 
 
 def _server(server: SessionServer) -> Any:
@@ -330,5 +329,5 @@ def _server(server: SessionServer) -> Any:
     return schema.McpServerStdio(name=server.name, command=server.argv[0], args=server.argv[1:], env=env)
 
 
-def _json(asked: BaseModel) -> dict[str, Any]:
-    return asked.model_dump(mode="json", by_alias=True, exclude_none=True)
+def _json(message: BaseModel) -> dict[str, Any]:
+    return message.model_dump(mode="json", by_alias=True, exclude_none=True)

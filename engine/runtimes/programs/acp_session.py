@@ -151,10 +151,10 @@ class AcpSession(AcpAsking):
         self._not_asked: NotAskedFor | None = None
         self._calls_looked_at = 0
         """Calls of which it is not yet known whether they should have been asked for."""
-        self._looked = anyio.Event()
+        self._call_checked = anyio.Event()
         self._plan: list[dict[str, str]] = []
         self._cost_usd = Decimal(0)
-        self._ended = anyio.Event()
+        self._finished = anyio.Event()
         self._cut = anyio.Event()
         self._is_cut = False
         self.broken: str | None = None
@@ -188,12 +188,12 @@ class AcpSession(AcpAsking):
                 with self._turning:
                     await self._turns(link, text)
                     while self._calls_looked_at:
-                        await self._looked.wait()
+                        await self._call_checked.wait()
                 failure = self._not_asked
             except (AttemptInterrupted, EngineError) as error:
                 failure = error
             finally:
-                self._ended.set()
+                self._finished.set()
                 with anyio.CancelScope(shield=True):
                     await link.close()
                     await self._terminals.close()
@@ -212,7 +212,7 @@ class AcpSession(AcpAsking):
         if self._link is not None and self._session_id is not None:
             await self._link.cancel(self._session_id)
             with self._work.at_most(CANCELS_S):
-                await self._ended.wait()
+                await self._finished.wait()
 
     def raise_if_broken(self) -> None:
         """Raise where it went away in the middle."""
@@ -232,7 +232,7 @@ class AcpSession(AcpAsking):
         schema, instructions = self._work.spec.output, self._work.spec.instructions.strip()
         opening = "Your work on this was interrupted. Look at what is done, and go on." if goes_on else instructions
         form = "" if schema is None else f"End with JSON alone that fits this JSON Schema: {json.dumps(schema)}"
-        text = "\n\n".join(one for one in [opening, text, *before, form] if one)
+        text = "\n\n".join(part for part in [opening, text, *before, form] if part)
         while text:
             self._is_cut = False
             await self._turn(link, session_id, text)
@@ -277,21 +277,21 @@ class AcpSession(AcpAsking):
             self._cut.set()
 
     @contextmanager
-    def _answers_soon(self, what: str) -> Iterator[None]:
+    def _answers_soon(self, action: str) -> Iterator[None]:
         try:
             with anyio.fail_after(ANSWERS_S):
                 yield
         except TimeoutError:
-            raise ProgramFailed(f"{self._name} did not {what} within {ANSWERS_S:g} s") from None
+            raise ProgramFailed(f"{self._name} did not {action} within {ANSWERS_S:g} s") from None
 
     def _login(self, ways: list[str]) -> str:
-        how = f" ({', '.join(clean(way) for way in ways)})" if ways else ""
-        return f"{self._name} wants a login{how}: log in with its own program, or name its key under 'env'"
+        listed = f" ({', '.join(clean(way) for way in ways)})" if ways else ""
+        return f"{self._name} wants a login{listed}: log in with its own program, or name its key under 'env'"
 
     async def _begin(self, link: AgentLine, abilities: Abilities) -> tuple[str, bool]:
         """Return the session of an earlier attempt, where the agent takes it up, or a new one."""
         folder, servers = str(self._folder), self._servers
-        address = next((one.name for one in servers if one.url is not None), None)
+        address = next((server.name for server in servers if server.url is not None), None)
         if address is not None and not abilities.calls_addresses:
             raise AgentRefused(f"can use tool servers that are programs alone, and {address!r} is an address")
         earlier = await self._earlier() if abilities.loads or abilities.resumes else None
@@ -311,8 +311,8 @@ class AcpSession(AcpAsking):
 
     async def _earlier(self) -> str | None:
         keys = [key for key in self._work.effect.steps if key.startswith(f"{SESSION}:")]
-        said = await self._work.recorded(keys[-1]) if keys else None
-        return str(said["session_id"]) if isinstance(said, dict) else None
+        output = await self._work.recorded(keys[-1]) if keys else None
+        return str(output["session_id"]) if isinstance(output, dict) else None
 
     # What it says
 
@@ -338,7 +338,7 @@ class AcpSession(AcpAsking):
         """Keep a plan that is another."""
         if not self._is_loading and entries != self._plan:
             self._plan = entries
-            self._record("plan", [{name: clean(text) for name, text in one.items()} for one in entries])
+            self._record("plan", [{name: clean(text) for name, text in entry.items()} for entry in entries])
 
     def heard_cost(self, cost_usd: float) -> None:
         """Charge the usage since the last report; usage before this attempt is charged already."""
@@ -357,47 +357,47 @@ class AcpSession(AcpAsking):
         """Show a tool call, and keep it as a step once it has ended."""
         if self._is_loading:
             return
-        known = self._call(call.id)
-        known.setdefault("began_ms", self._work.now_ms())
-        known["kind"] = call.kind or known["kind"]
-        known["input"] = known["input"] if call.input is None else json_or_none(call.input)
-        known["output"] = known["output"] if call.output is None else json_or_none(call.output)
-        known["texts"] = call.texts or known["texts"]
-        known["diffs"] = call.diffs or known["diffs"]
-        if not known["is_shown"]:
-            known["title"] = line_of(call.title or known["title"] or call.kind or "tool")[:200]
+        notes = self._call(call.id)
+        notes.setdefault("began_ms", self._work.now_ms())
+        notes["kind"] = call.kind or notes["kind"]
+        notes["input"] = notes["input"] if call.input is None else json_or_none(call.input)
+        notes["output"] = notes["output"] if call.output is None else json_or_none(call.output)
+        notes["texts"] = call.texts or notes["texts"]
+        notes["diffs"] = call.diffs or notes["diffs"]
+        if not notes["is_shown"]:
+            notes["title"] = line_of(call.title or notes["title"] or call.kind or "tool")[:200]
             # Many agents announce a call as pending before they know its arguments, which come with a better title.
-            if known["input"] if call.status is None else call.status != "pending":
-                known["is_shown"] = True
-                self._work.tool_started(known["title"], known["input"])
-        if call.status in ("completed", "failed") and not known.get("ended"):
-            known["ended"], self._between = True, True
-            self._look_whether_asked(known)
-            self._end_call(known, call.status)
+            if notes["input"] if call.status is None else call.status != "pending":
+                notes["is_shown"] = True
+                self._work.tool_started(notes["title"], notes["input"])
+        if call.status in ("completed", "failed") and not notes.get("ended"):
+            notes["ended"], self._between = True, True
+            self._look_whether_asked(notes)
+            self._end_call(notes, call.status)
 
     def _call(self, call_id: str) -> dict[str, Any]:
         new: dict[str, Any] = {"title": "", "kind": None, "input": None, "output": None, "is_shown": False}
-        known = self._calls.setdefault(call_id, new | {"texts": [], "diffs": []})
+        notes = self._calls.setdefault(call_id, new | {"texts": [], "diffs": []})
         if len(self._calls) > MOST_CALLS:
             del self._calls[next(iter(self._calls))]
-        return known
+        return notes
 
-    def _look_whether_asked(self, known: Mapping[str, Any]) -> None:
+    def _look_whether_asked(self, notes: Mapping[str, Any]) -> None:
         """End the session where a call was made that a person was to be asked about first."""
-        kind = known["kind"] or "other"
-        if known.get("is_asked_for"):
+        kind = notes["kind"] or "other"
+        if notes.get("is_asked_for"):
             return
         if self._asked_for[kind]:
             self._asked_for[kind] -= 1
         elif kind in self._work.spec.approve:
             self._calls_looked_at += 1
-            self._group.start_soon(self._end_where_not_asked, kind, known["title"], known["input"], known["diffs"])
+            self._group.start_soon(self._end_where_not_asked, kind, notes["title"], notes["input"], notes["diffs"])
 
-    async def _end_where_not_asked(self, kind: str, title: str, given: JsonValue, diffs: list[Change]) -> None:
-        is_to_be_asked = await self.asks_about(kind, title, given, diffs)
+    async def _end_where_not_asked(self, kind: str, title: str, arguments: JsonValue, diffs: list[Change]) -> None:
+        is_to_be_asked = await self.asks_about(kind, title, arguments, diffs)
         self._calls_looked_at -= 1
-        self._looked.set()
-        self._looked = anyio.Event()
+        self._call_checked.set()
+        self._call_checked = anyio.Event()
         if is_to_be_asked and self._not_asked is None:
             self._not_asked = NotAskedFor(
                 f"{self._name} did {title!r} ({kind}) without asking, and 'approve' says that a person is asked; set up"
@@ -405,27 +405,27 @@ class AcpSession(AcpAsking):
             )
             self._turning.cancel()
 
-    def _end_call(self, known: dict[str, Any], status: str) -> None:
-        output: dict[str, JsonValue] = {"status": status, "kind": known["kind"]}
-        if known["texts"]:
-            output["text"] = cut("\n".join(known["texts"]))
-        if known["diffs"]:
-            output["diffs"] = [diff(*one) for one in known["diffs"]]
-        if known["output"] is not None:
-            output["output"] = shown(known["output"], without_secrets)
-        self._work.tool_ended(known["title"], output)
-        self._record(known["title"], output, given=known["input"], began_ms=known["began_ms"], is_tool=True)
+    def _end_call(self, notes: dict[str, Any], status: str) -> None:
+        output: dict[str, JsonValue] = {"status": status, "kind": notes["kind"]}
+        if notes["texts"]:
+            output["text"] = cut("\n".join(notes["texts"]))
+        if notes["diffs"]:
+            output["diffs"] = [diff(*change) for change in notes["diffs"]]
+        if notes["output"] is not None:
+            output["output"] = shown(notes["output"], without_secrets)
+        self._work.tool_ended(notes["title"], output)
+        self._record(notes["title"], output, arguments=notes["input"], began_ms=notes["began_ms"], is_tool=True)
         # A session may have thousands of calls, whose results can be large.
-        known |= {"texts": [], "diffs": [], "input": None, "output": None}
+        notes |= {"texts": [], "diffs": [], "input": None, "output": None}
 
     # What is kept of it
 
     def _record(
-        self, name: str, output: JsonValue, *, given: JsonValue = None, began_ms: int | None = None,
+        self, name: str, output: JsonValue, *, arguments: JsonValue = None, began_ms: int | None = None,
         is_tool: bool = False,
     ) -> None:  # fmt: skip
         work = self._work
         self._steps += 1
         if not work.over and self._steps <= MOST_STEPS:
-            what: StepKind = "tool" if is_tool else "code"
-            work.record_soon(work.finished(what, name, work.new_key(name), output, given=given, began_ms=began_ms))
+            kind: StepKind = "tool" if is_tool else "code"
+            work.record_soon(work.finished(kind, name, work.new_key(name), output, given=arguments, began_ms=began_ms))

@@ -22,7 +22,7 @@ from engine.runtimes.programs.footprint import footprint
 
 Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
-ASKED = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
+STOP_LADDER = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 """Escalation of signals with the wait after each, in seconds; less in sum than the grace period of 5 s."""
 CLEANS_UP_S = 0.2
 QUIET_S = 1.0
@@ -98,7 +98,7 @@ class Attended:
 
     async def stop(self) -> None:
         """Send escalating signals until it has exited."""
-        for number, wait_s in ASKED:
+        for number, wait_s in STOP_LADDER:
             self._program.signal(number)
             with self._work.at_most(wait_s):
                 await self._program.exited.wait()
@@ -150,8 +150,8 @@ class Attended:
         await anyio.sleep(SHOWN_AFTER_S)
         while True:
             used = await self._threads.run(partial(footprint, pid))
-            said = {} if used is None else asdict(used)
-            self._work.show("process", json.dumps({"pid": pid, **said}))
+            fields = {} if used is None else asdict(used)
+            self._work.show("process", json.dumps({"pid": pid, **fields}))
             await anyio.sleep(SHOWN_EVERY_S)  # real time, not the engine's clock: resource usage is real as well
 
     async def _drain(self) -> None:

@@ -19,14 +19,14 @@ def environment(names: Iterable[str]) -> dict[str, str]:
     Raises:
         Unusable: If one that is named is not set.
     """
-    found = {name: os.environ[name] for name in USUAL if name in os.environ}
+    variables = {name: os.environ[name] for name in USUAL if name in os.environ}
     for name in names:
         if name not in os.environ:
             raise Unusable(f"the engine's environment has no {name}, which 'env' names; set it and start the engine")
-        found[name] = os.environ[name]
+        variables[name] = os.environ[name]
         if is_secret_name(name):
             note_sent(name)
-    return {"PATH": os.defpath, **found}
+    return {"PATH": os.defpath, **variables}
 
 
 def check_acp() -> None:
@@ -51,5 +51,5 @@ def check_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> None:
         if shutil.which(name, path=env["PATH"]) is None:
             raise Unusable(f"no program {name!r} in PATH; install it, or give its path")
     elif not os.access(cwd / name, os.X_OK) or (cwd / name).is_dir():
-        what = "cannot be executed" if (cwd / name).exists() else "does not exist"
-        raise Unusable(f"the program {cwd / name} {what}")
+        fault = "cannot be executed" if (cwd / name).exists() else "does not exist"
+        raise Unusable(f"the program {cwd / name} {fault}")

@@ -22,16 +22,16 @@ def footprint(group: int) -> Footprint | None:
 
     Blocks for some milliseconds.
     """
-    ticks, pages, found = 0, 0, False
+    ticks, pages, has_members = 0, 0, False
     for entry in PROC.glob("[0-9]*/stat"):
         try:
             fields = entry.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
         if len(fields) > 21 and int(fields[2]) == group:
-            found = True
-            ticks += sum(int(one) for one in fields[11:15])
+            has_members = True
+            ticks += sum(int(count) for count in fields[11:15])
             pages += int(fields[21])
-    if not found:
+    if not has_members:
         return None
     return Footprint(round(ticks / os.sysconf("SC_CLK_TCK"), 2), pages * os.sysconf("SC_PAGE_SIZE"))

@@ -55,14 +55,14 @@ class ResultLine(Struct, tag_field="type", tag="result"):
     output: JsonValue = None
 
 
-Heard: TypeAlias = TextLine | StepLine | UsageLine | AskLine | ResultLine
+Line: TypeAlias = TextLine | StepLine | UsageLine | AskLine | ResultLine
 
 
 class NotUnderstood(ValueError):
     """A JSON line of the protocol with invalid fields; the message says which."""
 
 
-def heard(line: bytes) -> Heard | str:
+def parse(line: bytes) -> Line | str:
     """Return what a program says in one line, or the line as text where it is something else.
 
     Raises:
@@ -78,11 +78,11 @@ def heard(line: bytes) -> Heard | str:
     if value.get("type") not in ("text", "step", "usage", "ask", "result"):
         return text
     try:
-        return msgspec.convert(value, Heard)  # type: ignore[no-any-return]  # a union is not a class
+        return msgspec.convert(value, Line)  # type: ignore[no-any-return]  # a union is not a class
     except msgspec.ValidationError as error:
         raise NotUnderstood(str(error)) from None
 
 
-def said(kind: str, **fields: JsonValue) -> bytes:
+def encode(kind: str, **fields: JsonValue) -> bytes:
     """Return a line to a program."""
     return msgspec.json.encode({"type": kind, **fields}) + b"\n"

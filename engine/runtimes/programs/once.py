@@ -13,8 +13,8 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
         name: What is run, as a person is asked about it.
         run: Does the work of the task. An error of it is its end; that it is stopped is none.
     """
-    given = await work.value()
-    key = work.key(f"tool:{name}", given)
+    value = await work.value()
+    key = work.key(f"tool:{name}", value)
     if work.is_recorded(key):
         return await work.recorded(key)
     await work.tool_began(name, key)
@@ -24,5 +24,5 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
     except Exception as error:  # whatever went wrong, it is over
         await work.tool_raised(key, error)
         raise
-    await work.record(work.finished("tool", f"tool:{name}", key, output, given=given, began_ms=began_ms))
+    await work.record(work.finished("tool", f"tool:{name}", key, output, given=value, began_ms=began_ms))
     return output

@@ -10,7 +10,7 @@ import anyio
 from engine.core.records.records import JsonValue
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.worktree import GitFailed, Worktree, added, found, removed, repository_of
+from engine.runtimes.programs.worktree import GitFailed, Worktree, added, existing, removed, repository_of
 
 STEP = "worktree"
 """The step that says where an attempt works, and the one that says what it left there."""
@@ -77,9 +77,9 @@ async def _earlier(work: Work, threads: Threads) -> Worktree | None:
     """Return the worktree that an earlier attempt of the task was given last, if it is there."""
     keys = [key for key in work.effect.steps if key.startswith(f"{STEP}:")]
     for key in reversed(keys):
-        said = await work.recorded(key)
-        if isinstance(said, dict) and "top" in said:
-            return await threads.run(partial(found, str(said["path"]), str(said["branch"]), str(said["top"])))
+        step = await work.recorded(key)
+        if isinstance(step, dict) and "top" in step:
+            return await threads.run(partial(existing, str(step["path"]), str(step["branch"]), str(step["top"])))
     return None
 
 

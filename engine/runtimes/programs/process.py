@@ -70,21 +70,21 @@ class ProcessRuntime:
         env, cwd = await looked_up(self._code, options, self._reference, work.folder or self._code.folder)
         speaks = options.protocol == "jsonl"
         async with placed(work, cwd, threads=threads, worktree=options.worktree, goes_on=speaks) as place:
-            output = await (self._spoken if speaks else self._written)(work, env, place.folder)
+            output = await (self._run_jsonl if speaks else self._run_plain)(work, env, place.folder)
         return output if self._spec.output is not None else place.with_note(output)
 
-    async def _written(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
+    async def _run_plain(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
         """Run a program with plain text output, and return the output."""
         options, text = self._options, as_text(await work.value())
         argv = [*options.argv, text] if options.input == "argument" else options.argv
-        said = text.encode(errors="replace") if options.input == "stdin" else b""
+        data = text.encode(errors="replace") if options.input == "stdin" else b""
         program = await self._code.programs.start(argv, env=env, cwd=cwd)
         attended = Attended(work, program, self._name, self._code.threads)
         talk = _Text(work, program, attended, options.output_bytes)
-        await attended.attend(talk.read, partial(_feed, program, said), before=checkpoint)
+        await attended.attend(talk.read, partial(_feed, program, data), before=checkpoint)
         return await typed_text(work, talk.output, self._code.threads)
 
-    async def _spoken(self, work: Work, env: dict[str, str], cwd: Path) -> Any:
+    async def _run_jsonl(self, work: Work, env: dict[str, str], cwd: Path) -> Any:
         """Run a program with the JSON Lines protocol, and return its result."""
         options = self._options
         program = await self._code.programs.start(options.argv, env=env, cwd=cwd, line_bytes=options.output_bytes)
@@ -100,8 +100,8 @@ class ProcessRuntime:
         return await typed_value(work, speaking.result, self._code.threads)
 
 
-async def _feed(program: Child, said: bytes) -> None:
-    await program.send(said)
+async def _feed(program: Child, data: bytes) -> None:
+    await program.send(data)
     program.close_input()
 
 

@@ -5,7 +5,6 @@ from contextlib import suppress
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint
 
 from engine.children.child import Child
 from engine.core.records.records import JsonValue
@@ -30,8 +29,6 @@ MOST_LINES = 1_000_000
 """Lines of an attempt."""
 MOST_STEPS = 100_000
 """Lines of an attempt that are steps: each is journaled."""
-LINES_A_TURN = 100
-"""Lines that are read before the loop has its turn: what is buffered may be millions of them."""
 
 
 class TooManyQuestions(EngineError):
@@ -72,7 +69,7 @@ class Speaking:
         self.result: JsonValue = None
         self.has_result = False
         """It has said what its output is, `result`; else `text` is."""
-        self._asked = 0
+        self._open_questions = 0
         """Questions that wait for an answer."""
         self._step_began_ms = work.now_ms()
         self._steered = anyio.Event()
@@ -89,9 +86,9 @@ class Speaking:
         recorded = [key for key in work.effect.steps if key.startswith(STEP)]
         steps: list[JsonValue] = [{"name": _name(key), "output": await work.recorded(key)} for key in recorded]
         inputs: list[JsonValue] = [
-            {"agent": one.agent, "title": one.title, "output": one.output} for one in task.inputs
+            {"agent": item.agent, "title": item.title, "output": item.output} for item in task.inputs
         ]
-        line = lines.said(
+        line = lines.encode(
             "task",
             task_id=task.id,
             attempt=task.attempt,
@@ -102,13 +99,13 @@ class Speaking:
         )
         await self._program.send(line)
         for text in await steers_before(work):
-            await self._program.send(lines.said("steer", text=text))
+            await self._program.send(lines.encode("steer", text=text))
         work.on_steer = lambda now: self._steered.set()
         self._steered.set()  # some may have come by now
 
     async def cancel(self) -> None:
         """Tell it that it is to stop, and let it."""
-        await self._program.send(lines.said("cancel"))
+        await self._program.send(lines.encode("cancel"))
         with self._work.at_most(CLEANS_UP_S):
             await self._program.exited.wait()
 
@@ -126,7 +123,7 @@ class Speaking:
             try:
                 while line := await self._line():
                     self._attended.bytes_read += len(line)
-                    await self._count()
+                    self._count()
                     await self._take(line, group)
             except (AttemptInterrupted, EngineError) as error:
                 failure = error
@@ -134,37 +131,35 @@ class Speaking:
         if failure is not None:
             raise failure
 
-    async def _count(self) -> None:
+    def _count(self) -> None:
         self._lines += 1
         if self._lines > MOST_LINES:
             raise TooManyLines(f"it wrote more than {MOST_LINES:,} lines")
-        if self._lines % LINES_A_TURN == 0:
-            await checkpoint()
 
     async def _pass_on_steers(self) -> None:
         while True:
             await self._steered.wait()
             self._steered = anyio.Event()
             for text in self._work.steers():
-                await self._program.send(lines.said("steer", text=text))
+                await self._program.send(lines.encode("steer", text=text))
 
     async def _line(self) -> bytes:
         try:
-            return await self._program.stdout.readline()
+            return await self._program.line()
         except ValueError:
             raise LineTooLong(f"it wrote a line of more than {self._most_bytes:,} bytes; see output_bytes") from None
 
     async def _take(self, line: bytes, group: TaskGroup) -> None:
         try:
-            found = lines.heard(line)
-            if isinstance(found, str):
-                self._add(found)
+            parsed = lines.parse(line)
+            if isinstance(parsed, str):
+                self._add(parsed)
             else:
-                await self._follow(found, group)
+                await self._follow(parsed, group)
         except lines.NotUnderstood as error:
             self._add(f"{line.decode(errors='replace').rstrip()} [not understood: {error}]\n")
 
-    async def _follow(self, line: lines.Heard, group: TaskGroup) -> None:
+    async def _follow(self, line: lines.Line, group: TaskGroup) -> None:
         if isinstance(line, lines.TextLine):
             self._add(line.text)
         elif isinstance(line, lines.StepLine):
@@ -175,8 +170,8 @@ class Speaking:
             except ValueError as error:
                 raise lines.NotUnderstood(str(error)) from None
         elif isinstance(line, lines.AskLine):
-            self._asked += 1
-            if self._asked > MOST_ASKED:
+            self._open_questions += 1
+            if self._open_questions > MOST_ASKED:
                 raise TooManyQuestions(f"it asked more than {MOST_ASKED} questions at once")
             group.start_soon(self._ask, line)
         else:
@@ -207,8 +202,8 @@ class Speaking:
         due_s, default = (line.due_s, line.default) if line.due_s and line.default is not None else (None, None)
         with suppress(AttemptInterrupted):
             answer = await work.ask_person(key, line.question, options, default, due_s)
-            await self._program.send(lines.said("answer", id=line.id, answer=answer))
-        self._asked -= 1
+            await self._program.send(lines.encode("answer", id=line.id, answer=answer))
+        self._open_questions -= 1
 
     def _add(self, text: str) -> None:
         text = clean(text)

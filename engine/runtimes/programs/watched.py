@@ -57,7 +57,7 @@ class Watched:
             argv: The program, searched in PATH of `env`, and its arguments, which no shell interprets.
             env: Its whole environment.
             cwd: Its working folder.
-            line_bytes: Longest line that `readline` of its output returns.
+            line_bytes: Longest line that `Child.line` returns.
 
         Raises:
             NotStarted: If it cannot be started.

@@ -121,10 +121,10 @@ def _added(top: Path, name: str, folder: Path) -> Worktree:
     raise GitFailed(f"there are {MOST_TRIES} worktrees for {name} in {folder}; remove those that are not needed")
 
 
-def found(path: str, branch: str, top: str) -> Worktree | None:
+def existing(path: str, branch: str, top: str) -> Worktree | None:
     """Return a worktree that was made before; None where it is not there any more."""
-    one = Worktree(Path(path), branch, Path(top))
-    return one if (one.path / ".git").is_file() else None
+    tree = Worktree(Path(path), branch, Path(top))
+    return tree if (tree.path / ".git").is_file() else None
 
 
 def removed(worktree: Worktree) -> Left | None:
