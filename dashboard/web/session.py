@@ -22,7 +22,7 @@ from textual_serve.download_manager import DownloadManager
 
 from dashboard.clean import clean
 from dashboard.web.folders import HABITS, new_folder
-from engine.children.child import CHUNK_BYTES, Child, start_child
+from engine.children.child import Child, start_child
 
 HANG_S = 30.0
 """A process that does not answer for so long, in seconds, has hung."""
@@ -303,7 +303,7 @@ class Session(AppService):
     async def _leave(self, child: Child) -> None:
         await self.send_meta({"type": "quit"})
         child.close_input()
-        while await child.stdout.read(CHUNK_BYTES):  # what it draws: into a full pipe it could not end
+        while await child.read():  # what it draws: into a full pipe it could not end
             pass
         await child.exited.wait()
 

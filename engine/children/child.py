@@ -49,7 +49,7 @@ class Child(asyncio.SubprocessProtocol):
         self.exited = anyio.Event()
         """Set once it has exited and its group is killed; its pipes can still be read."""
         self.on_exit: Callable[[int], None] = _ignore
-        self._lines_read = 0
+        self.bytes_read = self.lines_read = 0
         self.kill_reason = ""
         """Why it was killed by us; empty if it ended by itself."""
 
@@ -84,22 +84,30 @@ class Child(asyncio.SubprocessProtocol):
         """Close its standard input."""
         self.stdin.close()
 
+    async def read(self) -> bytes:
+        """Return more of its standard output; empty at the end."""
+        chunk = await self.stdout.read(CHUNK_BYTES)
+        self.bytes_read += len(chunk)
+        return chunk
+
     async def line(self) -> bytes:
         """Return the next line of its standard output with its end; empty at the end of the output.
 
         Raises:
             ValueError: If it is longer than `line_bytes`.
         """
-        self._lines_read += 1
-        if self._lines_read % LINES_A_TURN == 0:
+        if self.lines_read % LINES_A_TURN == LINES_A_TURN - 1:
             await checkpoint()
-        return await self.stdout.readline()
+        line = await self.stdout.readline()
+        self.lines_read += bool(line)
+        self.bytes_read += len(line)
+        return line
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield the lines of its standard output, of any length, without a last one that is cut off."""
         pieces: list[bytes] = []
         with contextlib.suppress(ConnectionError):
-            while chunk := await self.stdout.read(CHUNK_BYTES):
+            while chunk := await self.read():
                 first, *others = chunk.split(b"\n")
                 pieces.append(first)
                 for piece in others:
@@ -113,8 +121,12 @@ class Child(asyncio.SubprocessProtocol):
             await self.exited.wait()
             await self.errors_ended.wait()
 
-    async def end(self) -> None:
-        """Kill it if it runs, and close its pipes."""
+    async def end(self, within_s: float = 0.0) -> None:
+        """Kill it if it runs, and close its pipes; with `within_s`, it may exit by itself once its input is closed."""
+        if within_s:
+            self.close_input()
+            with anyio.move_on_after(within_s, shield=True):
+                await self.exited.wait()
         self.kill()
         with anyio.move_on_after(GONE_S, shield=True):
             await self.exited.wait()

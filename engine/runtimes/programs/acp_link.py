@@ -229,8 +229,6 @@ class _Lines:
         self._client = client
         self.fault: str | None = None
         """Why nothing more is read, where it was not the end."""
-        self._messages = 0
-        self._bytes = 0
         self._unsent = 0
 
     async def send(self, message: dict[str, Any]) -> None:
@@ -247,8 +245,6 @@ class _Lines:
             except ValueError:
                 self.fault = "wrote a line that is too long"
                 return None
-            self._messages += 1
-            self._bytes += len(line)
             self.fault = self._client.too_much or self._flood()
             if not line or self.fault is not None:
                 return None
@@ -260,9 +256,9 @@ class _Lines:
 
     def _flood(self) -> str | None:
         """Return what there is too much of."""
-        if self._messages > MOST_MESSAGES:
+        if self._program.lines_read > MOST_MESSAGES:
             return f"wrote more than {MOST_MESSAGES:,} messages"
-        if self._bytes > MOST_BYTES:
+        if self._program.bytes_read > MOST_BYTES:
             return f"wrote more than {MOST_BYTES:,} bytes"
         return f"does not read its input: {MOST_UNSENT:,} answers wait" if self._unsent > MOST_UNSENT else None
 

@@ -6,7 +6,7 @@ up. All waits are on the engine's clock.
 
 import json
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 STOP_LADDER = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 """Escalation of signals with the wait after each, in seconds; less in sum than the grace period of 5 s."""
-CLEANS_UP_S = 0.2
+STOP_NOW_LADDER = ((signal.SIGTERM, 0.2),)
 QUIET_S = 1.0
 """Longest silence of the pipes after the program's exit: a process that left its group may keep them open."""
 SHOWN_AFTER_S = 0.1
@@ -46,13 +46,11 @@ class Attended:
 
     def __init__(self, work: Work, program: Child, name: str, threads: Threads) -> None:
         self._work = work
-        self.program = self._program = program
+        self.program = program
         self._name = name
         self._threads = threads
         self._failure: BaseException | None = None
         self._is_read = False
-        self.bytes_read = 0
-        """Bytes of output read so far; updated by the reader."""
         self.is_stopped = False
         """It was asked to stop, so its output is partial."""
         self._is_finished = False
@@ -77,7 +75,7 @@ class Attended:
             ProcessDied: If a signal ended it that we have not sent.
             AttemptInterrupted: If it was stopped with the attempt.
         """
-        program = self._program
+        program = self.program
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._show)
@@ -89,27 +87,23 @@ class Attended:
                 group.cancel_scope.cancel()
         finally:
             self._work.show("process", "")
-            if not program.exited.is_set():
-                program.signal(signal.SIGTERM)
-                with self._work.at_most(CLEANS_UP_S):
-                    await program.exited.wait()
+            await self.stop(STOP_NOW_LADDER)
             await program.end()
         self._raise_what_happened()
 
-    async def stop(self) -> None:
+    async def stop(self, ladder: Iterable[tuple[signal.Signals, float]] = STOP_LADDER) -> None:
         """Send escalating signals until it has exited."""
-        for number, wait_s in STOP_LADDER:
-            self._program.signal(number)
-            with self._work.at_most(wait_s):
-                await self._program.exited.wait()
-            if self._program.exited.is_set():
-                return
+        for number, wait_s in ladder:
+            if not self.program.exited.is_set():
+                self.program.signal(number)
+                with self._work.at_most(wait_s):
+                    await self.program.exited.wait()
 
     async def end_soon(self, seconds: float) -> None:
         """Wait for its exit and stop it if needed; its result counts either way."""
         with self._work.at_most(seconds):
-            await self._program.exited.wait()
-        self._is_finished = not self._program.exited.is_set()
+            await self.program.exited.wait()
+        self._is_finished = not self.program.exited.is_set()
         await self.stop()
 
     def _raise_what_happened(self) -> None:
@@ -117,9 +111,9 @@ class Attended:
             raise self._failure
         if self.is_stopped:
             raise AttemptInterrupted
-        code = 0 if self._is_finished else self._program.returncode
+        code = 0 if self._is_finished else self.program.returncode
         if code:
-            line = self._program.errors.line
+            line = self.program.errors.line
             reason = f"{self._name} {how_ended(code)}" + (f": {line}" if line else "")
             raise ProcessDied(reason) if code < 0 else ProgramFailed(reason)
 
@@ -146,7 +140,7 @@ class Attended:
         await self.stop()
 
     async def _show(self) -> None:
-        pid = self._program.pid
+        pid = self.program.pid
         await anyio.sleep(SHOWN_AFTER_S)
         while True:
             used = await self._threads.run(partial(footprint, pid))
@@ -156,14 +150,14 @@ class Attended:
 
     async def _drain(self) -> None:
         """Wait until both pipes have been read to the end, or were silent for a while."""
-        errors, quiet = self._program.errors, 0
+        program, quiet = self.program, 0
         while not self._is_drained and quiet < 2:
-            before = self.bytes_read, errors.bytes_read
+            before = program.bytes_read, program.errors.bytes_read
             with anyio.move_on_after(QUIET_S):
                 while not self._is_drained:  # noqa: ASYNC110 - a pipe ends within a turn of the loop, or never
                     await anyio.sleep(0.002)
-            quiet = quiet + 1 if before == (self.bytes_read, errors.bytes_read) else 0
+            quiet = quiet + 1 if before == (program.bytes_read, program.errors.bytes_read) else 0
 
     @property
     def _is_drained(self) -> bool:
-        return self._is_read and self._program.errors_ended.is_set()
+        return self._is_read and self.program.errors_ended.is_set()

@@ -12,7 +12,7 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from engine.children.child import CHUNK_BYTES, Child
+from engine.children.child import Child
 from engine.core.queries.team.code import program_reference
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
@@ -80,7 +80,7 @@ class ProcessRuntime:
         data = text.encode(errors="replace") if options.input == "stdin" else b""
         program = await self._code.programs.start(argv, env=env, cwd=cwd)
         attended = Attended(work, program, self._name, self._code.threads)
-        talk = _Text(work, program, attended, options.output_bytes)
+        talk = _Text(work, program, options.output_bytes)
         await attended.attend(talk.read, partial(_feed, program, data), before=checkpoint)
         return await typed_text(work, talk.output, self._code.threads)
 
@@ -108,10 +108,9 @@ async def _feed(program: Child, data: bytes) -> None:
 class _Text:
     """The text output of a program."""
 
-    def __init__(self, work: Work, program: Child, attended: Attended, most_bytes: int) -> None:
+    def __init__(self, work: Work, program: Child, most_bytes: int) -> None:
         self._work = work
         self._program = program
-        self._attended = attended
         self._most_bytes = most_bytes
         self._parts: list[str] = []
 
@@ -127,9 +126,8 @@ class _Text:
             OutputTooLong: If it exceeds the limit.
         """
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        while chunk := await self._program.stdout.read(CHUNK_BYTES):
-            self._attended.bytes_read += len(chunk)
-            if self._attended.bytes_read > self._most_bytes:
+        while chunk := await self._program.read():
+            if self._program.bytes_read > self._most_bytes:
                 raise OutputTooLong(f"its output is longer than {self._most_bytes:,} bytes; see options.output_bytes")
             self._add(decoder.decode(chunk))
         self._add(decoder.decode(b"", final=True))

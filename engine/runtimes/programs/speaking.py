@@ -64,7 +64,6 @@ class Speaking:
         self._most_bytes = most_bytes
         self._text: list[str] = []
         self._text_bytes = 0
-        self._lines = 0
         self._steps = 0
         self.result: JsonValue = None
         self.has_result = False
@@ -122,19 +121,12 @@ class Speaking:
             group.start_soon(self._pass_on_steers)
             try:
                 while line := await self._line():
-                    self._attended.bytes_read += len(line)
-                    self._count()
                     await self._take(line, group)
             except (AttemptInterrupted, EngineError) as error:
                 failure = error
             group.cancel_scope.cancel()
         if failure is not None:
             raise failure
-
-    def _count(self) -> None:
-        self._lines += 1
-        if self._lines > MOST_LINES:
-            raise TooManyLines(f"it wrote more than {MOST_LINES:,} lines")
 
     async def _pass_on_steers(self) -> None:
         while True:
@@ -145,9 +137,12 @@ class Speaking:
 
     async def _line(self) -> bytes:
         try:
-            return await self._program.line()
+            line = await self._program.line()
         except ValueError:
             raise LineTooLong(f"it wrote a line of more than {self._most_bytes:,} bytes; see output_bytes") from None
+        if self._program.lines_read > MOST_LINES:
+            raise TooManyLines(f"it wrote more than {MOST_LINES:,} lines")
+        return line
 
     async def _take(self, line: bytes, group: TaskGroup) -> None:
         try:

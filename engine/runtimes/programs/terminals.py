@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
-from engine.children.child import CHUNK_BYTES, Child
+from engine.children.child import Child
 from engine.children.tail import signal_name
 from engine.errors import EngineError
 from engine.runtimes.programs.watched import Watched
@@ -119,6 +119,6 @@ class Terminals:
 
 
 async def _read(terminal: Terminal) -> None:
-    while chunk := await terminal.program.stdout.read(CHUNK_BYTES):
+    while chunk := await terminal.program.read():
         terminal.add(chunk)
     terminal.is_read.set()

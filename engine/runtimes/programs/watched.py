@@ -88,10 +88,7 @@ class Watched:
         for program in list(self._programs.values()):
             await program.end()
         if self._watcher is not None:
-            self._watcher.close_input()
-            with anyio.move_on_after(GONE_S, shield=True):
-                await self._watcher.exited.wait()
-            await self._watcher.end()
+            await self._watcher.end(GONE_S)
             self._watcher = None
 
     async def _watch(self) -> None:

@@ -76,10 +76,7 @@ async def over_pipes(program: Child, ended: anyio.Event, wrap: Callable[[Any], A
             yield messages, outward
             group.cancel_scope.cancel()
     finally:
-        program.close_input()
-        with anyio.move_on_after(GOES_S, shield=True):
-            await program.exited.wait()
-        await program.end()
+        await program.end(GOES_S)
 
 
 @dataclass(frozen=True, slots=True)
