@@ -19,9 +19,9 @@ from msgspec.structs import FieldInfo
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints, create_model
 from pydantic.fields import FieldInfo as KeyInfo
 
-from engine.core.records.records import fields, names
+from engine.core.records.records import JsonValue, fields, names
 from engine.core.validation.records import ValidatedRecord
-from engine.core.validation.rules import Means
+from engine.core.validation.rules import Means, rule_for
 
 REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
@@ -68,7 +68,7 @@ def keys_of(
 
     def with_keys(block: type[BlockT]) -> type[BlockT]:
         keys = {key: form for record in records for key, form in _keys(record, leave)}
-        keys |= {key: (hint, block.model_fields[key]) for key, hint in block.__annotations__.items()}
+        keys |= {key: (_in_file(hint), block.model_fields[key]) for key, hint in block.__annotations__.items()}
         ordered: Any = {key: keys[key] for key in dict.fromkeys([*first, *keys])}
         base = cast(type[BlockT], block.__base__)
         model = create_model(
@@ -124,9 +124,12 @@ def _in_file(hint: Any) -> Any:
         return as_record(hint)
     if origin is Annotated and isinstance(args[1], Means):
         return Reference
+    if hint is JsonValue:
+        return Annotated[hint, AfterValidator(rule_for(hint).check)]
+    if origin is Annotated and args[0] is Decimal:  # YAML has none; pydantic would take any number of digits
+        return Annotated[hint, Strict(False), AfterValidator(rule_for(hint).check)]
     if origin is Annotated:
-        lax = [Strict(False)] if args[0] is Decimal else []  # YAML has no decimals
-        return Annotated[(_in_file(args[0]), *args[1:], *lax)]
+        return Annotated[(_in_file(args[0]), *args[1:])]
     if origin in (Sequence, tuple, list):
         return types.GenericAlias(list, (_in_file(args[0]),))
     if origin in (Mapping, dict):

@@ -147,7 +147,7 @@ def _text(error: ErrorDetails, loc: Loc) -> str:
         return f"must be {expected}, not {describe_value(value)}"
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
         words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-        return f"must be {' and '.join(f'{words[name]} {value:,.15g}' for name, value in bounds.items())}, not {value}"
+        return f"must be {' and '.join(f'{words[name]} {bound:,.15g}' for name, bound in bounds.items())}, not {value}"
     if kind == "string_pattern_mismatch":
         pattern = str(bounds.get("pattern"))
         shape = next((words for part, words in _SHAPES.items() if part in pattern), _SHAPES["{0,63}"])

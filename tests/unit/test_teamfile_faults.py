@@ -170,6 +170,39 @@ def test_a_text_in_the_place_of_a_number_is_told_once_and_in_our_words(member: s
     assert told(HEAD + f"agents: [{{name: a, {member}}}]") == [f"team.yaml:3: agents[a].{said}"]
 
 
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        (
+            "agents: [{name: a, run: 'x:y', options: {deep: [1, 1e999]}}]",
+            "agents[a].options.deep[2]: must be a JSON",
+        ),
+        ("agents: [{name: a, script: [{output: 1e999}]}]", "agents[a].script[1].output: must be a JSON value, not inf"),
+        (f"limits: {{task: {{cost_usd: '0.{'1' * 40}'}}}}", "limits.task.cost_usd: must be an amount"),
+        ("models: {fast: {model: a/b, replies: [{text: x}]}}", "models.fast: says either 'model', the name that"),
+        (
+            "supervisor: {name: b, on_failure: [{retry: {base_s: 60}}]}",
+            "supervisor.on_failure[1].retry.cap_s: must be",
+        ),
+        ("agents: [{name: a, run: 'x:y', limits: {agent: {tokens: 1}}}]", "agents[a].limits.agent: is not a key here"),
+    ],
+)
+def test_what_only_a_record_refuses_is_a_fault_with_its_place(block: str, said: str) -> None:
+    head = "version: 1\n" if "supervisor" in block else HEAD
+
+    (line,) = told(head + block)
+
+    assert line.partition(" ")[2].startswith(said)
+
+
+def test_what_names_a_tool_server_with_a_fault_is_no_second_fault() -> None:
+    agent = 'agents: [{name: a, run: "x:y", mcp: [files, web/search]}]\n'
+
+    (line,) = told(HEAD + agent + "mcp: {web: {url: 'http://x'}, files: {argv: [x], url: 'http://x'}}")
+
+    assert "mcp.files: says either 'argv'" in line
+
+
 def test_a_name_that_fills_the_screen_is_cut_where_no_member_has_it() -> None:
     chief = f"{{name: chief, strategy: hierarchical_review, settings: {{levels: [[scout], [{'x' * 9000}]]}}}}"
 
