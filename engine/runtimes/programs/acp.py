@@ -76,7 +76,7 @@ class AcpRuntime:
             )  # fmt: skip
             reads, writes = options.fs != "none", options.fs == "write"
             link = self._module.AcpLink(program, session, reads=reads, writes=writes, runs=options.terminal)
-            await attended.attend(partial(session.converse, link, text), _nothing, before=session.cancel)
+            await attended.attend(partial(session.converse, link, text), before=session.cancel)
             session.raise_if_broken()
         return place.with_note(session.text) if work.spec.output is None else session.answer
 
@@ -85,7 +85,3 @@ def _imported() -> Any:
     """Import what speaks the protocol: a second and more of the processor."""
     with importing():
         return importlib.import_module("engine.runtimes.programs.acp_link")
-
-
-async def _nothing() -> None:
-    """Drop the package's log messages."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from engine.children.child import Child
 from engine.children.tail import how_ended
@@ -56,13 +57,7 @@ class Attended:
         self._is_finished = False
         """It has delivered its result; if it is still running then, we end it, and the signal is not a failure."""
 
-    async def attend(
-        self,
-        read: Talk,
-        say: Talk,
-        *,
-        before: Talk,
-    ) -> None:
+    async def attend(self, read: Talk, say: Talk = checkpoint, *, before: Talk = checkpoint) -> None:
         """Wait until it has exited successfully and all its output is read.
 
         Args:
@@ -81,7 +76,7 @@ class Attended:
                 group.start_soon(self._show)
                 group.start_soon(self._stop_when_told, before)
                 group.start_soon(self._read, read)
-                group.start_soon(self._say, say)
+                group.start_soon(self._talk, say)
                 await program.exited.wait()
                 await self._drain()
                 group.cancel_scope.cancel()
@@ -119,16 +114,13 @@ class Attended:
 
     async def _read(self, read: Talk) -> None:
         try:
-            await read()
-        except (AttemptInterrupted, Exception) as error:  # raised once the program is gone
-            self._failure = error
-            await self.stop()
+            await self._talk(read)
         finally:
             self._is_read = True
 
-    async def _say(self, say: Talk) -> None:
+    async def _talk(self, talk: Talk) -> None:
         try:
-            await say()
+            await talk()
         except (AttemptInterrupted, Exception) as error:  # raised once the program is gone
             self._failure = self._failure or error
             await self.stop()

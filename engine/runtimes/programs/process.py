@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anyio.lowlevel import checkpoint
-
 from engine.children.child import Child
 from engine.core.queries.team.code import program_reference
 from engine.core.records.records import JsonValue
@@ -81,7 +79,7 @@ class ProcessRuntime:
         program = await self._code.programs.start(argv, env=env, cwd=cwd)
         attended = Attended(work, program, self._name, self._code.threads)
         talk = _Text(work, program, options.output_bytes)
-        await attended.attend(talk.read, partial(_feed, program, data), before=checkpoint)
+        await attended.attend(talk.read, partial(_feed, program, data))
         return await typed_text(work, talk.output, self._code.threads)
 
     async def _run_jsonl(self, work: Work, env: dict[str, str], cwd: Path) -> Any:
