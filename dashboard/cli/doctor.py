@@ -22,8 +22,8 @@ from dashboard.views.words.amounts import counted, duration
 from engine.core.encoding.codec import decode_briefly
 from engine.core.errors import CoreError
 from engine.errors import Unusable
-from engine.models.at_hand import agents_at_hand, servers_at_hand
-from engine.models.providers import keys_found
+from engine.models.at_hand import installed_agents, running_servers
+from engine.models.providers import find_keys
 from engine.reading.folding import folded_from
 from engine.runtimes.programs.worktree import all_left
 from engine.teamfile import TeamFileError, read_team
@@ -103,10 +103,10 @@ def _models() -> Iterator[Finding]:
     model = os.environ.get("QUARTERDECK_MODEL", "").strip()
     if model:
         yield Finding("ok", "QUARTERDECK_MODEL", clean(model))
-    keys = [f"{variable} ({provider})" for provider, variable in keys_found(os.environ).items()]
+    keys = [f"{variable} ({provider})" for provider, variable in find_keys(os.environ).items()]
     none = "none in the environment; set one such as OPENAI_API_KEY where the engine runs"
     yield Finding("ok", "model keys", ", ".join(keys) or none)
-    servers = servers_at_hand()
+    servers = running_servers()
     for server in servers:
         shown = ", ".join(server.models[:MODELS_SHOWN])
         more = f" and {len(server.models) - MODELS_SHOWN} more" if len(server.models) > MODELS_SHOWN else ""
@@ -116,7 +116,7 @@ def _models() -> Iterator[Finding]:
             yield Finding("ok", "model server", clean(f"in a team file, under models:  local: {said}"))
     if not servers:
         yield Finding("ok", "model server", "none on this computer answers (asked: ports 11434, 8000, 1234)")
-    agents = ", ".join(agents_at_hand())
+    agents = ", ".join(installed_agents())
     yield Finding("ok", "command-line agents", agents or "none of those that are known here is installed")
 
 

@@ -16,7 +16,7 @@ from dashboard.cli.database import team_file_here
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.core.records.values import counted
-from engine.models.providers import key_missing, keys_found
+from engine.models.providers import find_keys, missing_key
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
 
@@ -77,7 +77,7 @@ def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offli
     there = "" if at == Path() else f"cd {quoted(at)} && "
     if found is not None:
         body["model"] = found
-    missing = key_missing(model, os.environ) if model is not None else None
+    missing = missing_key(model, os.environ) if model is not None else None
     if missing is not None:
         body["missing"] = missing
     told = [
@@ -112,7 +112,7 @@ def _model_at_hand() -> tuple[str | None, str]:
     """Return the model that the environment names or has a key for, and the reason."""
     if named := os.environ.get("QUARTERDECK_MODEL"):
         return named, "QUARTERDECK_MODEL names it"
-    found = ((_USUAL[one], variable) for one, variable in keys_found(os.environ).items() if one in _USUAL)
+    found = ((_USUAL[one], variable) for one, variable in find_keys(os.environ).items() if one in _USUAL)
     return next(((model, f"{variable} is set") for model, variable in found), (None, ""))
 
 

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from engine.core import events
 from engine.core.decide import decide
-from engine.core.decide.work.dispatch import started
+from engine.core.decide.work.dispatch import start_event
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import Event
 from engine.core.followups import GrowGroup, PlanGroup
@@ -82,7 +82,7 @@ def _started(state: State, event: events.AttemptStarted) -> list[Event]:
     """Return the beginning of the same task on the agent that would be chosen; as it is where nobody is."""
     task = state.tasks[event.task_id]
     agent = None if event.agent_id is None else Schedule.of(state).agent_for(state, task)
-    return [event] if agent is None else [started(task, agent)]
+    return [event] if agent is None else [start_event(task, agent)]
 
 
 def _context(state: State, event: Any) -> DecisionContext:

@@ -239,7 +239,7 @@ class _Attempt:
                 self.lacks(signal.call_key)
                 return
             answer = answer_of(self.state, signal.task_id, signal.attempt, signal.call_key)
-            loop.call_soon(self._work.answered, answer)
+            loop.call_soon(self._work.accept_outcomes, answer)
         elif isinstance(signal, SlotAsked):
             loop.call_soon(self._work.resumed)
         elif not isinstance(signal, PartTold | StepsEnded):
@@ -292,7 +292,7 @@ class _ReplayedWork(Work):
         self._attempt.taken[key] = None
         return await super().recorded(key)
 
-    async def answered_before(self, key: str) -> None:
+    async def earlier_results(self, key: str) -> None:
         """Repeat the delegations: the core decides them again."""
 
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:

@@ -21,7 +21,7 @@ from engine.errors import AttemptInterrupted, Unusable
 from engine.host.runtime_pool import RuntimePool, unusable_agent
 from engine.runtimes.attempts.services import Services, of_attempt
 from engine.runtimes.attempts.work import Work
-from engine.runtimes.functions.coroutine_guard import driven
+from engine.runtimes.functions.coroutine_guard import drive
 from engine.runtimes.values import json_value, one_line, traits, type_name
 
 THROWS = 3
@@ -135,7 +135,7 @@ class Attempts:
         """Deliver the outcomes of a delegation to the waiting attempt."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
-            work.answered(effect)
+            work.accept_outcomes(effect)
 
     def resume(self, effect: ResumeAttempt) -> None:
         """Resume an attempt that has got its slot back."""
@@ -153,7 +153,7 @@ class Attempts:
         """Notify an attempt of a message for its next turn."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
-            work.steered(now=effect.now)
+            work.notify_steer(now=effect.now)
 
     async def _run(self, work: Work) -> None:
         signal: Ended | None = None
@@ -173,7 +173,7 @@ class Attempts:
                 return
             if signal is not None:
                 work.spend(changed(signal.usage, time_ms=0))  # the time was counted when it was reported as ended
-            work.came_back()
+            work.note_return()
         except Exception as error:
             self._services.fail(error)
         finally:
@@ -195,7 +195,7 @@ class Attempts:
         if not self._services.may_act():
             return _interrupted(work)
         try:
-            output = json_value(await driven(runtime.execute(work), self._patience(work)))
+            output = json_value(await drive(runtime.execute(work), self._patience(work)))
         except (anyio.get_cancelled_exc_class(), GeneratorExit) as cancelled:
             # A cancellation by the host sets this deadline; code that raises the exception by itself has failed.
             if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
@@ -256,7 +256,7 @@ def _returned(work: Work, output: JsonValue) -> Ended:
         output=output,
         duration_ms=duration_ms,
         usage=usage,
-        said=list(work.said),
+        said=list(work.utterances),
     )
 
 

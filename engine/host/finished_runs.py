@@ -11,7 +11,7 @@ from engine.core.queries.targets import at, id_in
 from engine.core.state import RunSummary
 from engine.reading.folding import IMPORTS, events_of, summary_in
 from engine.runtimes.attempts.services import Services
-from engine.runtimes.values import own
+from engine.runtimes.values import copy_json
 from store.journals.journal import Journal
 
 
@@ -76,7 +76,7 @@ class FinishedRuns:
             return submit_again(submitted)
         # It came with an archive, and its settings stayed in the journal of its own team.
         return Submit(
-            request=own(await self._services.text(summary.request)),
+            request=copy_json(await self._services.text(summary.request)),
             supervisor=at(summary.supervisor_id),
             conversation=summary.conversation,
         )

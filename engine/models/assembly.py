@@ -7,7 +7,7 @@ from typing import Any
 from engine.core.encoding.strict_json import NotStrict, strict_json
 from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
 from engine.models.records import Call, Finish, ModelAnswer
-from engine.models.thoughts import TaggedText, divided_parts, unopened_thought
+from engine.models.thoughts import TaggedText, split_content, split_unopened_thought
 from engine.runtimes.values import clean
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
@@ -18,18 +18,18 @@ class _Text:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._half = ""
+        self._surrogate = ""
 
     def add(self, part: str) -> str:
         """Add a piece; return what is complete by now."""
-        part = self._half + part
-        self._half = part[-1] if "\ud800" <= part[-1:] <= "\udbff" else ""
-        whole = clean(part[: len(part) - len(self._half)])
-        self._parts.append(whole)
-        return whole
+        part = self._surrogate + part
+        self._surrogate = part[-1] if "\ud800" <= part[-1:] <= "\udbff" else ""
+        complete_text = clean(part[: len(part) - len(self._surrogate)])
+        self._parts.append(complete_text)
+        return complete_text
 
     def __str__(self) -> str:
-        return "".join(self._parts) + clean(self._half)
+        return "".join(self._parts) + clean(self._surrogate)
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
@@ -50,7 +50,7 @@ class _OpenCall:
         # Some repeat id and name with each part, and some give no ids: another call begins behind a whole object.
         if not arguments.lstrip().startswith("{") or not "".join(self.arguments[-1:]).rstrip().endswith("}"):
             return False
-        return isinstance(_parsed("".join(self.arguments)), dict)
+        return isinstance(_parse_arguments("".join(self.arguments)), dict)
 
 
 class Assembly:
@@ -68,34 +68,38 @@ class Assembly:
         self._thinking: list[str] = []
         """The text of the last block so far, in pieces."""
         self._calls: list[_OpenCall] = []
-        self._at: dict[int, _OpenCall] = {}
+        self._calls_by_index: dict[int, _OpenCall] = {}
         """The last call under each index."""
-        self._refused = False
+        self._is_refused = False
 
-    def take(self, chunk: Any) -> Iterator[tuple[bool, str]]:
+    def add_chunk(self, chunk: Any) -> Iterator[tuple[bool, str]]:
         """Add a chunk of litellm's; yield what to show: True for a thought, and the text."""
         self.model = chunk.model or self.model
         self.usage = getattr(chunk, "usage", None) or self.usage
         for choice in chunk.choices[:1]:
             self.finish = choice.finish_reason or self.finish
             delta = choice.delta
-            yield from self._take_text(True, getattr(delta, "reasoning_content", None))
+            yield from self._add_text(True, getattr(delta, "reasoning_content", None))
             for block in getattr(delta, "thinking_blocks", None) or ():
-                self._take_block(dict(block))
+                self._add_block(dict(block))
             refusal = getattr(delta, "refusal", None)
-            self._refused = self._refused or bool(refusal)
-            thought, text = divided_parts(delta.content or refusal)
-            yield from self._take_text(True, thought)
-            for is_thought, part in self._tagged.take(text):
-                yield from self._take_text(is_thought, part)
+            self._is_refused = self._is_refused or bool(refusal)
+            thought, text = split_content(delta.content or refusal)
+            yield from self._add_text(True, thought)
+            for is_thought, part in self._tagged.feed(text):
+                yield from self._add_text(is_thought, part)
             for call in delta.tool_calls or ():
-                self._take_call(call)
+                self._add_call(call)
 
-    def _take_text(self, is_thought: bool, text: object) -> Iterator[tuple[bool, str]]:
-        if isinstance(text, str) and text and (whole := (self._thoughts if is_thought else self._text).add(text)):
-            yield is_thought, whole
+    def _add_text(self, is_thought: bool, text: object) -> Iterator[tuple[bool, str]]:
+        if (
+            isinstance(text, str)
+            and text
+            and (complete_text := (self._thoughts if is_thought else self._text).add(text))
+        ):
+            yield is_thought, complete_text
 
-    def _take_block(self, block: dict[str, Any]) -> None:
+    def _add_block(self, block: dict[str, Any]) -> None:
         """Extend the open block; a signature closes a block, and a redacted block stands alone."""
         last, text = self._blocks[-1] if self._blocks else None, block.get("thinking") or ""
         if block.get("type") != "thinking" or last is None or last.get("type") != "thinking" or last.get("signature"):
@@ -111,13 +115,13 @@ class Assembly:
         if self._blocks and self._blocks[-1].get("type") == "thinking":
             self._blocks[-1]["thinking"] = "".join(self._thinking)
 
-    def _take_call(self, part: Any) -> None:
+    def _add_call(self, part: Any) -> None:
         index, function = part.index or 0, part.function
         id, name = part.id or "", "" if function is None else function.name or ""
-        arguments = "" if function is None else _text_of(function.arguments)
-        call = self._at.get(index)
+        arguments = "" if function is None else _arguments_text(function.arguments)
+        call = self._calls_by_index.get(index)
         if call is None or call.is_followed_by(id, name, arguments):
-            call = self._at[index] = _OpenCall()
+            call = self._calls_by_index[index] = _OpenCall()
             self._calls.append(call)
         call.id, call.name = id or call.id, call.name or name
         call.arguments.append(arguments)
@@ -136,43 +140,45 @@ class Assembly:
     def answer(self, provider: str) -> ModelAnswer:
         """Return the whole answer; the caller adds its usage."""
         self._join_block()
-        for is_thought, part in self._tagged.rest():
+        for is_thought, part in self._tagged.flush():
             (self._thoughts if is_thought else self._text).add(part)
         thought, text = str(self._thoughts), self.text
         if not thought:  # a server that separates thoughts leaves no tag of one in the text
-            thought, text = unopened_thought(text)
-        calls = tuple(_whole(call, place) for place, call in enumerate(self._calls))
+            thought, text = split_unopened_thought(text)
+        calls = tuple(_to_call(call, place) for place, call in enumerate(self._calls))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if text.strip() else "empty")
-        signed = [_clean(block) for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]
+        signed = [
+            _clean_block(block) for block in self._blocks if block.get("signature") or block.get("type") != "thinking"
+        ]
         thinking: Any = signed or thought or None
         return ModelAnswer(
             text=text,
             calls=calls,
             thinking=thinking,
-            finish="refusal" if self._refused else finish,
+            finish="refusal" if self._is_refused else finish,
             model=clean(self.model),
             provider=provider,
         )
 
 
-def _clean(block: dict[str, Any]) -> dict[str, Any]:
+def _clean_block(block: dict[str, Any]) -> dict[str, Any]:
     return {key: clean(value) if isinstance(value, str) else value for key, value in block.items()}
 
 
-def _whole(call: _OpenCall, place: int) -> Call:
+def _to_call(call: _OpenCall, place: int) -> Call:
     text = clean("".join(call.arguments))
     call_id, name = clean(call.id) or f"call_{place}", clean(call.name)
     excess = excess_of_json(text)
     if excess is not None:
-        most = JSON_CHARACTERS if excess == "characters" else JSON_VALUES
-        return Call(id=call_id, name=name, invalid=f"(more than {most:,} {excess})")
-    arguments = _parsed(text) if text.strip() else {}
+        limit = JSON_CHARACTERS if excess == "characters" else JSON_VALUES
+        return Call(id=call_id, name=name, invalid=f"(more than {limit:,} {excess})")
+    arguments = _parse_arguments(text) if text.strip() else {}
     if isinstance(arguments, dict):
         return Call(id=call_id, name=name, arguments=arguments)
     return Call(id=call_id, name=name, invalid=text)
 
 
-def _parsed(text: str) -> Any:
+def _parse_arguments(text: str) -> Any:
     """Return the value of a JSON text; None if it is none."""
     try:
         return strict_json(text.encode())
@@ -180,6 +186,6 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _text_of(arguments: Any) -> str:
+def _arguments_text(arguments: Any) -> str:
     """Return arguments as text: some servers send the object itself."""
     return arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)

@@ -36,20 +36,20 @@ class ModelServer:
     """What a team file says besides; None where litellm knows the address."""
 
 
-def agents_at_hand(names: Iterable[str] = AGENTS) -> dict[str, str]:
+def installed_agents(names: Iterable[str] = AGENTS) -> dict[str, str]:
     """Return the command-line agents that are installed, with their paths."""
-    found = {name: shutil.which(name) for name in names}
-    return {name: path for name, path in found.items() if path is not None}
+    paths = {name: shutil.which(name) for name in names}
+    return {name: path for name, path in paths.items() if path is not None}
 
 
-def servers_at_hand(servers: Mapping[str, tuple[str, str]] = SERVERS, *, probe_s: float = PROBE_S) -> list[ModelServer]:
+def running_servers(servers: Mapping[str, tuple[str, str]] = SERVERS, *, probe_s: float = PROBE_S) -> list[ModelServer]:
     """Return the servers that answer within `probe_s` seconds, all of them asked at once; blocks."""
     with ThreadPoolExecutor(len(servers) or 1) as pool:
-        found = pool.map(lambda one: _probed(one, *servers[one], probe_s=probe_s), servers)
-        return [one for one in found if one is not None]
+        servers_found = pool.map(lambda name: _probe(name, *servers[name], probe_s=probe_s), servers)
+        return [server for server in servers_found if server is not None]
 
 
-def _probed(name: str, url: str, form: str, *, probe_s: float) -> ModelServer | None:
+def _probe(name: str, url: str, name_format: str, *, probe_s: float) -> ModelServer | None:
     # Servers on this computer are asked without a proxy.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -57,9 +57,11 @@ def _probed(name: str, url: str, form: str, *, probe_s: float) -> ModelServer | 
             body = json.loads(response.read(LARGEST_BYTES))
     except (OSError, ValueError, HTTPException):  # no server there, or one that serves no models
         return None
-    listed = body.get("models") or body.get("data") if isinstance(body, dict) else None
-    if not isinstance(listed, list):
+    models = body.get("models") or body.get("data") if isinstance(body, dict) else None
+    if not isinstance(models, list):
         return None
-    ids = [one.get("name") or one.get("id") for one in listed if isinstance(one, dict)]
-    base_url = url.removesuffix("/models") if form.startswith("openai/") else None
-    return ModelServer(name, url, tuple(form.format(one) for one in ids if isinstance(one, str)), base_url)
+    ids = [model.get("name") or model.get("id") for model in models if isinstance(model, dict)]
+    base_url = url.removesuffix("/models") if name_format.startswith("openai/") else None
+    return ModelServer(
+        name, url, tuple(name_format.format(model_id) for model_id in ids if isinstance(model_id, str)), base_url
+    )

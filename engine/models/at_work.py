@@ -31,7 +31,7 @@ class AtWork:
         self._memory[:] = id.to_bytes(BYTES, "big")
 
 
-class Marked(Generic[T]):
+class RequestMarker(Generic[T]):
     """Awaits something, and writes down a request during each step of that between two waits."""
 
     def __init__(self, at_work: AtWork, id: int, work: Awaitable[T]) -> None:

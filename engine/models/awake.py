@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import anyio
 
 TICK_S = 0.05
-COUNTED_S = 0.25
+MAX_TICK_S = 0.25
 """The most that counts between two ticks; the rest is time in which the loop stood still."""
 
 
@@ -22,7 +22,7 @@ class _Limit:
     until_s: float
 
 
-class Awake:
+class AwakeTimer:
     """Cancels what takes too long.
 
     Args:
@@ -31,17 +31,17 @@ class Awake:
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
-        self._seen_s = now_s()
+        self._last_tick_s = now_s()
         self._awake_s = 0.0
         self._limits: set[_Limit] = set()
-        self._some = anyio.Event()
+        self._limits_set = anyio.Event()
 
     @contextmanager
-    def at_most(self, seconds: float) -> Iterator[anyio.CancelScope]:
+    def limit(self, seconds: float) -> Iterator[anyio.CancelScope]:
         """Open a scope that is cancelled when it has taken so many seconds."""
         if not self._limits:
-            self._seen_s = self._now_s()
-            self._some.set()
+            self._last_tick_s = self._now_s()
+            self._limits_set.set()
         with anyio.CancelScope() as scope:
             limit = _Limit(scope, self._awake_s + seconds)
             self._limits.add(limit)
@@ -53,17 +53,17 @@ class Awake:
     async def run(self) -> None:
         """Count for ever; rests while there is no limit."""
         while True:
-            await self._some.wait()
+            await self._limits_set.wait()
             while self._limits:
                 await anyio.sleep(TICK_S)
                 self.tick()
-            self._some = anyio.Event()
+            self._limits_set = anyio.Event()
 
     def tick(self) -> None:
         """Count the time since the last tick, and cancel what has taken too long."""
         now_s = self._now_s()
-        self._awake_s += min(now_s - self._seen_s, COUNTED_S)
-        self._seen_s = now_s
+        self._awake_s += min(now_s - self._last_tick_s, MAX_TICK_S)
+        self._last_tick_s = now_s
         for limit in self._limits:
             if self._awake_s >= limit.until_s:
                 limit.scope.cancel()

@@ -24,11 +24,11 @@ from engine.core.records.values import NO_USAGE, Usage
 from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.assembly import Assembly
-from engine.models.at_work import AtWork, Marked
-from engine.models.awake import Awake
+from engine.models.at_work import AtWork, RequestMarker
+from engine.models.awake import AwakeTimer
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
-from engine.models.redaction import SHORTEST, credentials_in
+from engine.models.redaction import MIN_SECRET_CHARACTERS, credentials_in
 from engine.models.wire import Exchange
 
 FLUSH_S = 0.005
@@ -54,21 +54,21 @@ class Server:
         self._at_work = at_work
         self._scopes: dict[int, anyio.CancelScope] = {}
         self._pieces: list[tuple[int, bool, str]] = []
-        self._came = anyio.Event()
-        self._awake = Awake()
+        self._pieces_arrived = anyio.Event()
+        self._awake = AwakeTimer()
         variables = {name: value for name, value in os.environ.items() if name not in messages.PLAIN}
-        self._secrets = [value for value in variables.values() if len(value) >= SHORTEST]
-        self._secrets += [one for value in os.environ.values() for one in credentials_in(value)]
+        self._secrets = [value for value in variables.values() if len(value) >= MIN_SECRET_CHARACTERS]
+        self._secrets += [credential for value in os.environ.values() for credential in credentials_in(value)]
 
     async def run(self, requests: BinaryIO) -> None:
         """Read requests in a thread, which sees the end of the engine even while the loop is blocked."""
         async with BlockingPortal() as portal, anyio.create_task_group() as group:
-            threading.Thread(target=_read, args=(requests, portal, lambda one: self._take(one, group))).start()
+            threading.Thread(target=_read, args=(requests, portal, lambda line: self._dispatch(line, group))).start()
             group.start_soon(self._awake.run)
             await self._flush()
 
-    def _take(self, one: bytes, group: TaskGroup) -> None:
-        message = messages.to_child.decode(one)
+    def _dispatch(self, line: bytes, group: TaskGroup) -> None:
+        message = messages.to_child.decode(line)
         if isinstance(message, messages.Cancel):
             if message.id in self._scopes:
                 self._scopes[message.id].cancel()
@@ -83,11 +83,11 @@ class Server:
         with scope:
             try:
                 if isinstance(message, messages.Look):
-                    said = self._look(message)
+                    reply = self._look(message)
                 else:
-                    said = await Marked(self._at_work, message.id, self._ask(message))
+                    reply = await RequestMarker(self._at_work, message.id, self._ask(message))
                 self._write_pieces()
-                self._write(said)
+                self._write(reply)
             except Exception as error:  # One answer that cannot be understood must not end the others.
                 text = failure_of(error, self._secrets, now_s=time.time()).text
                 self._write(messages.Failed(id=message.id, text=text, error_type="server", retryable=True))
@@ -102,24 +102,24 @@ class Server:
     async def _ask(self, ask: messages.Ask) -> messages.FromChild:
         assembly, current = Assembly(), Exchange()
         try:
-            with self._awake.at_most(ask.request.model.timeout_s) as scope:
-                async for piece in self._in_time(ask, current):
-                    for thought, text in assembly.take(piece):
-                        self._show(ask.id, thought=thought, text=text)
+            with self._awake.limit(ask.request.model.timeout_s) as scope:
+                async for piece in self._timed_chunks(ask, current):
+                    for thought, text in assembly.add_chunk(piece):
+                        self._add_piece(ask.id, thought=thought, text=text)
                     await anyio.lowlevel.checkpoint()  # pieces that have arrived come without a wait
             if scope.cancelled_caught:
                 raise TookTooLong(f"took longer than {ask.request.model.timeout_s:g} s")
         except Exception as error:  # litellm and the libraries below it raise many types.
             secrets = [*self._secrets, ask.key or ""]
-            return self._failed(ask, assembly, current, failure_of(error, secrets, now_s=time.time()))
+            return self._failure_message(ask, assembly, current, failure_of(error, secrets, now_s=time.time()))
         return messages.AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly, current))
 
-    async def _in_time(self, ask: messages.Ask, current: Exchange) -> AsyncIterator[Any]:
+    async def _timed_chunks(self, ask: messages.Ask, current: Exchange) -> AsyncIterator[Any]:
         """Yield the chunks of an answer; raise if none arrives for `idle_s`."""
         idle_s = ask.request.model.idle_s
         async with aclosing(cast(Any, self._litellm.stream(ask, current))) as pieces:
             while True:
-                with self._awake.at_most(idle_s) as scope:
+                with self._awake.limit(idle_s) as scope:
                     try:
                         piece = await anext(pieces)
                     except StopAsyncIteration:
@@ -128,8 +128,10 @@ class Server:
                     raise TookTooLong(f"said nothing for {idle_s:g} s")
                 yield piece
 
-    def _failed(self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure) -> messages.Failed:
-        usage, text = self._spent(ask, assembly, current, failure), failure.text
+    def _failure_message(
+        self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure
+    ) -> messages.Failed:
+        usage, text = self._usage_of_failed(ask, assembly, current, failure), failure.text
         if assembly.usage is None and usage.tokens_in is not None:
             text = f"{text}; it has used about {usage.tokens_in + (usage.tokens_out or 0):,} tokens"
         return messages.Failed(
@@ -142,29 +144,29 @@ class Server:
             partial=assembly.text,
         )
 
-    def _spent(self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure) -> Usage:
+    def _usage_of_failed(self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure) -> Usage:
         """Return the usage of a failed request: as the provider reports it, else an estimate if it had begun."""
         if assembly.usage is not None:
             return self._litellm.usage(ask.request, assembly.usage, current)
-        at_work = assembly.characters > 0 or failure.error_type in ("cut", "timeout")
-        return self._litellm.estimate(ask.request, assembly.characters) if at_work else NO_USAGE
+        has_begun = assembly.characters > 0 or failure.error_type in ("cut", "timeout")
+        return self._litellm.estimate(ask.request, assembly.characters) if has_begun else NO_USAGE
 
     # What is written
 
-    def _show(self, id: int, *, thought: bool, text: str) -> None:
+    def _add_piece(self, id: int, *, thought: bool, text: str) -> None:
         last = self._pieces[-1] if self._pieces else None
         if last is not None and last[:2] == (id, thought):
             self._pieces[-1] = (id, thought, last[2] + text)
         else:
             self._pieces.append((id, thought, text))
-        self._came.set()
+        self._pieces_arrived.set()
 
     async def _flush(self) -> None:
         while True:
-            await self._came.wait()
+            await self._pieces_arrived.wait()
             await anyio.sleep(FLUSH_S)
             self._write_pieces()
-            self._came = anyio.Event()
+            self._pieces_arrived = anyio.Event()
 
     def _write_pieces(self) -> None:
         if self._pieces:
@@ -176,28 +178,28 @@ class Server:
         self._output.flush()
 
 
-def _read(requests: BinaryIO, portal: BlockingPortal, take: Callable[[bytes], None]) -> None:
+def _read(requests: BinaryIO, portal: BlockingPortal, dispatch: Callable[[bytes], None]) -> None:
     try:
-        for one in requests:
-            portal.call(take, one)
+        for line in requests:
+            portal.call(dispatch, line)
     finally:
         os._exit(0)
 
 
 def _limit_memory() -> None:
     """Have an allocation beyond the bound fail; some systems have no such limit."""
-    _, hardest = resource.getrlimit(resource.RLIMIT_DATA)
-    most = bounds.PROCESS_BYTES if hardest == resource.RLIM_INFINITY else min(bounds.PROCESS_BYTES, hardest)
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
+    soft_limit = bounds.PROCESS_BYTES if hard_limit == resource.RLIM_INFINITY else min(bounds.PROCESS_BYTES, hard_limit)
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hardest))
+        resource.setrlimit(resource.RLIMIT_DATA, (soft_limit, hard_limit))
 
 
 def main() -> None:
     """Answer the engine until it is gone."""
     requests, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     # The real standard output belongs to the protocol: everything that litellm prints goes to standard error instead.
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
     os.dup2(2, 1)
     _limit_memory()
     server = Server(output, Litellm(), AtWork(int(sys.argv[1]) if sys.argv[1:] else -1))

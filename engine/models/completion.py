@@ -22,13 +22,13 @@ from engine.models.assembly import Assembly
 from engine.models.child_messages import Ask, Facts
 from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.records import ModelAnswer, ModelRequest
-from engine.models.sending import sent, tools_sent
-from engine.models.wire import Exchange, bound_clients, exchange
+from engine.models.sending import to_openai_messages, to_openai_tools
+from engine.models.wire import Exchange, exchange, limit_clients
 from engine.platform import garbage
 
 CLOSING_S = 2.0
 """Timeout for closing a connection."""
-LATER_S = 10.0
+TIMEOUT_MARGIN_S = 10.0
 """How long after ours litellm's own timeout comes: ours leaves out the time that we stood still."""
 MOST_TOKENS = 1_000_000_000
 """Of one request; more is not a count."""
@@ -67,7 +67,7 @@ class Litellm:
             logging.getLogger(name).handlers.clear()
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._litellm: Any = litellm
-        bound_clients()
+        limit_clients()
 
     def facts(self, model: str) -> Facts:
         """Return what is known of a model, without a request.
@@ -75,8 +75,8 @@ class Litellm:
         Raises:
             ValueError: If no provider is known by that name.
         """
-        name, provider = self._named(model)
-        row = self._row(model, name, provider)
+        name, provider = self._resolve_name(model)
+        row = self._cost_row(model, name, provider)
         return Facts(
             provider=provider,
             variables=self._variables(model),
@@ -84,7 +84,7 @@ class Litellm:
             context_tokens=row.get("max_input_tokens") or row.get("max_tokens") or None,
         )
 
-    def _named(self, model: str) -> tuple[str, str]:
+    def _resolve_name(self, model: str) -> tuple[str, str]:
         try:
             name, provider, _, _ = self._litellm.get_llm_provider(model=model)
         except Exception as error:  # litellm has no class of its own for this
@@ -93,7 +93,7 @@ class Litellm:
             ) from error
         return name, provider
 
-    def _row(self, model: str, name: str, provider: str) -> dict[str, Any]:
+    def _cost_row(self, model: str, name: str, provider: str) -> dict[str, Any]:
         table = self._litellm.model_cost
         for key in (model, f"{provider}/{name}", name):
             row = table.get(key)
@@ -127,7 +127,7 @@ class Litellm:
                     raise CutShort
             finally:
                 with anyio.move_on_after(CLOSING_S, shield=True):
-                    await _closed(response)
+                    await _close(response)
         except Exception as error:
             if current.fault is not None:
                 raise current.fault from error
@@ -136,33 +136,33 @@ class Litellm:
     def _arguments(self, ask: Ask) -> dict[str, Any]:
         request, spec = ask.request, ask.request.model
         model = cast(str, spec.model)
-        name, provider = self._named(model)
-        taken = self._litellm.get_supported_openai_params(model=name, custom_llm_provider=provider) or ()
-        found: dict[str, Any] = {
-            **_allowed(request.params, {*taken, *PARAMS} - NOT_PARAMS, provider),
+        name, provider = self._resolve_name(model)
+        supported_params = self._litellm.get_supported_openai_params(model=name, custom_llm_provider=provider) or ()
+        arguments: dict[str, Any] = {
+            **_checked_params(request.params, {*supported_params, *PARAMS} - NOT_PARAMS, provider),
             "model": model,
-            "messages": sent(request.messages, self.provider(request), with_tools=bool(request.tools)),
+            "messages": to_openai_messages(request.messages, self.provider(request), with_tools=bool(request.tools)),
             "stream": True,
-            "timeout": spec.timeout_s + LATER_S,
+            "timeout": spec.timeout_s + TIMEOUT_MARGIN_S,
             "num_retries": 0,
             "max_retries": 0,
         }
         if request.tools:
-            found["tools"] = tools_sent(request.tools)
+            arguments["tools"] = to_openai_tools(request.tools)
         if request.output is not None and (spec.base_url is not None or self._takes_schema(name, provider)):
             schema = {"name": "answer", "schema": request.output}
-            found["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if spec.base_url is not None or "stream_options" in taken:
-            found["stream_options"] = {"include_usage": True}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if spec.base_url is not None or "stream_options" in supported_params:
+            arguments["stream_options"] = {"include_usage": True}
         if spec.base_url is not None:
-            found["base_url"] = spec.base_url
+            arguments["base_url"] = spec.base_url
         if ask.key is not None or spec.base_url is not None:
-            found["api_key"] = ask.key or NO_KEY
-        return found
+            arguments["api_key"] = ask.key or NO_KEY
+        return arguments
 
     def provider(self, request: ModelRequest) -> str:
         """Return who answers: the provider, and where, if it is not at its own address."""
-        _, provider = self._named(cast(str, request.model.model))
+        _, provider = self._resolve_name(cast(str, request.model.model))
         return provider if request.model.base_url is None else f"{provider}@{request.model.base_url}"
 
     def answer(self, request: ModelRequest, assembly: Assembly, current: Exchange) -> ModelAnswer:
@@ -170,25 +170,30 @@ class Litellm:
         usage = self.usage(request, assembly.usage, current)
         return structs.replace(assembly.answer(self.provider(request)), usage=usage)
 
-    def usage(self, request: ModelRequest, counted: Any, current: Exchange) -> Usage:
+    def usage(self, request: ModelRequest, litellm_usage: Any, current: Exchange) -> Usage:
         """Return what litellm has counted and what that costs.
 
         The cost that the provider states counts before that of a price; one of 0 only where no price is known, because
         a proxy without a price states that too.
 
         Args:
-            counted: Usage as litellm has it; None where the provider has stated none.
+            litellm_usage: Usage as litellm has it; None where the provider has stated none.
         """
-        stated = _cost(getattr(counted, "cost", None), current.cost)
-        if counted is None:
-            return changed(NO_USAGE, cost_usd=stated)
-        given, answered = _count(counted.prompt_tokens), _count(counted.completion_tokens)
-        details = getattr(counted, "prompt_tokens_details", None)
-        cached = min(_count(getattr(details, "cached_tokens", None)), given)
+        stated_cost = _valid_cost(getattr(litellm_usage, "cost", None), current.cost)
+        if litellm_usage is None:
+            return changed(NO_USAGE, cost_usd=stated_cost)
+        prompt_tokens, completion_tokens = (
+            _valid_count(litellm_usage.prompt_tokens),
+            _valid_count(litellm_usage.completion_tokens),
+        )
+        details = getattr(litellm_usage, "prompt_tokens_details", None)
+        cached_tokens = min(_valid_count(getattr(details, "cached_tokens", None)), prompt_tokens)
         price = self._price(request)
-        usage = usage_at(price, tokens_in=given, tokens_out=answered, tokens_cached=cached or None)
-        if stated is not None and (stated or price is None):
-            usage = changed(usage, cost_usd=stated, unpriced=False)
+        usage = usage_at(
+            price, tokens_in=prompt_tokens, tokens_out=completion_tokens, tokens_cached=cached_tokens or None
+        )
+        if stated_cost is not None and (stated_cost or price is None):
+            usage = changed(usage, cost_usd=stated_cost, unpriced=False)
         return usage
 
     def estimate(self, request: ModelRequest, characters_out: int) -> Usage:
@@ -200,17 +205,17 @@ class Litellm:
         if request.model.price is not None or request.model.base_url is not None:
             return request.model.price
         model = cast(str, request.model.model)
-        return _price(self._row(model, *self._named(model)))
+        return _price(self._cost_row(model, *self._resolve_name(model)))
 
 
-def _count(told: object) -> int:
+def _valid_count(count: object) -> int:
     """Return how many tokens a provider says it has counted; what cannot be a number of tokens is 0."""
-    return told if isinstance(told, int) and 0 < told <= MOST_TOKENS else 0
+    return count if isinstance(count, int) and 0 < count <= MOST_TOKENS else 0
 
 
-def _cost(*stated: object) -> Decimal | None:
+def _valid_cost(*amounts: object) -> Decimal | None:
     """Return the first of the amounts that can be a cost, in US dollars."""
-    for amount in stated:
+    for amount in amounts:
         if isinstance(amount, int | float | str) and not isinstance(amount, bool):
             with suppress(ValueError):
                 cost = round(float(amount), COST_DIGITS)
@@ -219,17 +224,17 @@ def _cost(*stated: object) -> Decimal | None:
     return None
 
 
-def _allowed(params: Mapping[str, Any], names: set[str], provider: str) -> dict[str, Any]:
+def _checked_params(params: Mapping[str, Any], names: set[str], provider: str) -> dict[str, Any]:
     """Return parameters of a request; litellm takes addresses and keys there too, which are not for a spec to say.
 
     Raises:
         BadRequestError: If one is none.
     """
-    wrong = next((name for name in params if name not in names), None)
-    if wrong is not None:
-        near = get_close_matches(wrong, names, n=1)
+    unknown = next((name for name in params if name not in names), None)
+    if unknown is not None:
+        near = get_close_matches(unknown, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(names)[:12])} …"
-        raise BadRequestError(f"{provider} takes no parameter {wrong!r}; {hint}")
+        raise BadRequestError(f"{provider} takes no parameter {unknown!r}; {hint}")
     return dict(params)
 
 
@@ -244,10 +249,10 @@ class CutShort(Exception):
         super().__init__("the answer ended early")
 
 
-async def _closed(response: Any) -> None:
+async def _close(response: Any) -> None:
     """Close the connection of a stream: litellm's wrapper does not where it was not read to its end."""
-    for one in (response, getattr(response, "completion_stream", None)):
-        close = getattr(one, "aclose", None) or getattr(one, "close", None)
+    for stream in (response, getattr(response, "completion_stream", None)):
+        close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
         if close is not None:
             with suppress(Exception):  # closing a closed stream may raise anything
                 done = close()
@@ -256,14 +261,14 @@ async def _closed(response: Any) -> None:
 
 
 def _price(row: dict[str, Any]) -> Price | None:
-    given, answered = row.get("input_cost_per_token"), row.get("output_cost_per_token")
-    if given is None or answered is None:
+    input_cost, output_cost = row.get("input_cost_per_token"), row.get("output_cost_per_token")
+    if input_cost is None or output_cost is None:
         return None
-    cached = row.get("cache_read_input_token_cost")
+    cached_cost = row.get("cache_read_input_token_cost")
     return Price(
-        in_usd=_per_million(given),
-        out_usd=_per_million(answered),
-        cached_usd=None if cached is None else _per_million(cached),
+        in_usd=_per_million(input_cost),
+        out_usd=_per_million(output_cost),
+        cached_usd=None if cached_cost is None else _per_million(cached_cost),
     )
 
 

@@ -10,13 +10,13 @@ from engine.core.records.values import Usage
 from engine.core.specs.model_spec import Price
 from engine.models.records import Message, ModelRequest
 
-CHARACTERS_A_TOKEN = 4
+CHARACTERS_PER_TOKEN = 4
 _MILLION = Decimal(1_000_000)
 
 
 def tokens_of(characters: int) -> int:
     """Estimate the tokens of a number of characters."""
-    return -(-characters // CHARACTERS_A_TOKEN)
+    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def tokens_in(request: ModelRequest) -> int:
@@ -47,5 +47,5 @@ def cost_of(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int) -
     """Return the cost of tokens in US dollars; `tokens_cached` is a part of `tokens_in`."""
     in_usd, out_usd = Decimal(price.in_usd), Decimal(price.out_usd)
     cached_usd = in_usd if price.cached_usd is None else Decimal(price.cached_usd)
-    read = in_usd * (tokens_in - tokens_cached) + cached_usd * tokens_cached
-    return (read + out_usd * tokens_out) / _MILLION
+    input_cost = in_usd * (tokens_in - tokens_cached) + cached_usd * tokens_cached
+    return (input_cost + out_usd * tokens_out) / _MILLION

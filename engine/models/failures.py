@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from engine.models.redaction import redacted
+from engine.models.redaction import redact
 from engine.models.wire import BadAnswer
 
 LONGEST_WAIT_S = 86_400.0
-CHARACTERS = 400
+MAX_CHARACTERS = 400
 _RETRYABLE = frozenset({"rate_limit", "timeout", "connection", "server", "cut"})
 _BY_NAME = (
     ("MidStreamFallbackError", "cut"),
@@ -32,7 +32,7 @@ _BY_NAME = (
     ("UnprocessableEntityError", "bad_request"),
 )
 _BY_STATUS = {401: "auth", 402: "auth", 403: "auth", 408: "timeout", 429: "rate_limit"}
-_SPENT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_QUOTA_SPENT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"""(?ix)
     context.length.of.only.\d+.tokens   # LM Studio
@@ -68,20 +68,20 @@ def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) ->
         now_s: The time, in seconds since the epoch: `Retry-After` may be a date.
     """
     kind = _kind(error)
-    text = words_of(error, secrets)
+    text = error_text(error, secrets)
     return Failure(
         text=text,
         error_type=kind,
-        retryable=kind in _RETRYABLE and not (kind == "rate_limit" and _SPENT.search(str(error))),
+        retryable=kind in _RETRYABLE and not (kind == "rate_limit" and _QUOTA_SPENT.search(str(error))),
         retry_after_s=_retry_after_s(error, now_s),
     )
 
 
-def words_of(error: BaseException, secrets: Iterable[str]) -> str:
+def error_text(error: BaseException, secrets: Iterable[str]) -> str:
     """Return the message of an error as one line, without keys and without the class names that wrap it."""
     # First: a secret of several lines, or one that is cut, would not be recognized any more.
-    text = redacted(str(getattr(error, "message", None) or error), secrets)
-    text = _ORIGINAL.sub("", _BYTES.sub(_decoded, text))
+    text = redact(str(getattr(error, "message", None) or error), secrets)
+    text = _ORIGINAL.sub("", _BYTES.sub(_decode_literal, text))
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter
     if isinstance(error, MemoryError):
@@ -89,11 +89,11 @@ def words_of(error: BaseException, secrets: Iterable[str]) -> str:
     if _PAGE.match(text):
         text = "answered with a web page (text/html): is base_url right?"
     text = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-    text = "".join(one if one.isprintable() else " " for one in text)
-    return text if len(text) <= CHARACTERS else text[: CHARACTERS - 1] + "…"
+    text = "".join(character if character.isprintable() else " " for character in text)
+    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 
-def _decoded(literal: re.Match[str]) -> str:
+def _decode_literal(literal: re.Match[str]) -> str:
     """Return the text of bytes that a library has written as Python does, `b'{"error": …}'`, in one line."""
     try:
         value = ast.literal_eval(literal[0])
@@ -110,13 +110,13 @@ def _kind(error: BaseException) -> str:
 
 
 def _kind_by_name(error: BaseException) -> str:
-    names = [one.__name__ for one in type(error).__mro__]
+    names = [cls.__name__ for cls in type(error).__mro__]
     for name, kind in _BY_NAME:
         if name in names:
             return kind
     status = getattr(error, "status_code", None)
-    answered = getattr(error, "litellm_response_headers", None) is not None
-    if not answered and any(name in names for name in ("APIConnectionError", "InternalServerError")):
+    has_response = getattr(error, "litellm_response_headers", None) is not None
+    if not has_response and any(name in names for name in ("APIConnectionError", "InternalServerError")):
         return "connection"
     if isinstance(status, int) and 400 <= status < 500:
         return _BY_STATUS.get(status, "bad_request")
@@ -127,22 +127,22 @@ def _retry_after_s(error: BaseException, now_s: float) -> float | None:
     response = getattr(error, "response", None)
     for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
         if headers:
-            lower = {str(name).lower(): str(value) for name, value in headers.items()}
-            found = _seconds(lower, now_s)
-            if found is not None:
-                return min(max(found, 0.0), LONGEST_WAIT_S)
+            headers_by_name = {str(name).lower(): str(value) for name, value in headers.items()}
+            delay_s = _delay_in_headers_s(headers_by_name, now_s)
+            if delay_s is not None:
+                return min(max(delay_s, 0.0), LONGEST_WAIT_S)
     return None
 
 
-def _seconds(headers: Mapping[str, str], now_s: float) -> float | None:
+def _delay_in_headers_s(headers: Mapping[str, str], now_s: float) -> float | None:
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        said = headers.get(name)
-        if said is None:
+        header = headers.get(name)
+        if header is None:
             continue
-        if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said.strip()):
-            return float(said) * unit_s
+        if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", header.strip()):
+            return float(header) * unit_s
         try:
-            return parsedate_to_datetime(said).timestamp() - now_s
+            return parsedate_to_datetime(header).timestamp() - now_s
         except ValueError:
             continue
     return None

@@ -15,7 +15,7 @@ import anyio
 import msgspec
 
 from engine.models import child_messages as messages
-from engine.models.awake import Awake
+from engine.models.awake import AwakeTimer
 from engine.models.provider_process import ProviderProcess
 from engine.models.records import Chunk, ModelAnswer, ModelRequest
 from engine.runtimes.attempts.pending import Pending
@@ -23,9 +23,9 @@ from engine.runtimes.attempts.pending import Pending
 T = TypeVar("T")
 CANCEL_S = 1.0
 """Timeout for sending the cancellation of a request."""
-LATE_S = 60.0
+START_MARGIN_S = 60.0
 """Added to the timeout of a request, because the child takes seconds to start."""
-SENDINGS = 5
+MAX_SENDS = 5
 """How often a request is sent to children that others end."""
 
 
@@ -37,14 +37,14 @@ _ids = msgspec.json.Decoder(_Id)
 
 
 class CallFailed(Exception):
-    """A request failed; `said` holds the reason."""
+    """A request failed; `failure` holds the reason."""
 
-    def __init__(self, said: messages.Failed) -> None:
-        super().__init__(said.text)
-        self.said = said
+    def __init__(self, failure: messages.Failed) -> None:
+        super().__init__(failure.text)
+        self.failure = failure
 
 
-class _OtherFailed(Exception):
+class _OtherRequestFailed(Exception):
     """The child ended, and another request was the cause."""
 
 
@@ -76,7 +76,7 @@ class Link:
         self._variables = tuple(variables)
         self._now_s = now_s
         self._process: ProviderProcess | None = None
-        self._starting = anyio.Lock()
+        self._start_lock = anyio.Lock()
         self._pending: dict[int, _Request] = {}
         self._last_id = 0
 
@@ -86,11 +86,11 @@ class Link:
         Raises:
             CallFailed: If there is no whole answer.
         """
-        found = await self._send(
-            lambda id: messages.Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + LATE_S
+        reply = await self._send(
+            lambda id: messages.Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + START_MARGIN_S
         )
-        assert isinstance(found, messages.AskAnswered)
-        return found.answer
+        assert isinstance(reply, messages.AskAnswered)
+        return reply.answer
 
     async def look(self, model: str) -> messages.Facts:
         """Return litellm's facts about a model.
@@ -98,9 +98,9 @@ class Link:
         Raises:
             CallFailed: If litellm does not know it.
         """
-        found = await self._send(lambda id: messages.Look(id=id, model=model), _ignore, 60.0)
-        assert isinstance(found, messages.Found)
-        return found.facts
+        reply = await self._send(lambda id: messages.Look(id=id, model=model), _ignore, 60.0)
+        assert isinstance(reply, messages.Found)
+        return reply.facts
 
     async def close(self) -> None:
         """End the child process."""
@@ -111,15 +111,15 @@ class Link:
     async def _send(
         self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
     ) -> messages.AskAnswered | messages.Found:
-        for _ in range(SENDINGS):
-            with contextlib.suppress(_OtherFailed):
-                return await self._sent(message, on_chunk, longest_s)
-        raise CallFailed(_died(0, f"the provider process was ended {SENDINGS} times by other requests"))
+        for _ in range(MAX_SENDS):
+            with contextlib.suppress(_OtherRequestFailed):
+                return await self._send_once(message, on_chunk, longest_s)
+        raise CallFailed(_connection_failure(0, f"the provider process was ended {MAX_SENDS} times by other requests"))
 
-    async def _sent(
+    async def _send_once(
         self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
     ) -> messages.AskAnswered | messages.Found:
-        process = await self._started()
+        process = await self._running_process()
         self._last_id += 1
         id = self._last_id
         pending = self._pending[id] = _Request(process, Pending(), on_chunk)
@@ -129,63 +129,63 @@ class Link:
                 return await pending.answer.wait()
             # The child enforces the timeouts itself: it hangs, and the next request starts another.
             process.child.kill()
-            raise CallFailed(_died(id, "the provider process hangs, and was ended"))
+            raise CallFailed(_connection_failure(id, "the provider process hangs, and was ended"))
         finally:
             # Still pending means that this task was cancelled or timed out: the child may drop the request.
             if self._pending.pop(id, None) is not None:
                 with anyio.move_on_after(CANCEL_S, shield=True):
                     await process.write(messages.Cancel(id))
 
-    async def _started(self) -> ProviderProcess:
-        async with self._starting:
+    async def _running_process(self) -> ProviderProcess:
+        async with self._start_lock:
             if self._process is not None and not self._process.child.exited.is_set():
                 return self._process
             process = self._process = await ProviderProcess.started(self._variables)
             self._spawn(self._read, process)
             return process
 
-    def _of(self, process: ProviderProcess) -> list[int]:
+    def _pending_ids(self, process: ProviderProcess) -> list[int]:
         """Return the requests that wait for a child."""
         return [id for id, request in self._pending.items() if request.process is process]
 
     async def _read(self, process: ProviderProcess) -> None:
         """Dispatch the messages of the child until it is gone."""
         async with anyio.create_task_group() as group:
-            awake = Awake(self._now_s)
+            awake = AwakeTimer(self._now_s)
             group.start_soon(awake.run)
-            group.start_soon(process.watch, awake, lambda: bool(self._of(process)))
+            group.start_soon(process.watch, awake, lambda: bool(self._pending_ids(process)))
             async for line in process.lines():
-                self._take(process, line)
+                self._dispatch(process, line)
             group.cancel_scope.cancel()
         if self._process is process:
             self._process = None
         cause = process.at_work.id
-        for id in self._of(process):
+        for id in self._pending_ids(process):
             is_innocent = cause not in (0, id)
-            error = _OtherFailed() if is_innocent else CallFailed(_died(id, process.last_words))
+            error = _OtherRequestFailed() if is_innocent else CallFailed(_connection_failure(id, process.last_words))
             self._pending.pop(id).answer.fail(error)
 
-    def _take(self, process: ProviderProcess, line: bytes) -> None:
+    def _dispatch(self, process: ProviderProcess, line: bytes) -> None:
         try:
-            said = messages.from_child.decode(line)
+            message = messages.from_child.decode(line)
         except msgspec.DecodeError:
             self._fail_garbled(line)
             return
-        if isinstance(said, messages.Pong):
+        if isinstance(message, messages.Pong):
             process.answered()
             return
-        if isinstance(said, messages.Pieces):
-            for id, thought, text in said.items:
+        if isinstance(message, messages.Pieces):
+            for id, thought, text in message.items:
                 if (pending := self._pending.get(id)) is not None:
                     pending.on_chunk(Chunk("thought" if thought else "text", text))
             return
-        pending = self._pending.pop(said.id, None)
+        pending = self._pending.pop(message.id, None)
         if pending is None:
             return
-        if isinstance(said, messages.Failed):
-            pending.answer.fail(CallFailed(said))
+        if isinstance(message, messages.Failed):
+            pending.answer.fail(CallFailed(message))
         else:
-            pending.answer.put(said)
+            pending.answer.put(message)
 
     def _fail_garbled(self, line: bytes) -> None:
         """Fail the request whose answer cannot be read; what is not a message at all is passed over."""
@@ -194,12 +194,12 @@ class Link:
         except msgspec.DecodeError:
             return
         if (pending := self._pending.pop(id, None)) is not None:
-            why = "the answer of the provider process cannot be read"
-            pending.answer.fail(CallFailed(messages.Failed(id=id, text=why, error_type="server", retryable=True)))
+            reason = "the answer of the provider process cannot be read"
+            pending.answer.fail(CallFailed(messages.Failed(id=id, text=reason, error_type="server", retryable=True)))
 
 
-def _died(id: int, why: str) -> messages.Failed:
-    return messages.Failed(id=id, text=why, error_type="connection", retryable=True)
+def _connection_failure(id: int, reason: str) -> messages.Failed:
+    return messages.Failed(id=id, text=reason, error_type="connection", retryable=True)
 
 
 def _ignore(chunk: Chunk) -> None:

@@ -11,8 +11,8 @@ from engine.children.child import Child, start_child
 from engine.models import bounds
 from engine.models import child_messages as messages
 from engine.models.at_work import BYTES, AtWork
-from engine.models.awake import Awake
-from engine.models.redaction import redacted
+from engine.models.awake import AwakeTimer
+from engine.models.redaction import redact
 
 LOOK_S = 5.0
 """Between two looks at a process that has something to do."""
@@ -49,7 +49,7 @@ class ProviderProcess:
     @property
     def last_words(self) -> str:
         """How it ended, and what it said last."""
-        return f"the provider process {redacted(self.child.ending, self._secrets)}"
+        return f"the provider process {redact(self.child.ending, self._secrets)}"
 
     async def write(self, message: messages.ToChild) -> None:
         """Send a message."""
@@ -63,7 +63,7 @@ class ProviderProcess:
             yield line
         await self.child.reap()
 
-    async def watch(self, awake: Awake, is_busy: Callable[[], bool]) -> None:
+    async def watch(self, awake: AwakeTimer, is_busy: Callable[[], bool]) -> None:
         """End the process if it stands still: one that works at a cancelled request for ever does too.
 
         Args:
@@ -73,7 +73,7 @@ class ProviderProcess:
         while True:
             await self._used.wait()
             self._used = anyio.Event()
-            with awake.at_most(bounds.SILENT_S) as scope:
+            with awake.limit(bounds.SILENT_S) as scope:
                 await self._ping()
             if scope.cancelled_caught:
                 self.child.kill(f"stood still for {bounds.SILENT_S:g} s, and was ended")

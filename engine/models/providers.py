@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-PREFIXED = "_API_KEY"
+KEY_SUFFIX = "_API_KEY"
 """What the variable of a provider that is not listed ends with."""
 
 
@@ -13,29 +13,29 @@ class Provider:
 
     key: tuple[str, ...] = ()
     """Variables of which one holds the key, the first that is set counts."""
-    needs: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
     """Variables that have to be set besides."""
-    may: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     """Variables that are passed on where they are set."""
 
 
 _AWS = Provider(
-    may=(
+    optional=(
         "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_REGION_NAME",
         "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_BEARER_TOKEN_BEDROCK",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     )
 )  # fmt: skip
-_LOCAL = Provider(may=("OLLAMA_API_BASE", "OLLAMA_API_KEY"))
+_LOCAL = Provider(optional=("OLLAMA_API_BASE", "OLLAMA_API_KEY"))
 
 PROVIDERS: Mapping[str, Provider] = {
     "anthropic": Provider(key=("ANTHROPIC_API_KEY",)),
-    "azure": Provider(key=("AZURE_API_KEY",), needs=("AZURE_API_BASE", "AZURE_API_VERSION")),
-    "azure_ai": Provider(key=("AZURE_AI_API_KEY",), needs=("AZURE_AI_API_BASE",)),
+    "azure": Provider(key=("AZURE_API_KEY",), required=("AZURE_API_BASE", "AZURE_API_VERSION")),
+    "azure_ai": Provider(key=("AZURE_AI_API_KEY",), required=("AZURE_AI_API_BASE",)),
     "bedrock": _AWS,
     "bedrock_converse": _AWS,
     "cerebras": Provider(key=("CEREBRAS_API_KEY",)),
-    "cloudflare": Provider(key=("CLOUDFLARE_API_KEY",), needs=("CLOUDFLARE_ACCOUNT_ID",)),
+    "cloudflare": Provider(key=("CLOUDFLARE_API_KEY",), required=("CLOUDFLARE_ACCOUNT_ID",)),
     "cohere": Provider(key=("COHERE_API_KEY", "CO_API_KEY")),
     "cohere_chat": Provider(key=("COHERE_API_KEY", "CO_API_KEY")),
     "deepinfra": Provider(key=("DEEPINFRA_API_KEY",)),
@@ -43,10 +43,10 @@ PROVIDERS: Mapping[str, Provider] = {
     "fireworks_ai": Provider(key=("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY")),
     "gemini": Provider(key=("GEMINI_API_KEY", "GOOGLE_API_KEY")),
     "groq": Provider(key=("GROQ_API_KEY",)),
-    "hosted_vllm": Provider(may=("HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY")),
+    "hosted_vllm": Provider(optional=("HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY")),
     "huggingface": Provider(key=("HF_TOKEN", "HUGGINGFACE_API_KEY")),
-    "llamafile": Provider(may=("LLAMAFILE_API_BASE",)),
-    "lm_studio": Provider(may=("LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY")),
+    "llamafile": Provider(optional=("LLAMAFILE_API_BASE",)),
+    "lm_studio": Provider(optional=("LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY")),
     "mistral": Provider(key=("MISTRAL_API_KEY",)),
     "moonshot": Provider(key=("MOONSHOT_API_KEY",)),
     "nvidia_nim": Provider(key=("NVIDIA_NIM_API_KEY",)),
@@ -59,7 +59,8 @@ PROVIDERS: Mapping[str, Provider] = {
     "sagemaker": _AWS,
     "together_ai": Provider(key=("TOGETHERAI_API_KEY", "TOGETHER_API_KEY")),
     "vertex_ai": Provider(
-        needs=("VERTEXAI_PROJECT", "VERTEXAI_LOCATION"), may=("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS")
+        required=("VERTEXAI_PROJECT", "VERTEXAI_LOCATION"),
+        optional=("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
     ),
     "xai": Provider(key=("XAI_API_KEY",)),
 }
@@ -72,30 +73,30 @@ def provider_named(name: str, variables: tuple[str, ...] = ()) -> Provider:
         name: As litellm calls it.
         variables: Where litellm would look for its key; counts for one that is not listed.
     """
-    known = PROVIDERS.get(name)
-    if known is not None:
-        return known
-    return Provider(key=variables or (name.upper().replace("-", "_") + PREFIXED,))
+    provider = PROVIDERS.get(name)
+    if provider is not None:
+        return provider
+    return Provider(key=variables or (name.upper().replace("-", "_") + KEY_SUFFIX,))
 
 
-def keys_found(environment: Mapping[str, str]) -> dict[str, str]:
+def find_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that hold a key, by provider; never their values."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for name, provider in PROVIDERS.items():
-        key = next((one for one in provider.key if environment.get(one)), None)
+        key = next((variable for variable in provider.key if environment.get(variable)), None)
         if key is not None:
-            found[name] = key
+            variables[name] = key
     if environment.get("AWS_ACCESS_KEY_ID") or environment.get("AWS_PROFILE"):
-        found["bedrock"] = "AWS_ACCESS_KEY_ID" if environment.get("AWS_ACCESS_KEY_ID") else "AWS_PROFILE"
-    return found
+        variables["bedrock"] = "AWS_ACCESS_KEY_ID" if environment.get("AWS_ACCESS_KEY_ID") else "AWS_PROFILE"
+    return variables
 
 
-def key_missing(model: str, environment: Mapping[str, str]) -> str | None:
+def missing_key(model: str, environment: Mapping[str, str]) -> str | None:
     """Return the variable that holds the key for a model, such as `openai/gpt-4o-mini`, where it is needed and not set.
 
     None where there is one, or nothing is known of its provider.
     """
     provider = PROVIDERS.get(model.partition("/")[0])
-    if provider is None or not provider.key or any(environment.get(one) for one in provider.key):
+    if provider is None or not provider.key or any(environment.get(variable) for variable in provider.key):
         return None
     return " or ".join(provider.key)

@@ -44,10 +44,10 @@ class RateLimits:
             at_ms = max(at_ms, turns[-rpm].at_ms + WINDOW_MS)
         if tpm is not None:
             spent = 0
-            for one in reversed(turns):
-                spent += one.tokens
+            for earlier_turn in reversed(turns):
+                spent += earlier_turn.tokens
                 if spent + tokens > tpm:
-                    at_ms = max(at_ms, one.at_ms + WINDOW_MS)
+                    at_ms = max(at_ms, earlier_turn.at_ms + WINDOW_MS)
                     break
         turn = Turn(at_ms, tokens)
         turns.append(turn)

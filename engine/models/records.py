@@ -115,5 +115,5 @@ class ModelError(EngineError):
         self.partial = partial
 
 
-Sleeps: TypeAlias = Callable[[float], Awaitable[None]]
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """Waits so many seconds on the engine's clock; `Work.sleep` does."""

@@ -10,21 +10,21 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from urllib.parse import unquote
 
-SHORTEST = 6
+MIN_SECRET_CHARACTERS = 6
 """Characters of the shortest value that is taken out wherever it stands."""
-SHORTEST_WORD = 4
+MIN_WORD_CHARACTERS = 4
 """Characters of the shortest value that is taken out where it stands as a word of its own."""
-HIDDEN = "[key]"
-LONGEST = 8_000
+KEY_PLACEHOLDER = "[key]"
+MAX_CHARACTERS = 8_000
 """Characters of a text that are kept: what looks like a key is found in a time that grows with their square."""
 
 
-def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """Return the beginning of a text without the values of secrets, and without anything that looks like a key."""
-    text = hide(text, ((HIDDEN, secret) for secret in sorted(secrets, key=len, reverse=True)))
-    if len(text) > LONGEST:  # at the end of a word: half a key does not look like one
-        text = "".join(text[:LONGEST].rsplit(maxsplit=1)[:1])
-    return _looks_like_a_key().sub(HIDDEN, text)
+    text = hide(text, ((KEY_PLACEHOLDER, secret) for secret in sorted(secrets, key=len, reverse=True)))
+    if len(text) > MAX_CHARACTERS:  # at the end of a word: half a key does not look like one
+        text = "".join(text[:MAX_CHARACTERS].rsplit(maxsplit=1)[:1])
+    return _key_pattern().sub(KEY_PLACEHOLDER, text)
 
 
 def hide(text: str, secrets: Iterable[tuple[str, str]]) -> str:
@@ -34,9 +34,9 @@ def hide(text: str, secrets: Iterable[tuple[str, str]]) -> str:
         secrets: What stands there instead, and the secret; longer ones first.
     """
     folded = text.lower()
-    for instead, secret in secrets:
-        if len(secret) >= SHORTEST_WORD and _longest_run(secret) in folded:
-            text = _pattern(secret).sub(instead.replace("\\", r"\\"), text)
+    for replacement, secret in secrets:
+        if len(secret) >= MIN_WORD_CHARACTERS and _longest_run(secret) in folded:
+            text = _pattern(secret).sub(replacement.replace("\\", r"\\"), text)
     return text
 
 
@@ -52,7 +52,7 @@ def _pattern(secret: str) -> re.Pattern[str]:
     # Of backslashes in a row one stands for all: its pattern is any number of them, and several of those in a row
     # would take long where there are many.
     pattern = "".join(map(_character_pattern, re.sub(r"\\+", r"\\", secret)))
-    if len(secret) < SHORTEST:
+    if len(secret) < MIN_SECRET_CHARACTERS:
         pattern = rf"(?:(?<![^\W_])|(?<=%[0-9a-f][0-9a-f])){pattern}(?![^\W_])"
     return re.compile(pattern, re.IGNORECASE)
 
@@ -64,11 +64,13 @@ def _character_pattern(character: str) -> str:
     if character == "\\":
         return r"(?:(?:\\+u005c)+|(?:%(?:25)*5c)+|\\+)"
     # Escapes first: in the address of a `%`, the sign itself is only the beginning.
-    ways = [way for case in {character, character.lower(), character.upper()} for way in _escapes(case)]
-    ways += [r"\+"] if character == " " else []
-    ways += [rf"\\+{_JSON_ESCAPES[character]}"] if character in _JSON_ESCAPES else []
-    ways.append(rf"\\*{re.escape(character)}")
-    return f"(?:{'|'.join(ways)})"
+    alternatives = [
+        alternative for case in {character, character.lower(), character.upper()} for alternative in _escapes(case)
+    ]
+    alternatives += [r"\+"] if character == " " else []
+    alternatives += [rf"\\+{_JSON_ESCAPES[character]}"] if character in _JSON_ESCAPES else []
+    alternatives.append(rf"\\*{re.escape(character)}")
+    return f"(?:{'|'.join(alternatives)})"
 
 
 def _escapes(text: str) -> tuple[str, str]:
@@ -105,16 +107,16 @@ def credentials_in(value: str) -> list[str]:
     """Return what gives the credentials of an address away, such as that of a proxy: `http://user:password@host`."""
     if "@" not in value:
         return []
-    found = re.match(r"(?i)\s*(?:[a-z][a-z0-9+.-]*://)?([^/?#\s]*):([^/?#\s]*)@", value)
-    if found is None:
+    userinfo = re.match(r"(?i)\s*(?:[a-z][a-z0-9+.-]*://)?([^/?#\s]*):([^/?#\s]*)@", value)
+    if userinfo is None:
         return []
-    user, password = unquote(found[1]), unquote(found[2])
+    user, password = unquote(userinfo[1]), unquote(userinfo[2])
     basic = b64encode(f"{user}:{password}".encode()).decode()
-    return [f"{found[1]}:{found[2]}@", f"{user}:{password}", basic, found[2], password]
+    return [f"{userinfo[1]}:{userinfo[2]}@", f"{user}:{password}", basic, userinfo[2], password]
 
 
 @cache
-def _looks_like_a_key() -> re.Pattern[str]:
+def _key_pattern() -> re.Pattern[str]:
     # Compiled when it is first needed: that takes 15 ms of the start of an engine.
     return re.compile(
         r"""(?ix)

@@ -22,12 +22,12 @@ from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.model_spec import ModelSpec, Price
 from engine.errors import Unusable
 from engine.models.costs import usage_at
-from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps
+from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleep
 from engine.platform.patterns import LONG_S, Pattern, TooSlow
 from engine.runtimes.options import first_fault
 from engine.scripts import Expression, Part, fill_placeholders
 
-PIECE = 24
+PIECE_CHARACTERS = 24
 """Characters of a streamed piece."""
 
 
@@ -65,16 +65,16 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
     Raises:
         Unusable: If one is not a reply; the message names the place.
     """
-    found = []
-    for place, one in enumerate(model.replies):
+    replies = []
+    for place, reply in enumerate(model.replies):
         try:
-            found.append(Reply.model_validate(one))
+            replies.append(Reply.model_validate(reply))
         except ValidationError as error:
             raise Unusable(first_fault(error, "models", name, "replies", place)) from error
-    return found
+    return replies
 
 
-async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
+async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
     """Give the reply that is next in the conversation.
 
     Raises:
@@ -84,10 +84,10 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         replies = replies_of(request.name, request.model)
     except Unusable as unusable:
         raise ModelError(unusable.reason, model=request.name, error_type="bad_request", retryable=False) from unusable
-    said = {"text": _last(request.messages), "request": _first(request.messages)}
+    variables = {"text": _last_text(request.messages), "request": _first_text(request.messages)}
     try:
-        reply = _next(replies, request.messages)
-        said |= _named(reply.match, said["text"]) or {}
+        reply = _next_reply(replies, request.messages)
+        variables |= _match_groups(reply.match, variables["text"]) or {}
     except TooSlow as slow:
         raise ModelError(str(slow), model=request.name, error_type="bad_request", retryable=False) from slow
     if reply.delay_s:
@@ -100,7 +100,7 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
             retryable=reply.fail not in ("auth", "bad_request", "context", "content"),
             retry_after_s=reply.retry_after_s,
         )
-    text, thought = fill_placeholders(reply.text, said), fill_placeholders(reply.thought, said)
+    text, thought = fill_placeholders(reply.text, variables), fill_placeholders(reply.thought, variables)
     for chunk in [*_pieces("thought", thought), *_pieces("text", text)]:
         on_chunk(chunk)
         if reply.every_s:
@@ -109,11 +109,11 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
     calls = tuple(
         Call(
             id=f"call_{turn}_{place}",
-            name=one.name,
-            arguments=None if one.invalid else fill_placeholders(one.arguments, said),
-            invalid=one.invalid,
+            name=call.name,
+            arguments=None if call.invalid else fill_placeholders(call.arguments, variables),
+            invalid=call.invalid,
         )
-        for place, one in enumerate(reply.calls)
+        for place, call in enumerate(reply.calls)
     )
     usage = _usage(request, reply, text)
     return ModelAnswer(
@@ -130,50 +130,50 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
 def scripted_usage(request: ModelRequest) -> Usage:
     """Return what the reply that is next will cost; nothing where it is none."""
     try:
-        reply = _next(replies_of(request.name, request.model), request.messages)
+        reply = _next_reply(replies_of(request.name, request.model), request.messages)
     except (Unusable, TooSlow):
         return NO_USAGE
-    said = {"text": _last(request.messages), "request": _first(request.messages)}
-    return _usage(request, reply, fill_placeholders(reply.text, said))
+    variables = {"text": _last_text(request.messages), "request": _first_text(request.messages)}
+    return _usage(request, reply, fill_placeholders(reply.text, variables))
 
 
-def _next(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
+def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
     """Return the reply of this turn: those of earlier turns are found anew from what was said before them."""
-    left, found = list(replies), Reply(text="{text}")
+    unused_replies, reply = list(replies), Reply(text="{text}")
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     for place in [*turns, len(messages)]:
-        said = _last(messages[:place])
-        fitting = (one for one in left if _named(one.match, said) is not None)
-        taken = next(fitting, None)
-        found = taken or Reply(text="{text}")
-        if taken is not None:
-            left.remove(taken)
-    return found
+        text = _last_text(messages[:place])
+        candidates = (candidate for candidate in unused_replies if _match_groups(candidate.match, text) is not None)
+        matching_reply = next(candidates, None)
+        reply = matching_reply or Reply(text="{text}")
+        if matching_reply is not None:
+            unused_replies.remove(matching_reply)
+    return reply
 
 
-def _named(match: str | None, text: str) -> dict[str, str] | None:
+def _match_groups(match: str | None, text: str) -> dict[str, str] | None:
     """Return the named groups of an expression in a text; None where it is not in there."""
     return {} if match is None else Pattern(match).named_in(text, within_s=LONG_S)
 
 
-def _last(messages: Sequence[Message]) -> str:
+def _last_text(messages: Sequence[Message]) -> str:
     """Return what was said last: one message of a user, or all results since the model spoke."""
-    said: list[str] = []
+    texts: list[str] = []
     for message in reversed(messages):
-        if message.role == "assistant" or (said and message.role != "tool"):
+        if message.role == "assistant" or (texts and message.role != "tool"):
             break
-        said.insert(0, message.text)
+        texts.insert(0, message.text)
         if message.role == "user":
             break
-    return "\n".join(said)
+    return "\n".join(texts)
 
 
-def _first(messages: Sequence[Message]) -> str:
+def _first_text(messages: Sequence[Message]) -> str:
     return next((message.text for message in messages if message.role == "user"), "")
 
 
 def _pieces(kind: Any, text: str) -> Iterator[Chunk]:
-    return (Chunk(kind, text[at : at + PIECE]) for at in range(0, len(text), PIECE))
+    return (Chunk(kind, text[at : at + PIECE_CHARACTERS]) for at in range(0, len(text), PIECE_CHARACTERS))
 
 
 def _usage(request: ModelRequest, reply: Reply, text: str) -> Usage:

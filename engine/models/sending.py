@@ -17,17 +17,20 @@ _NO_NAME_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
 LONGEST_NAME = 64
 
 
-def sent(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
+def to_openai_messages(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
     """Return messages as they are sent; thinking is only sent back to the provider that sent it.
 
     Args:
         with_tools: The request has tools. Without tools some providers refuse the calls of earlier runs, so these are
             sent as text.
     """
-    return [_sent(message, provider) for message in (_valid(messages) if with_tools else map(_in_words, messages))]
+    return [
+        _to_openai_message(message, provider)
+        for message in (_valid_messages(messages) if with_tools else map(_calls_as_text, messages))
+    ]
 
 
-def _valid(messages: Iterable[Message]) -> Iterator[Message]:
+def _valid_messages(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield messages in which each call has a name and an id of its own; calls without a name are told in words."""
     ids: set[str] = set()
     open_calls: list[tuple[str, str]] = []
@@ -41,65 +44,67 @@ def _valid(messages: Iterable[Message]) -> Iterator[Message]:
             if call_id:
                 yield replace(message, call_id=call_id)
             else:
-                results.append(_in_words(message))
+                results.append(_calls_as_text(message))
             continue
         yield from results
         results = []
-        open_calls = [(call.id, _unique(call.id, ids) if call.name else "") for call in message.calls]
-        yield _named(message, [id for _, id in open_calls])
+        open_calls = [(call.id, _unique_id(call.id, ids) if call.name else "") for call in message.calls]
+        yield _with_call_ids(message, [id for _, id in open_calls])
     yield from results
 
 
-def _unique(id: str, ids: set[str]) -> str:
+def _unique_id(id: str, ids: set[str]) -> str:
     """Return the id, or one made of it that is not among `ids`, and add that."""
     stem = id or "call"
-    unique = next(one for number in count(1) if (one := stem if number == 1 else f"{stem}_{number}") not in ids)
+    unique = next(
+        candidate for number in count(1) if (candidate := stem if number == 1 else f"{stem}_{number}") not in ids
+    )
     ids.add(unique)
     return unique
 
 
-def _named(message: Message, ids: list[str]) -> Message:
+def _with_call_ids(message: Message, ids: list[str]) -> Message:
     """Return a message with these ids of its calls; calls with an empty one become words."""
     calls = tuple(replace(call, id=id) for call, id in zip(message.calls, ids, strict=True) if id)
     nameless = tuple(call for call, id in zip(message.calls, ids, strict=True) if not id)
     return replace(
-        message, text=_in_words(replace(message, calls=nameless)).text if nameless else message.text, calls=calls
+        message, text=_calls_as_text(replace(message, calls=nameless)).text if nameless else message.text, calls=calls
     )
 
 
-def _in_words(message: Message) -> Message:
+def _calls_as_text(message: Message) -> Message:
     if message.role == "tool":
         return Message(role="user", text=f"[result] {message.text}")
     if not message.calls:
         return message
-    called = [f"[calls {call.name} {json.dumps(call.arguments, ensure_ascii=False)}]" for call in message.calls]
-    return Message(role="assistant", text="\n".join([message.text, *called]).strip())
+    call_lines = [f"[calls {call.name} {json.dumps(call.arguments, ensure_ascii=False)}]" for call in message.calls]
+    return Message(role="assistant", text="\n".join([message.text, *call_lines]).strip())
 
 
-def _sent(message: Message, provider: str) -> dict[str, Any]:
+def _to_openai_message(message: Message, provider: str) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
-    form: dict[str, Any] = {"role": message.role, "content": message.text}
+    converted: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.calls:
-        form["content"] = message.text or None
-        form["tool_calls"] = [_call(call) for call in message.calls]
+        converted["content"] = message.text or None
+        converted["tool_calls"] = [_to_openai_call(call) for call in message.calls]
     if message.thinking is not None and message.provider == provider:
         if isinstance(message.thinking, list):
-            form["thinking_blocks"] = message.thinking
+            converted["thinking_blocks"] = message.thinking
         elif message.calls:
             # Providers without signed blocks expect the thought back with the tool calls that it led to.
-            form["reasoning_content"] = message.thinking
-    return form
+            converted["reasoning_content"] = message.thinking
+    return converted
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _to_openai_call(call: Call) -> dict[str, Any]:
     # Invalid arguments are not sent back: providers refuse them, and the result of the call describes the fault.
     arguments = json.dumps(call.arguments if isinstance(call.arguments, dict) else {}, ensure_ascii=False)
     name = _NO_NAME_CHARACTER.sub("_", call.name)[:LONGEST_NAME]
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def tools_sent(tools: Iterable[ToolSchema]) -> list[dict[str, Any]]:
+def to_openai_tools(tools: Iterable[ToolSchema]) -> list[dict[str, Any]]:
     """Return tools as they are sent."""
     return [
         {

@@ -12,7 +12,7 @@ from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.link import CallFailed, Link
 from engine.models.providers import Provider, provider_named
 from engine.models.rate_limits import RateLimits, Turn
-from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
+from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleep
 from engine.models.redaction import note_sent
 
 FIRST_TOKENS = 256
@@ -31,7 +31,7 @@ class ModelService:
         self._spawn = spawn
         self._check = check
         self._checked: set[str] = set()
-        self._pace = RateLimits()
+        self._rate_limits = RateLimits()
         self._turns: dict[int, Turn] = {}
         self._tokens_out: dict[str, tuple[int, int]] = {}
         """Number of answers per model, and the sum of their tokens."""
@@ -39,7 +39,7 @@ class ModelService:
         """Child processes by their environment variables: no provider's code sees the keys of another."""
         self._facts: dict[str, Facts] = {}
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
         """Send one request and return its whole answer; when cancelled, the connection is closed.
 
         Args:
@@ -54,20 +54,20 @@ class ModelService:
 
             return await answer(request, on_chunk, sleep)
         try:
-            await self._may_be_reached(request)
+            await self._check_addresses(request)
             key, variables = await self._credentials(request)
             return await self._link(variables).ask(request, key, on_chunk)
         except CallFailed as failed:
-            raise _error(request, failed.said) from failed
+            raise _to_model_error(request, failed.failure) from failed
 
     def due_ms(self, request: ModelRequest, now_ms: int) -> int:
         """Reserve a turn under the rate limits of its key; return the time from which `ask` may be called."""
-        spec, paused_ms = request.model, self._pace.paused_until_ms(_model_key(request.model))
+        spec, paused_ms = request.model, self._rate_limits.paused_until_ms(_model_key(request.model))
         if spec.rpm is None and spec.tpm is None:
             return max(now_ms, paused_ms)
         estimate = self.estimate(request) if spec.tpm is not None else NO_USAGE
         tokens = (estimate.tokens_in or 0) + (estimate.tokens_out or 0)
-        turn = self._pace.turn(_key(spec), tokens, max(now_ms, paused_ms), rpm=spec.rpm, tpm=spec.tpm)
+        turn = self._rate_limits.turn(_key(spec), tokens, max(now_ms, paused_ms), rpm=spec.rpm, tpm=spec.tpm)
         self._turns[id(request)] = turn
         return turn.at_ms
 
@@ -77,13 +77,13 @@ class ModelService:
         if turn is not None:
             # The request was given up before its turn came: others may use it.
             if turn.at_ms > now_ms:
-                self._pace.give_back(_key(spec), turn)
+                self._rate_limits.give_back(_key(spec), turn)
             turn.tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
         if usage.tokens_out is not None:
             count, tokens = self._tokens_out.get(request.name, (0, 0))
             self._tokens_out[request.name] = count + 1, tokens + usage.tokens_out
         if retry_after_s is not None:
-            self._pace.pause(_model_key(spec), now_ms + round(retry_after_s * 1000))
+            self._rate_limits.pause(_model_key(spec), now_ms + round(retry_after_s * 1000))
 
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
         """Estimate the usage of a request; with `characters_out`, of one whose answer was cut off after so many."""
@@ -91,15 +91,15 @@ class ModelService:
             from engine.models.scripted import scripted_usage
 
             return scripted_usage(request)
-        tokens_out = self._expected(request) if characters_out is None else tokens_of(characters_out)
+        tokens_out = self._expected_tokens_out(request) if characters_out is None else tokens_of(characters_out)
         return usage_at(self._price(request.model), tokens_in=tokens_in(request), tokens_out=tokens_out)
 
-    def _expected(self, request: ModelRequest) -> int:
+    def _expected_tokens_out(self, request: ModelRequest) -> int:
         """Estimate the tokens of an answer: the requested maximum, else the mean of earlier answers."""
         for name in ("max_tokens", "max_completion_tokens"):
-            most = request.params.get(name)
-            if isinstance(most, int) and most > 0:
-                return most
+            max_tokens = request.params.get(name)
+            if isinstance(max_tokens, int) and max_tokens > 0:
+                return max_tokens
         count, tokens = self._tokens_out.get(request.name, (0, 0))
         return -(-tokens // count) if count else FIRST_TOKENS
 
@@ -134,7 +134,7 @@ class ModelService:
             self._links[variables] = Link(self._spawn, variables)
         return self._links[variables]
 
-    async def _may_be_reached(self, request: ModelRequest) -> None:
+    async def _check_addresses(self, request: ModelRequest) -> None:
         """Check that the user of this engine trusts the addresses of a request.
 
         Raises:
@@ -145,8 +145,8 @@ class ModelService:
                 try:
                     await self._check(reference)
                 except Unusable as unusable:
-                    said = Failed(id=0, text=unusable.reason, error_type="bad_request", retryable=False)
-                    raise CallFailed(said) from unusable
+                    failure = Failed(id=0, text=unusable.reason, error_type="bad_request", retryable=False)
+                    raise CallFailed(failure) from unusable
                 self._checked.add(reference)
 
     async def _credentials(self, request: ModelRequest) -> tuple[str | None, tuple[str, ...]]:
@@ -161,11 +161,11 @@ class ModelService:
         for name in own:
             note_sent(name)
         if spec.base_url is not None:
-            return (_value(own) if own else None), ()
+            return (_variable_value(own) if own else None), ()
         facts = await self.facts(spec.model)
         provider = provider_named(facts.provider, facts.variables)
         names = own or provider.key
-        return (_value(names) if names else None), _passed_on(provider)
+        return (_variable_value(names) if names else None), _provider_variables(provider)
 
 
 def _key(spec: ModelSpec) -> tuple[str, str | None]:
@@ -177,13 +177,13 @@ def _model_key(spec: ModelSpec) -> tuple[str, str | None, str | None]:
     return (*_key(spec), spec.model)
 
 
-def _passed_on(provider: Provider) -> tuple[str, ...]:
-    for name in provider.needs:
-        _value((name,))
-    return tuple(name for name in (*provider.needs, *provider.may) if os.environ.get(name))
+def _provider_variables(provider: Provider) -> tuple[str, ...]:
+    for name in provider.required:
+        _variable_value((name,))
+    return tuple(name for name in (*provider.required, *provider.optional) if os.environ.get(name))
 
 
-def _value(names: tuple[str, ...]) -> str:
+def _variable_value(names: tuple[str, ...]) -> str:
     """Return the value of the first variable that is set."""
     for name in names:
         if value := os.environ.get(name, "").strip():
@@ -192,13 +192,13 @@ def _value(names: tuple[str, ...]) -> str:
     raise CallFailed(Failed(id=0, text=words, error_type="auth", retryable=False))
 
 
-def _error(request: ModelRequest, said: Failed) -> ModelError:
+def _to_model_error(request: ModelRequest, failure: Failed) -> ModelError:
     return ModelError(
-        f"{request.name}: {said.text}",
+        f"{request.name}: {failure.text}",
         model=request.name,
-        error_type=said.error_type,
-        retryable=said.retryable,
-        retry_after_s=said.retry_after_s,
-        usage=said.usage,
-        partial=said.partial,
+        error_type=failure.error_type,
+        retryable=failure.retryable,
+        retry_after_s=failure.retry_after_s,
+        usage=failure.usage,
+        partial=failure.partial,
     )

@@ -16,7 +16,7 @@ class TaggedText:
     """Divides a streamed text into a thought in tags, if it begins with one, and what follows."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
         """Text that may be a part of a tag."""
         self._closing = ""
         """The tag that ends the thought; empty outside of one."""
@@ -25,40 +25,40 @@ class TaggedText:
         self._is_blank = False
         """Whether nothing but white space has followed the thought, which is dropped."""
 
-    def take(self, text: str) -> Iterator[tuple[bool, str]]:
+    def feed(self, text: str) -> Iterator[tuple[bool, str]]:
         """Yield what is certain by now: True for a thought, and its text."""
         if not self._is_open:
             text = text.lstrip() if self._is_blank else text
             self._is_blank = self._is_blank and not text
             yield False, text
             return
-        self._held += text
+        self._buffer += text
         if not self._closing:
-            start = self._held.lstrip()
-            is_late = len(self._held) - len(start) > LONGEST_BLANK
+            start = self._buffer.lstrip()
+            is_late = len(self._buffer) - len(start) > LONGEST_BLANK
             opening = next((tag for tag in TAGS if start.startswith(tag) and not is_late), None)
             if opening is None:
                 if is_late or not any(tag.startswith(start) for tag in TAGS):
-                    yield from self.rest()
+                    yield from self.flush()
                 return
-            self._closing, self._held = TAGS[opening], start[len(opening) :]
-        thought, tag, after = self._held.partition(self._closing)
+            self._closing, self._buffer = TAGS[opening], start[len(opening) :]
+        thought, tag, after = self._buffer.partition(self._closing)
         if tag:
-            self._is_open, self._is_blank, self._closing, self._held = False, True, "", ""
+            self._is_open, self._is_blank, self._closing, self._buffer = False, True, "", ""
             yield True, thought
-            yield from self.take(after)
+            yield from self.feed(after)
         else:
             certain = max(len(thought) - len(self._closing) + 1, 0)
-            self._held = thought[certain:]
+            self._buffer = thought[certain:]
             yield True, thought[:certain]
 
-    def rest(self) -> Iterator[tuple[bool, str]]:
+    def flush(self) -> Iterator[tuple[bool, str]]:
         """Yield what was held back; no tag follows."""
-        held, self._held, self._is_open = self._held, "", False
-        yield bool(self._closing), held
+        text, self._buffer, self._is_open = self._buffer, "", False
+        yield bool(self._closing), text
 
 
-def unopened_thought(text: str) -> tuple[str, str]:
+def split_unopened_thought(text: str) -> tuple[str, str]:
     """Return the thought before a line that only ends one, and the text after it.
 
     A line behind a tag that begins a thought, or in a block of code, is a part of an answer about such tags.
@@ -70,7 +70,7 @@ def unopened_thought(text: str) -> tuple[str, str]:
     return before, text[end.end() :]
 
 
-def divided_parts(content: Any) -> tuple[str, str]:
+def split_content(content: Any) -> tuple[str, str]:
     """Return the thought and the text of a content, which may be a list of parts."""
     if isinstance(content, str):
         return "", content
@@ -79,5 +79,5 @@ def divided_parts(content: Any) -> tuple[str, str]:
     parts = [part if isinstance(part, dict) else {"text": part} for part in content]
     thoughts = [part.get("thinking") or part.get("reasoning") for part in parts]
     # Mistral nests the texts of a thought in a list of parts.
-    thought = "".join("".join(divided_parts(value)) for value in thoughts)
+    thought = "".join("".join(split_content(value)) for value in thoughts)
     return thought, "".join(text for part in parts if isinstance(text := part.get("text"), str))

@@ -16,7 +16,7 @@ import anyio.lowlevel
 import httpx
 
 from engine.models import bounds
-from engine.models.thoughts import divided_parts
+from engine.models.thoughts import split_content
 
 STEP_BYTES = 16_384
 """Bytes that are decompressed at once: what is made of them is worked through before others have their turn."""
@@ -54,16 +54,16 @@ exchange: ContextVar[Exchange] = ContextVar("exchange")
 """That of the request which this task sends."""
 
 
-def bound_clients() -> None:
+def limit_clients() -> None:
     """Let the answers of every client of httpx that is made from now on be read by `_receive`."""
     init = httpx.AsyncClient.__init__
 
-    def bound(client: httpx.AsyncClient, *args: Any, **options: Any) -> None:
+    def bounded_init(client: httpx.AsyncClient, *args: Any, **options: Any) -> None:
         init(client, *args, **options)
         hooks = client.event_hooks
         client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _receive]}
 
-    setattr(httpx.AsyncClient, "__init__", bound)  # noqa: B010 - mypy forbids an assignment to a method
+    setattr(httpx.AsyncClient, "__init__", bounded_init)  # noqa: B010 - mypy forbids an assignment to a method
 
 
 async def _receive(response: httpx.Response) -> None:
@@ -79,11 +79,11 @@ async def _receive(response: httpx.Response) -> None:
     if media in _PAGES:
         raise body.fail(f"answered with a web page ({media}): is base_url right?", "bad_request")
     if media == "application/json" and _STREAMED.search(response.request.content):
-        whole = b"".join([piece async for piece in body])
+        content = b"".join([piece async for piece in body])
         await body.aclose()
-        events = _events_of(whole)
+        events = _events_of(content)
         headers["content-type"] = media if events is None else _EVENTS
-        response.stream = httpx.ByteStream(whole if events is None else events)
+        response.stream = httpx.ByteStream(content if events is None else events)
         current.is_over = events is not None
 
 
@@ -112,22 +112,22 @@ class _Body(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size, events = 0, _Events(self._exchange)
-        async for piece in self._plain():
+        async for piece in self._decompressed():
             size += len(piece)
             if size > bounds.ANSWER_BYTES:
                 raise self.fail(f"answered with more than {bounds.ANSWER_BYTES:,} bytes")
             if not self._is_stream:
                 yield piece
             else:
-                for lines in events.take(piece):
+                for lines in events.feed(piece):
                     yield lines
                 if events.excess:
                     raise self.fail(f"sent an event of more than {events.excess}")
             await anyio.lowlevel.checkpoint()  # what has arrived is read without a wait: others have their turn
         if self._is_stream:
-            yield events.rest()
+            yield events.flush()
 
-    async def _plain(self) -> AsyncIterator[bytes]:
+    async def _decompressed(self) -> AsyncIterator[bytes]:
         """Yield the bytes, decompressed a step at a time: two kilobytes may stand for two megabytes."""
         if self._encoding in ("", "identity"):
             async for piece in self._stream:
@@ -162,7 +162,7 @@ class _Events:
             return f"{bounds.EVENT_BYTES:,} bytes"
         return f"{bounds.EVENT_LINES:,} lines" if self._lines > bounds.EVENT_LINES else None
 
-    def take(self, piece: bytes) -> Iterator[bytes]:
+    def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield the lines that are complete by now, unless there is an excess."""
         end = piece.rfind(b"\n") + 1
         if not end:
@@ -176,22 +176,22 @@ class _Events:
             if self.excess:
                 return
         self._pieces = [piece[end:]]  # of what comes next
-        yield self._adapted(lines)
+        yield self._adapt(lines)
 
-    def rest(self) -> bytes:
+    def flush(self) -> bytes:
         """Return what is left at the end."""
-        return self._adapted(b"".join(self._pieces))
+        return self._adapt(b"".join(self._pieces))
 
-    def _adapted(self, lines: bytes) -> bytes:
+    def _adapt(self, lines: bytes) -> bytes:
         """Return lines in which the content of a message is a text."""
         if _OVER.search(lines) is not None:
             self._exchange.is_over = True
         if _PARTS.search(lines) is None:
             return lines
-        return b"".join(_with_text(line) for line in lines.splitlines(keepends=True))
+        return b"".join(_join_line_parts(line) for line in lines.splitlines(keepends=True))
 
 
-def _with_text(line: bytes) -> bytes:
+def _join_line_parts(line: bytes) -> bytes:
     """Return a line of a stream, without lists of parts in the place of a text, which litellm drops."""
     start, _, data = line.partition(b"data:")
     if start or _PARTS.search(data) is None:
@@ -208,7 +208,7 @@ def _with_text(line: bytes) -> bytes:
 
 def _join_parts(message: dict[str, Any]) -> None:
     if isinstance(message.get("content"), list):
-        thought, message["content"] = divided_parts(message["content"])
+        thought, message["content"] = split_content(message["content"])
         if thought:
             message["reasoning_content"] = thought
 

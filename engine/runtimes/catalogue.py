@@ -29,7 +29,7 @@ _loaded: set[str] = set()
 
 def built_in() -> "dict[str, Factory]":
     """Return a new table of the runtimes that come with the engine; add your own to it."""
-    return {agent_type: _made_by(address) for agent_type, address in _BUILT_IN.items()}
+    return {agent_type: _factory_at(address) for agent_type, address in _BUILT_IN.items()}
 
 
 def load_all() -> None:
@@ -61,7 +61,7 @@ def factory_for(agent_type: str, runtimes: "Mapping[str, Factory]") -> "Factory"
     return runtimes[agent_type]
 
 
-def _made_by(address: str) -> "Factory":
+def _factory_at(address: str) -> "Factory":
     module, _, name = address.partition(":")
 
     def make(spec: "AgentSpec", code: "Code") -> "Runtime":

@@ -13,7 +13,7 @@ LONGEST_S = 2
 """Processor time that one value may take, in seconds: schemas can be written that would take years."""
 
 
-class TakesTooLong(Exception):
+class CheckTimeout(Exception):
     """A value took more time to look at than it may."""
 
 
@@ -24,47 +24,51 @@ def faults_of(value: Any, schema: Any, *, within_s: float = LONGEST_S) -> Iterat
         within_s: Processor time that it may take, in seconds.
 
     Raises:
-        TakesTooLong: If that takes longer than it may.
+        CheckTimeout: If that takes longer than it may.
         TooSlow: If a `pattern` does.
         Unresolvable: If the schema refers to what is not in it.
         RecursionError: If it refers to itself without end.
     """
     from referencing import Registry  # the usual one fetches what is referred to, from any address and any file
 
-    yield from _bounded(within_s)(_undated(schema), registry=Registry()).iter_errors(value)
+    yield from _bounded_validator(within_s)(_without_dialect(schema), registry=Registry()).iter_errors(value)
 
 
-def _bounded(within_s: float) -> Any:
+def _bounded_validator(within_s: float) -> Any:
     """Return a class that looks at one value."""
     from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
     end_s = thread_time() + within_s
 
-    def within(look: Any) -> Any:
-        def looked(*given: Any) -> Any:
+    def limited(check: Any) -> Any:
+        def timed_check(*args: Any) -> Any:
             if thread_time() > end_s:
-                raise TakesTooLong
-            return look(*given)
+                raise CheckTimeout
+            return check(*args)
 
-        return looked
+        return timed_check
 
-    def pattern(_validator: Any, written: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not Pattern(written).is_in(value, within_s=LONG_S):
-            yield ValidationError(f"{value!r} does not match {written!r}")
+    def check_pattern(_validator: Any, expression: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if isinstance(value, str) and not Pattern(expression).is_in(value, within_s=LONG_S):
+            yield ValidationError(f"{value!r} does not match {expression!r}")
 
-    def unique(_validator: Any, wanted: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if wanted and isinstance(value, list) and len(set(map(canonical_json, value))) < len(value):
+    def check_unique(_validator: Any, is_required: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if is_required and isinstance(value, list) and len(set(map(canonical_json, value))) < len(value):
             yield ValidationError(f"{value!r} has non-unique elements")
 
-    looks = {**Draft202012Validator.VALIDATORS, "pattern": pattern, "uniqueItems": unique}
-    return extend(Draft202012Validator, {key: within(look) for key, look in looks.items()})
+    checks = {**Draft202012Validator.VALIDATORS, "pattern": check_pattern, "uniqueItems": check_unique}
+    return extend(Draft202012Validator, {key: limited(check) for key, check in checks.items()})
 
 
-def _undated(schema: Any) -> Any:
+def _without_dialect(schema: Any) -> Any:
     """Return a schema without `$schema`, which would call for another validator."""
     if isinstance(schema, list):
-        return [_undated(one) for one in schema]
+        return [_without_dialect(subschema) for subschema in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: _undated(one) for key, one in schema.items() if key != "$schema" or not isinstance(one, str)}
+    return {
+        key: _without_dialect(subschema)
+        for key, subschema in schema.items()
+        if key != "$schema" or not isinstance(subschema, str)
+    }

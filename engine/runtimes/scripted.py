@@ -70,20 +70,20 @@ class ScriptedRuntime:
         """Play the first rule that fits the text and the attempt."""
         text = as_text(await work.value())
         rule = self._rule(text, work.effect.attempt)
-        said = {"text": text, "agent": work.effect.agent, "attempt": str(work.effect.attempt), "answer": ""}
+        variables = {"text": text, "agent": work.effect.agent, "attempt": str(work.effect.attempt), "answer": ""}
         context = Context(work, await work.task(), {})
         await _wait(rule, work, context)
         _spend(rule.spend, context)
         for place, piece in enumerate(rule.emit):
             if place:
                 await context.sleep(rule.emit_every_s)
-            context.emit(fill_placeholders(piece, said))
+            context.emit(fill_placeholders(piece, variables))
         for step in rule.steps:
-            await context.step(step.name, _step_of(step, context, said))
-        said["answer"] = as_text(await _answer(rule, context, said))
+            await context.step(step.name, _step_of(step, context, variables))
+        variables["answer"] = as_text(await _answer(rule, context, variables))
         if rule.fail is not None and _draw(work, "fail") < rule.fail_rate:
-            raise ScriptedFailure(fill_placeholders(rule.fail, said))
-        return await typed_value(work, fill_placeholders(rule.output, said), self._threads)
+            raise ScriptedFailure(fill_placeholders(rule.fail, variables))
+        return await typed_value(work, fill_placeholders(rule.output, variables), self._threads)
 
     def _rule(self, text: str, attempt: int) -> Rule:
         for rule in self._rules:
@@ -110,33 +110,33 @@ def _spend(spending: Spending | None, context: Context) -> None:
         context.spent(**vars(spending))
 
 
-def _step_of(step: ScriptedStep, context: Context, said: Mapping[str, str]) -> Any:
-    async def played() -> JsonValue:
+def _step_of(step: ScriptedStep, context: Context, variables: Mapping[str, str]) -> Any:
+    async def play() -> JsonValue:
         if step.delay_s:
             await context.sleep(step.delay_s)
         _spend(step.spend, context)
-        return fill_placeholders(step.output, said)
+        return fill_placeholders(step.output, variables)
 
-    return played
+    return play
 
 
-async def _answer(rule: Rule, context: Context, said: Mapping[str, str]) -> JsonValue:
+async def _answer(rule: Rule, context: Context, variables: Mapping[str, str]) -> JsonValue:
     answer: JsonValue = ""
     if rule.delegate is not None:
         try:
-            answer = await context.delegate(rule.delegate.to, fill_placeholders(rule.delegate.text, said))
+            answer = await context.delegate(rule.delegate.to, fill_placeholders(rule.delegate.text, variables))
         except EngineError:
             if rule.delegate.or_output is None:
                 raise
-            answer = fill_placeholders(rule.delegate.or_output, said)
+            answer = fill_placeholders(rule.delegate.or_output, variables)
     if rule.map is not None:
-        items = [fill_placeholders(item, said) for item in rule.map.items]
-        found = await context.map(rule.map.to, items, return_failures=rule.map.return_failures)
-        answer = [str(one) if isinstance(one, EngineError) else one for one in found]
+        items = [fill_placeholders(item, variables) for item in rule.map.items]
+        outputs = await context.map(rule.map.to, items, return_failures=rule.map.return_failures)
+        answer = [str(output) if isinstance(output, EngineError) else output for output in outputs]
     return answer
 
 
-def _draw(work: Work, what: str) -> float:
+def _draw(work: Work, purpose: str) -> float:
     """Return a number from [0, 1) that is the same each time this attempt of this task is played."""
-    seed = json.dumps([work.effect.task_id, work.effect.attempt, what])
+    seed = json.dumps([work.effect.task_id, work.effect.attempt, purpose])
     return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=6).digest(), "big") / 2**48

@@ -92,11 +92,11 @@ def unused_keys(agent_type: str | None, keys: Keys, kind: str | None = None) -> 
     kind = kind or kind_of(agent_type, keys.run, keys.run_in)
     if kind is None:
         return
-    whose, defaults = _WORDS.get(kind, f"an agent of type {kind}"), _defaults()
+    agent_kind, defaults = _WORDS.get(kind, f"an agent of type {kind}"), _defaults()
     for key in UNUSED[kind]:
         if getattr(keys, key) not in (defaults[key], []):
             hint = _HINTS.get(kind, {}).get(key)
-            yield (key,), f"does nothing for {whose}; leave it out" + (f", or {hint}" if hint else "")
+            yield (key,), f"does nothing for {agent_kind}; leave it out" + (f", or {hint}" if hint else "")
     if kind == "acp":
         yield from _unused_by_acp(keys)
     if kind in ("MultiAgent", "ConversationAgent"):
@@ -109,8 +109,8 @@ def _unused_by_acp(keys: Keys) -> Iterator[tuple[Place, str]]:
             yield ("approve", tool), f"is no kind of tool of the protocol; there are {', '.join(TOOL_KINDS)}"
     for place, name in enumerate(keys.mcp):
         if "/" in name:
-            whole = name.partition("/")[0]
-            yield ("mcp", place), f"names one tool, and an agent of type acp gets whole servers: write {whole!r}"
+            server_name = name.partition("/")[0]
+            yield ("mcp", place), f"names one tool, and an agent of type acp gets whole servers: write {server_name!r}"
 
 
 def _unused_by_members(kind: str, keys: Keys) -> Iterator[tuple[Place, str]]:

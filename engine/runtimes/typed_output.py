@@ -15,7 +15,7 @@ from engine.errors import EngineError, Unusable
 from engine.models.bounds import SCHEMA_IN_LOOP_CHARACTERS
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.model.output import Unfit, check_schema, check_value, fitting
+from engine.runtimes.model.output import SchemaMismatch, check_schema, check_value, validate_output
 from engine.runtimes.values import json_value
 
 
@@ -55,7 +55,7 @@ async def typed_value(work: Work, value: Any, threads: Threads) -> JsonValue:
     output = json_value(value)
     try:
         await threads.run(partial(check_value, output, work.spec.output))
-    except Unfit as unfit:
+    except SchemaMismatch as unfit:
         raise OutputMismatch(unfit) from unfit
     return output
 
@@ -69,6 +69,6 @@ async def typed_text(work: Work, text: str, threads: Threads) -> JsonValue:
     if work.spec.output is None or work.saw_stopping:
         return text
     try:
-        return await threads.run(partial(fitting, text, work.spec.output))
-    except Unfit as unfit:
+        return await threads.run(partial(validate_output, text, work.spec.output))
+    except SchemaMismatch as unfit:
         raise OutputMismatch(unfit) from unfit

@@ -13,8 +13,8 @@ from engine.core.queries.work.excerpts import shown
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage, as_text
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, TooManyValues, Unusable
-from engine.models.redaction import SHORTEST_WORD, credentials_in, hide, is_secret_name, sent_variables
-from engine.runtimes.functions.child import traits_of, words_of
+from engine.models.redaction import MIN_WORD_CHARACTERS, credentials_in, hide, is_secret_name, sent_variables
+from engine.runtimes.functions.child import error_text, traits_of
 
 MAX_DEPTH = 100
 """How deep lists and objects may be nested."""
@@ -49,12 +49,12 @@ def json_value(value: object, *, most_values: int = MAX_VALUES) -> JsonValue:
     if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS:
         return value
     try:
-        return _Copy(most_values).of(value, 0)
+        return _Copy(most_values).copy(value, 0)
     except _Fault as fault:
         raise NotJson(f"{fault.path.removeprefix('.') or 'the value'} {fault}") from None
 
 
-def own(value: JsonValue) -> JsonValue:
+def copy_json(value: JsonValue) -> JsonValue:
     """Return a JSON value for code of the user: it may change lists and objects of it, and changes no other value."""
     return msgspec.to_builtins(value) if isinstance(value, list | dict) else value
 
@@ -69,15 +69,15 @@ class _Copy:
         self._characters = 0
         self._most_values = self._values_left = most_values
 
-    def of(self, value: object, depth: int) -> JsonValue:
+    def copy(self, value: object, depth: int) -> JsonValue:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int):
-            return _whole(int(value))
+            return _checked_int(int(value))
         if isinstance(value, float):
-            return _number(float(value))
+            return _checked_float(float(value))
         if isinstance(value, dict | list | tuple):
             self._values_left -= len(value)
             if self._values_left < 0:
@@ -93,7 +93,7 @@ class _Copy:
             if not isinstance(key, str):
                 raise _Fault(f"has the key {key!r:.40}, and keys in JSON are texts")
             try:
-                copy[self._text(key)] = self.of(item, depth)
+                copy[self._text(key)] = self.copy(item, depth)
             except _Fault as fault:
                 fault.path = f".{key}{fault.path}"[:_PATH_CHARACTERS]
                 raise
@@ -103,7 +103,7 @@ class _Copy:
         copy: list[JsonValue] = []
         try:
             for item in value:
-                copy.append(self.of(item, depth))
+                copy.append(self.copy(item, depth))
         except _Fault as fault:
             fault.path = f"[{len(copy)}]{fault.path}"[:_PATH_CHARACTERS]
             raise
@@ -128,19 +128,19 @@ class _Fault(Exception):
         self.path = ""
 
 
-def _whole(value: int) -> int:
+def _checked_int(value: int) -> int:
     if value.bit_length() > MAX_DIGITS * math.log2(10):
         raise _Fault(f"has more than {MAX_DIGITS} digits")
     return value
 
 
-def _number(value: float) -> float:
+def _checked_float(value: float) -> float:
     if not math.isfinite(value):
         raise _Fault(f"is {value}, which JSON cannot hold")
     return value
 
 
-MOST = 10**12
+AMOUNT_LIMIT = 10**12
 """More tokens, or dollars, than anything can spend."""
 
 
@@ -166,21 +166,25 @@ def usage_of(amounts: Amounts) -> Usage:
     unknown = [name for name in amounts if name not in Amounts.__annotations__]
     if unknown:
         raise ValueError(f"there is no amount {unknown[0]!r}; there are {', '.join(Amounts.__annotations__)}")
-    given, answered, cached = amounts.get("tokens_in"), amounts.get("tokens_out"), amounts.get("tokens_cached")
-    for name, tokens in (("tokens_in", given), ("tokens_out", answered), ("tokens_cached", cached)):
-        if tokens is not None and not (isinstance(tokens, int) and 0 <= tokens < MOST):
+    tokens_in, tokens_out, tokens_cached = (
+        amounts.get("tokens_in"),
+        amounts.get("tokens_out"),
+        amounts.get("tokens_cached"),
+    )
+    for name, tokens in (("tokens_in", tokens_in), ("tokens_out", tokens_out), ("tokens_cached", tokens_cached)):
+        if tokens is not None and not (isinstance(tokens, int) and 0 <= tokens < AMOUNT_LIMIT):
             raise ValueError(f"{name} must be a whole number, 0 or more, not {tokens!r}")
-    if (cached or 0) > (given or 0):
-        raise ValueError(f"tokens_cached is a part of tokens_in, and {cached} is more than {given}")
+    if (tokens_cached or 0) > (tokens_in or 0):
+        raise ValueError(f"tokens_cached is a part of tokens_in, and {tokens_cached} is more than {tokens_in}")
     cost, cost_usd = None, amounts.get("cost_usd")
     if cost_usd is not None:
         try:
             cost = Decimal(str(cost_usd))
         except InvalidOperation:
             raise ValueError(f"cost_usd must be an amount of dollars, not {cost_usd!r}") from None
-        if not (cost.is_finite() and 0 <= cost < MOST and abs(cost.adjusted()) < 30):
+        if not (cost.is_finite() and 0 <= cost < AMOUNT_LIMIT and abs(cost.adjusted()) < 30):
             raise ValueError(f"cost_usd must be an amount of dollars, 0 or more, not {cost_usd!r}")
-    return Usage(tokens_in=given, tokens_out=answered, tokens_cached=cached, cost_usd=cost)
+    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached, cost_usd=cost)
 
 
 def clean(text: str) -> str:
@@ -195,7 +199,7 @@ def clean(text: str) -> str:
 def one_line(error: BaseException) -> str:
     """Return what `error` says in one line, without the values of secrets that the environment holds."""
     # Secrets first: one that is cut, or goes on in the next line, would not be recognized any more.
-    lines = without_secrets(words_of(error)).splitlines()
+    lines = without_secrets(error_text(error)).splitlines()
     line = next((line.strip() for line in lines if line.strip()), "")[:ERROR_CHARACTERS]
     return "".join(character if character.isprintable() else " " for character in clean(line))
 
@@ -236,18 +240,18 @@ def shown_whole(value: JsonValue) -> tuple[JsonValue, bool]:
     characters = len(as_text(value))
     if characters > LONGEST_SHOWN:
         raise ValueError(f"its {characters:,} characters are more than the {LONGEST_SHOWN:,} that can be shown")
-    shown_value = _without(_secrets(), value)
+    shown_value = _hide_in_value(_secrets(), value)
     return shown_value, shown_value != value
 
 
-def _without(secrets: list[tuple[str, str]], value: JsonValue) -> JsonValue:
+def _hide_in_value(secrets: list[tuple[str, str]], value: JsonValue) -> JsonValue:
     if isinstance(value, str):
         return _hide(secrets, value)
     if isinstance(value, list):
-        return [_without(secrets, item) for item in value]
+        return [_hide_in_value(secrets, item) for item in value]
     if not isinstance(value, dict):
         return value
-    items = {_hide(secrets, key): _without(secrets, item) for key, item in value.items()}
+    items = {_hide(secrets, key): _hide_in_value(secrets, item) for key, item in value.items()}
     if len(items) < len(value):
         raise ValueError("two of its keys are the same without the secrets in them")
     return items
@@ -260,13 +264,15 @@ def _hide(secrets: list[tuple[str, str]], text: str) -> str:
 def _secrets() -> list[tuple[str, str]]:
     """Return names and values of the secrets that the environment holds now, longer ones first."""
     # Reading a variable decodes it, 0.4 µs each; so what is under `os.environ` is compared with the last time as it is.
-    now, sent = getattr(os.environ, "_data", None), sent_variables()
-    if now is None or now != _LAST["environment"] or sent != _LAST["sent"]:
-        found = [(name, value) for name, value in os.environ.items() if _is_secret(name, value, is_sent=name in sent)]
+    environment, sent = getattr(os.environ, "_data", None), sent_variables()
+    if environment is None or environment != _LAST["environment"] or sent != _LAST["sent"]:
+        named_secrets = [
+            (name, value) for name, value in os.environ.items() if _is_secret(name, value, is_sent=name in sent)
+        ]
         credentials = ((name, part) for name, value in os.environ.items() for part in credentials_in(value))
-        found += [(name, part) for name, part in credentials if len(part) >= _SECRET_CHARACTERS]
-        found.sort(key=lambda each: -len(each[1]))
-        _LAST.update(environment=dict(now or {}), sent=sent, secrets=found)
+        named_secrets += [(name, part) for name, part in credentials if len(part) >= _SECRET_CHARACTERS]
+        named_secrets.sort(key=lambda secret: -len(secret[1]))
+        _LAST.update(environment=dict(environment or {}), sent=sent, secrets=named_secrets)
     secrets: list[tuple[str, str]] = _LAST["secrets"]
     return secrets
 
@@ -275,7 +281,7 @@ def _is_secret(name: str, value: str, *, is_sent: bool) -> bool:
     """Return whether the value of a variable is hidden: a short word or number only if it is sent as a key."""
     if len(value) >= _SECRET_CHARACTERS or value.isalpha() or value.isdigit():
         return is_sent or (len(value) >= _SECRET_CHARACTERS and is_secret_name(name))
-    return len(value) >= SHORTEST_WORD and (is_sent or is_secret_name(name))
+    return len(value) >= MIN_WORD_CHARACTERS and (is_sent or is_secret_name(name))
 
 
 def type_name(error: BaseException) -> str:
@@ -299,9 +305,9 @@ class Traits:
 
 def traits(error: BaseException) -> Traits:
     """Return what `error` says of itself, also one that was raised in another process."""
-    said = error.traits if isinstance(error, CallFailed) else traits_of(error)
-    types = [clean(str(name))[:100] for name in said.get("types") or ()][:MOST_TYPES]
-    retryable, retry_after_s = said.get("retryable"), said.get("retry_after_s")
+    raw_traits = error.traits if isinstance(error, CallFailed) else traits_of(error)
+    types = [clean(str(name))[:100] for name in raw_traits.get("types") or ()][:MOST_TYPES]
+    retryable, retry_after_s = raw_traits.get("retryable"), raw_traits.get("retry_after_s")
     # A runtime that is unusable by the time that it executes was usable when it was checked.
     crashed = isinstance(error, ProcessDied | AgentCrashed | Unusable) or AgentCrashed.__name__ in types
     return Traits(

@@ -17,7 +17,7 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.model_spec import ModelSpec, Price
 from engine.models.costs import tokens_in, usage_at
-from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps, ToolSchema
+from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleep, ToolSchema
 from engine.models.service import ModelService
 from engine.simulation.model_watch import ModelWatch
 from engine.simulation.playing import CURRENT_ATTEMPT, PlayedAttempt
@@ -76,7 +76,7 @@ class SimulatedModels(ModelService):
         self._watch = watch
         self._seed = seed
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
         """Answer one request.
 
         Raises:
@@ -106,7 +106,7 @@ class SimulatedModels(ModelService):
             self._watch.charge(CURRENT_ATTEMPT.get(), usage)
         return usage
 
-    async def _fail(self, mishap: str, request: ModelRequest, draw: Random, sleep: Sleeps) -> None:
+    async def _fail(self, mishap: str, request: ModelRequest, draw: Random, sleep: Sleep) -> None:
         """Fail as a provider does; faulty answers are made by `_answer`."""
         spent = usage_at(request.model.price, tokens_in=tokens_in(request), tokens_out=draw.randrange(20))
         kinds: dict[str, tuple[str, bool, Usage]] = {

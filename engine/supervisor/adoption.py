@@ -35,7 +35,7 @@ from engine.core.state import State, Supervisor
 from engine.supervisor.callables import Callables
 
 WithSpec = TypeVar("WithSpec", AddAgent, RegisterSpec, SwapAgent)
-Added: TypeAlias = AddAgent | AddSupervisor
+AddCommand: TypeAlias = AddAgent | AddSupervisor
 
 log = logging.getLogger(__name__)
 
@@ -53,18 +53,22 @@ class Adoption:
         self._callables = callables
         self._declares = declares
         self._on_conflict = on_conflict
-        self._left: set[str] = set()
+        self._unadopted: set[str] = set()
         self._removed: set[tuple[str, str]] = set()
         """Members that an earlier process declared and that were removed, as (supervisor id, name)."""
 
-    def begin(self, state: State) -> None:
+    def mark_all_members(self, state: State) -> None:
         """Mark all members of `state` as left by an earlier process."""
-        self._left = {*state.agents, *state.supervisors}
-        self._removed = {(one_id, name) for one_id, one in state.declared.items() for name in one.removed}
+        self._unadopted = {*state.agents, *state.supervisors}
+        self._removed = {
+            (supervisor_id, name)
+            for supervisor_id, declaration in state.declared.items()
+            for name in declaration.removed
+        }
 
-    def meet(self, before: State, state: State) -> None:
+    def mark_new_members(self, before: State, state: State) -> None:
         """Mark the members that came since `before`, which this program saw last, as left by another process."""
-        self._left |= {*state.agents, *state.supervisors}.difference(before.agents, before.supervisors)
+        self._unadopted |= {*state.agents, *state.supervisors}.difference(before.agents, before.supervisors)
 
     def bind_ahead(self, state: State, command: Command) -> None:
         """Bind the callables in `command` to members that already exist, without taking them over yet.
@@ -72,11 +76,11 @@ class Adoption:
         An engine checks its agents when it starts, so that their code has to be bound before.
         """
         if isinstance(command, AddAgent | AddSupervisor) and (place := _place_of(state, command)) is not None:
-            self._referred(state, place.team, place.ids)
+            self._reference_callables(state, place.team, place.ids)
 
     def is_ours(self, member_id: str) -> bool:
         """Return whether a member was made or taken over by this program."""
-        return member_id not in self._left
+        return member_id not in self._unadopted
 
     def commands(self, state: State, command: Command, *, settings: bool = True) -> list[Command]:
         """Return the commands that replace `command`; none if all of it exists already.
@@ -85,25 +89,27 @@ class Adoption:
         callable cannot be called.
         """
         if isinstance(command, AddAgent | AddSupervisor):
-            return self._declared(state, command, settings=settings)
+            return self._declaring_commands(state, command, settings=settings)
         if isinstance(command, SwapAgent):
             return [self._with_references(command)]
         if isinstance(command, SwapAgents):
-            return [changed(command, swaps=[self._with_references(one) for one in command.swaps])]
+            return [changed(command, swaps=[self._with_references(swap) for swap in command.swaps])]
         if isinstance(command, RegisterSpec):
-            wanted = self._with_references(command)
-            return [] if state.registry.get(wanted.spec.name) == spec_hash(wanted.spec) else [wanted]
+            registration = self._with_references(command)
+            return [] if state.registry.get(registration.spec.name) == spec_hash(registration.spec) else [registration]
         return [command]
 
-    def _declared(self, state: State, command: Added, *, settings: bool) -> list[Command]:
+    def _declaring_commands(self, state: State, command: AddCommand, *, settings: bool) -> list[Command]:
         place = _place_of(state, command)
-        if place is None or not (self._left.intersection(place.found) or place.name in self._removed):
+        if place is None or not (self._unadopted.intersection(place.member_ids) or place.name in self._removed):
             if isinstance(command, AddAgent):
                 return [changed(self._with_references(command), declared=self._declares)]
-            return [changed(command, team=self._referred(State(), command.team, {}), declared=self._declares)]
+            return [
+                changed(command, team=self._reference_callables(State(), command.team, {}), declared=self._declares)
+            ]
         self._removed.discard(place.name)
-        self._left.difference_update(place.found)
-        member = self._referred(state, place.team, place.ids)
+        self._unadopted.difference_update(place.member_ids)
+        member = self._reference_callables(state, place.team, place.ids)
         declare = Declare(
             parent=None if place.parent_id is None else at(place.parent_id),
             member=member if place.parent_id is None else member.members[0],
@@ -121,29 +127,31 @@ class Adoption:
                 log.warning("%s", sentence(change))
         return [declare] if merge.events else []
 
-    def _referred(self, state: State, team: SupervisorSpec, ids: Mapping[Path, str], path: Path = ()) -> SupervisorSpec:
+    def _reference_callables(
+        self, state: State, team: SupervisorSpec, ids: Mapping[Path, str], path: Path = ()
+    ) -> SupervisorSpec:
         """Return a declaration with references in place of callables; existing agents keep their references."""
         members: list[Described] = []
         for member in team.members:
-            here = (*path, member.name)
+            member_path = (*path, member.name)
             if isinstance(member, SupervisorSpec):
-                members.append(self._referred(state, member, ids, here))
-            elif (agent := state.agents.get(ids.get(here, ""))) is not None:
+                members.append(self._reference_callables(state, member, ids, member_path))
+            elif (agent := state.agents.get(ids.get(member_path, ""))) is not None:
                 present = state.spec_of(agent)
-                taken = self._callables.in_place_of(member.with_name(present.name), present)
-                members.append(taken.with_name(member.name))
+                rebound_spec = self._callables.rebind(member.with_name(present.name), present)
+                members.append(rebound_spec.with_name(member.name))
             else:
-                members.append(self._callables.referred(member))
+                members.append(self._callables.with_references(member))
         return changed(team, members=members)
 
     def _with_references(self, command: WithSpec) -> WithSpec:
         if command.spec is None:
             return command
-        return changed(command, spec=self._callables.referred(command.spec))
+        return changed(command, spec=self._callables.with_references(command.spec))
 
 
 @fact
-class _Place:
+class _DeclaredPlace:
     """Where a program declares a member, and which parts of it already exist."""
 
     team: SupervisorSpec
@@ -156,36 +164,38 @@ class _Place:
     """Id of its supervisor, and its name there."""
 
     @property
-    def found(self) -> list[str]:
+    def member_ids(self) -> list[str]:
         """Ids of the member and of everything under it, as far as they exist."""
-        return [one for path, one in self.ids.items() if path or self.parent_id is None]
+        return [member_id for path, member_id in self.ids.items() if path or self.parent_id is None]
 
 
-def _place_of(state: State, command: Added) -> _Place | None:
+def _place_of(state: State, command: AddCommand) -> _DeclaredPlace | None:
     """Return where a member is declared; None if neither it nor its parent exists."""
     if isinstance(command, AddAgent):
         if command.spec is None:
             return None
         member: Described = command.spec.with_name(command.name or command.spec.name)
-        above = command.supervisor
+        parent_target = command.supervisor
     elif command.parent is not None:
-        member, above = command.team, command.parent
+        member, parent_target = command.team, command.parent
     else:
         root = find_declared_root(state, command.team.name)
-        return None if root is None else _placed(state, root, command.team, command.team, is_root=True)
+        return None if root is None else _make_place(state, root, command.team, command.team, is_root=True)
     try:
-        parent = find_supervisor(state, above)
+        parent = find_supervisor(state, parent_target)
     except Refused:
         return None  # the core refuses it when it decides
-    return _placed(state, parent, SupervisorSpec(name=parent.name, members=[member]), member)
+    return _make_place(state, parent, SupervisorSpec(name=parent.name, members=[member]), member)
 
 
-def _placed(state: State, top: Supervisor, team: SupervisorSpec, member: Described, *, is_root: bool = False) -> _Place:
+def _make_place(
+    state: State, top: Supervisor, team: SupervisorSpec, member: Described, *, is_root: bool = False
+) -> _DeclaredPlace:
     matching = Matching(state, top.id, team)
     with suppress(Refused):  # the core refuses it when it decides
         matching.match_by_place()
     parent_id = None if is_root else top.id
-    return _Place(team=team, parent_id=parent_id, ids=matching.ids, name=(parent_id or "", member.name))
+    return _DeclaredPlace(team=team, parent_id=parent_id, ids=matching.ids, name=(parent_id or "", member.name))
 
 
 def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name: str | None = None) -> SupervisorSpec:
@@ -193,6 +203,6 @@ def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name:
 
     `name`, if given, replaces the name of the top.
     """
-    team = described(state, supervisor.id, callables.restored)
+    team = described(state, supervisor.id, callables.with_callables)
     assert isinstance(team, SupervisorSpec)
     return changed(team, name=name or team.name)

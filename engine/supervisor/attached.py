@@ -34,15 +34,15 @@ from engine.host.pending_commands import Applied
 from engine.platform.sender import sender_of
 from engine.reading.folding import events_after, events_of, folded_from
 from engine.reading.texts import Texts
-from engine.runtimes.values import own
+from engine.runtimes.values import copy_json
 from engine.stream.attached import AttachedStream
 from engine.stream.board import Board
 from engine.stream.bus import Bus
 from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
 from engine.supervisor.history import History
-from engine.supervisor.node import EngineLink, Make, refusals
-from engine.supervisor.offline import body_in, finished_in, records_of
+from engine.supervisor.node import EngineLink, Make, translate_refusals
+from engine.supervisor.offline import body_in, find_finished_run, records_of
 from engine.supervisor.people import People
 from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
@@ -53,7 +53,7 @@ from store.wall_clock import wall_ms
 
 T = TypeVar("T")
 
-UNFOLDED = 8
+MAX_UNFOLDED_BATCHES = 8
 """Batches of events that may wait for the loop; more are read later."""
 
 
@@ -71,10 +71,10 @@ class AttachedSupervisor(Requests, People, Changes, Views, History):
     def __init__(self, path: str | os.PathLike[str], supervisor: Target | None = None) -> None:
         self._engine = RemoteEngine(Path(path))
         state = self._engine.state
-        with refusals():
-            found = find_supervisor(state, supervisor)
-        self._id = found.id
-        self._path = tuple(one.name for one in above_of(state, found))[::-1]
+        with translate_refusals():
+            attached_supervisor = find_supervisor(state, supervisor)
+        self._id = attached_supervisor.id
+        self._path = tuple(ancestor.name for ancestor in above_of(state, attached_supervisor))[::-1]
 
     async def refresh(self) -> None:
         """Update the state from the file."""
@@ -94,13 +94,13 @@ class RemoteEngine(EngineLink):
         self._follower: _Follower | None = None
         self._texts = Texts(lambda seq: anyio.to_thread.run_sync(body_in, self._path, seq))
         self._bus = Bus(Board(tapes=False, on_news=lambda: None), self._read_on)
-        self._sending: dict[asyncio.Future[None], CommandRow] = {}
+        self._queued_rows: dict[asyncio.Future[None], CommandRow] = {}
         """Commands not yet written into the inbox."""
-        self._flight = anyio.Lock()
+        self._write_lock = anyio.Lock()
         """Held by the task that writes the queued commands, of its own and of others, in one statement."""
         self._outcomes: dict[str, asyncio.Future[Applied]] = {}
         self._runs: dict[str, asyncio.Future[RunSummary]] = {}
-        self._levels: list[tuple[int, asyncio.Future[None]]] = []
+        self._level_waiters: list[tuple[int, asyncio.Future[None]]] = []
         """Waiters for the state at the time of a ticket."""
 
     @property
@@ -111,8 +111,8 @@ class RemoteEngine(EngineLink):
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Follow the file from an up-to-date state while the context is open."""
-        async with self._followed():
-            await self._level()
+        async with self._follow():
+            await self._wait_until_current()
             yield
 
     async def refresh(self) -> None:
@@ -124,7 +124,7 @@ class RemoteEngine(EngineLink):
         """Put a command into the inbox and return its outcome."""
         _check_importable(command)
         if named_in(command):
-            await anyio.to_thread.run_sync(_allow, command, self._state, self._path)
+            await anyio.to_thread.run_sync(_trust_code, command, self._state, self._path)
         row = CommandRow(
             id=uuid.uuid4().hex,
             kind=command.type,
@@ -143,38 +143,38 @@ class RemoteEngine(EngineLink):
 
     async def _write(self, row: CommandRow) -> None:
         """Write a command into the inbox, together with others that arrived meanwhile."""
-        written: asyncio.Future[None] = asyncio.Future()
-        self._sending[written] = row
+        future: asyncio.Future[None] = asyncio.Future()
+        self._queued_rows[future] = row
         try:
-            async with self._flight:
-                if not written.done():
+            async with self._write_lock:
+                if not future.done():
                     await self._write_all()
         finally:  # cancelled before its turn: not sent
-            self._sending.pop(written, None)
-        await written
+            self._queued_rows.pop(future, None)
+        await future
 
     async def _write_all(self) -> None:
-        flight, self._sending = self._sending, {}
+        batch, self._queued_rows = self._queued_rows, {}
         with anyio.CancelScope(shield=True):
             error: StoreError | None = None
             try:
-                await anyio.to_thread.run_sync(_put, self._path, list(flight.values()))
-            except StoreError as found:
-                error = found
-        for written in flight:
-            _settle(written, None, error)
+                await anyio.to_thread.run_sync(_put, self._path, list(batch.values()))
+            except StoreError as store_error:
+                error = store_error
+        for future in batch:
+            _resolve(future, None, error)
 
     def post(self, make: Make) -> None:
         """Refuse: the outcome from another process has to be awaited."""
         raise NotInThisVersion("a change by assignment from another process", "await reconfigure_coordination")
 
-    async def run_ended(self, run_id: str) -> RunSummary:
+    async def wait_for_run(self, run_id: str) -> RunSummary:
         """Wait until a run has ended, and return its summary."""
-        async with self._followed():
+        async with self._follow():
             if run_id in self._state.runs:
-                ended = self._runs.setdefault(run_id, asyncio.Future())
-                await asyncio.wait([ended])
-                return ended.result()
+                future = self._runs.setdefault(run_id, asyncio.Future())
+                await asyncio.wait([future])
+                return future.result()
         summary = await self.finished_run(run_id)
         if summary is None:
             raise UnknownRun(run_id)
@@ -182,7 +182,7 @@ class RemoteEngine(EngineLink):
 
     async def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run, however old."""
-        return self._state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self._path, run_id)
+        return self._state.summary(run_id) or await anyio.to_thread.run_sync(find_finished_run, self._path, run_id)
 
     @property
     def database(self) -> Path | None:
@@ -195,7 +195,7 @@ class RemoteEngine(EngineLink):
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
-        return own(await self._texts.resolve(value))
+        return copy_json(await self._texts.resolve(value))
 
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on, while the context of `running` is open and an engine runs."""
@@ -209,17 +209,17 @@ class RemoteEngine(EngineLink):
         return await anyio.to_thread.run_sync(events_after, self._path, after_seq)
 
     @asynccontextmanager
-    async def _followed(self) -> AsyncIterator[None]:
-        with self._guard.used():
+    async def _follow(self) -> AsyncIterator[None]:
+        with self._guard.use():
             try:
-                self._following()
+                self._ensure_following()
                 yield
             finally:
                 if self._guard.users == 1:
-                    self._leave()
+                    self._stop_following()
                     self._runs.clear()  # futures of cancelled callers, which nothing removes
 
-    def _following(self) -> Following:
+    def _ensure_following(self) -> Following:
         if self._follower is None:
             if self._is_stale:
                 (self._state, self._mark), self._is_stale = _read(self._path), False
@@ -227,18 +227,18 @@ class RemoteEngine(EngineLink):
             self._follower.following = follow(self._path, self._state.seq, self._follower, mark=self._mark)
         return self._follower.following
 
-    async def _level(self) -> None:
+    async def _wait_until_current(self) -> None:
         """Wait until the state is as recent as the file was at the time of the call."""
-        ticket = self._following().ask()
+        ticket = self._ensure_following().ask()
         while ticket is None:  # the follower has just ended; all waiters continue with the next one
             self._drop_follower()
-            ticket = self._following().ask()
-            self._levels = [(ticket or 0, one) for _, one in self._levels]
-        level: asyncio.Future[None] = asyncio.Future()
-        self._levels.append((ticket, level))
-        await level
+            ticket = self._ensure_following().ask()
+            self._level_waiters = [(ticket or 0, waiter) for _, waiter in self._level_waiters]
+        waiter: asyncio.Future[None] = asyncio.Future()
+        self._level_waiters.append((ticket, waiter))
+        await waiter
 
-    def _leave(self) -> None:
+    def _stop_following(self) -> None:
         if self._follower is not None:
             self._follower.following.leave()
             self._drop_follower()
@@ -248,7 +248,7 @@ class RemoteEngine(EngineLink):
         if self._follower is not None:
             self._mark, self._follower = self._follower.following.mark, None
 
-    def hear(self, follower: "_Follower", events: list[Event], sizes_bytes: list[int]) -> None:
+    def handle_events(self, follower: "_Follower", events: list[Event], sizes_bytes: list[int]) -> None:
         """Fold events of the file, and resolve the futures that wait for them."""
         # A call that the thread of a dropped follower had queued in the loop.
         if follower is not self._follower:
@@ -257,27 +257,27 @@ class RemoteEngine(EngineLink):
         try:
             fold(self._state, events)
         except CoreError as error:
-            self._leave()
+            self._stop_following()
             self._fail(error)
             return
         for place, (event, size_bytes) in enumerate(zip(events, sizes_bytes, strict=True), seq):
             self._texts.keep(place, event, size_bytes)
             if isinstance(event, CommandApplied) and event.command_id in self._outcomes:
-                _settle(self._outcomes[event.command_id], Applied(place, event.summary, event.result))
+                _resolve(self._outcomes[event.command_id], Applied(place, event.summary, event.result))
             elif isinstance(event, CommandRefused) and event.command_id in self._outcomes:
-                _settle(self._outcomes[event.command_id], error=CommandRefusedError(event.code, event.reason))
+                _resolve(self._outcomes[event.command_id], error=CommandRefusedError(event.code, event.reason))
             elif isinstance(event, RunFinished) and event.run_id in self._runs:
-                _settle(self._runs.pop(event.run_id), summary_of(event, place))
+                _resolve(self._runs.pop(event.run_id), summary_of(event, place))
         self._bus.tell(seq, events)
 
-    def level(self, follower: "_Follower", ticket: int) -> None:
+    def handle_level(self, follower: "_Follower", ticket: int) -> None:
         """Wake the waiters for this ticket and earlier ones."""
         if follower is self._follower:
-            for _, level in (one for one in self._levels if one[0] <= ticket):
-                _settle(level, None)
-            self._levels = [one for one in self._levels if one[0] > ticket]
+            for _, future in (waiter for waiter in self._level_waiters if waiter[0] <= ticket):
+                _resolve(future, None)
+            self._level_waiters = [waiter for waiter in self._level_waiters if waiter[0] > ticket]
 
-    def ended(self, follower: "_Follower", error: Exception | None) -> None:
+    def handle_end(self, follower: "_Follower", error: Exception | None) -> None:
         """Fail all waiters, because nothing more will come."""
         if follower is self._follower:
             self._drop_follower()
@@ -287,10 +287,10 @@ class RemoteEngine(EngineLink):
 
     def _fail(self, error: Exception) -> None:
         waiting: list[asyncio.Future[Any]] = [*self._outcomes.values(), *self._runs.values()]
-        for future in (*waiting, *(level for _, level in self._levels)):
-            _settle(future, error=error)
+        for future in (*waiting, *(future for _, future in self._level_waiters)):
+            _resolve(future, error=error)
         self._runs.clear()
-        self._levels.clear()
+        self._level_waiters.clear()
         self._bus.end()
 
 
@@ -302,31 +302,31 @@ class _Follower:
     def __init__(self, engine: RemoteEngine, loop: asyncio.AbstractEventLoop) -> None:
         self._engine = engine
         self._loop = loop
-        self._handed = 0
-        self._heard = 0
+        self._passed_batches = 0
+        self._folded_batches = 0
 
     def has_room(self) -> bool:
         """Return whether the loop is keeping up; called in the thread, so the counters are only compared."""
-        return self._handed - self._heard < UNFOLDED
+        return self._passed_batches - self._folded_batches < MAX_UNFOLDED_BATCHES
 
     def take(self, records: list[Record]) -> None:
         """Pass on events."""
-        self._handed += 1
-        self._in_loop(self._hear, events_of(records), [len(record.body) for record in records])
+        self._passed_batches += 1
+        self._call_in_loop(self._handle_events, events_of(records), [len(record.body) for record in records])
 
     def level(self, ticket: int) -> None:
         """Pass on that everything up to a ticket was passed on."""
-        self._in_loop(self._engine.level, self, ticket)
+        self._call_in_loop(self._engine.handle_level, self, ticket)
 
     def end(self, error: Exception | None) -> None:
         """Pass on that nothing more comes."""
-        self._in_loop(self._engine.ended, self, error)
+        self._call_in_loop(self._engine.handle_end, self, error)
 
-    def _hear(self, events: list[Event], sizes_bytes: list[int]) -> None:
-        self._heard += 1
-        self._engine.hear(self, events, sizes_bytes)
+    def _handle_events(self, events: list[Event], sizes_bytes: list[int]) -> None:
+        self._folded_batches += 1
+        self._engine.handle_events(self, events, sizes_bytes)
 
-    def _in_loop(self, call: Callable[..., None], *args: object) -> None:
+    def _call_in_loop(self, call: Callable[..., None], *args: object) -> None:
         try:
             self._loop.call_soon_threadsafe(call, *args)
         except RuntimeError:  # the loop was closed, with all waiters
@@ -340,7 +340,7 @@ def _read(path: Path) -> tuple[State, Mark | None]:
         return state, mark_at(reader, state.seq)
 
 
-def _settle(future: "asyncio.Future[T]", value: T | None = None, error: Exception | None = None) -> None:
+def _resolve(future: "asyncio.Future[T]", value: T | None = None, error: Exception | None = None) -> None:
     """Resolve a future with a value or an error, unless it was cancelled."""
     if not future.done():
         if error is not None:
@@ -358,12 +358,12 @@ def _put(path: Path, commands: list[CommandRow]) -> None:
 def _check_importable(command: Command) -> None:
     """Refuse a command with callables of this process."""
     for spec in specs_of(command):
-        if any(not isinstance(one, str) for one in (spec.run or "", *spec.tools)):
+        if any(not isinstance(code, str) for code in (spec.run or "", *spec.tools)):
             name = spec.name
             raise Unusable(f"agent {name!r} has code of this process alone; name it by its reference 'module:function'")
 
 
-def _allow(command: Command, state: State, db: Path) -> None:
+def _trust_code(command: Command, state: State, db: Path) -> None:
     """Add the code that a command names to the user's trust list, where the engine looks it up."""
     references = named_in(command)
     allowed = user_list()

@@ -39,29 +39,33 @@ class Callables:
         self.by_reference: dict[str, Call] = {}
         self._references: dict[Call, str] = {}
 
-    def referred(self, spec: AgentSpec) -> AgentSpec:
+    def with_references(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with references in place of callables.
 
         Raises:
             Unusable: If something in it cannot be called.
         """
-        return _with_code(spec, self._reference)
+        return _change_code(spec, self._reference)
 
-    def restored(self, spec: AgentSpec) -> AgentSpec:
+    def with_callables(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables that this program passed in place of their references."""
-        return _with_code(spec, lambda value: self.by_reference.get(value, value) if isinstance(value, str) else value)
+        return _change_code(
+            spec, lambda value: self.by_reference.get(value, value) if isinstance(value, str) else value
+        )
 
-    def in_place_of(self, spec: AgentSpec, present: AgentSpec) -> AgentSpec:
+    def rebind(self, spec: AgentSpec, present: AgentSpec) -> AgentSpec:
         """Return `spec` with references; or `present`, if only the numbers of bound callables differ.
 
         In that case the callables of `spec` replace those of the ended process, and no swap is needed.
         """
-        wanted = self.referred(spec)
-        if _with_code(wanted, _unnumbered) != _with_code(present, _unnumbered):
-            return wanted
-        for mine, theirs in zip((wanted.run, *wanted.tools), (present.run, *present.tools), strict=True):
-            if mine != theirs:
-                self._bind(str(theirs), self.by_reference[str(mine)])
+        new_spec = self.with_references(spec)
+        if _change_code(new_spec, _strip_number) != _change_code(present, _strip_number):
+            return new_spec
+        for new_reference, old_reference in zip(
+            (new_spec.run, *new_spec.tools), (present.run, *present.tools), strict=True
+        ):
+            if new_reference != old_reference:
+                self._bind(str(old_reference), self.by_reference[str(new_reference)])
         return present
 
     def adopt(self, reference: str) -> bool:
@@ -71,7 +75,7 @@ class Callables:
             self._bind(reference, call)
         return reference in self.by_reference
 
-    def take_over(self, other: "Callables") -> None:
+    def adopt_all(self, other: "Callables") -> None:
         """Adopt all callables of `other`."""
         for reference, call in other.by_reference.items():
             self._bind(reference, call)
@@ -85,7 +89,7 @@ class Callables:
             UnknownRuntime: If nothing is registered for its agent type.
             Unusable: If its runtime cannot take it.
         """
-        self._runtime(self.referred(spec), Threads())
+        self._runtime(self.with_references(spec), Threads())
 
     def check_code(self, spec: AgentSpec) -> None:
         """Import the code of a spec in this process, except code for child processes, which the engine checks.
@@ -93,7 +97,7 @@ class Callables:
         Raises:
             Unusable: If it is not there or cannot be called.
         """
-        for reference in references_of(self.referred(spec)) if spec.run_in != "process" else ():
+        for reference in references_of(self.with_references(spec)) if spec.run_in != "process" else ():
             if reference not in self.by_reference and is_imported(reference):
                 resolve(Origin(reference, Path.cwd()))
 
@@ -123,9 +127,9 @@ class Callables:
     def _reference(self, value: str | Call) -> str:
         if isinstance(value, str):
             return value
-        known = self._references.get(value) if _is_hashable(value) else None
-        if known is not None:
-            return known
+        earlier_reference = self._references.get(value) if _is_hashable(value) else None
+        if earlier_reference is not None:
+            return earlier_reference
         reference = reference_of(value)
         if is_bound(reference):
             reference = f"{reference}-{_PROCESS}"
@@ -140,12 +144,12 @@ class Callables:
             _OF_THIS_PROCESS[reference] = call
 
 
-def _with_code(spec: AgentSpec, change: Callable[[Any], Any]) -> AgentSpec:
+def _change_code(spec: AgentSpec, change: Callable[[Any], Any]) -> AgentSpec:
     """Return `spec` with each of its callables or references changed."""
     return changed(spec, run=None if spec.run is None else change(spec.run), tools=tuple(map(change, spec.tools)))
 
 
-def _unnumbered(value: Any) -> Any:
+def _strip_number(value: Any) -> Any:
     return _NUMBER.sub("", value) if isinstance(value, str) and is_bound(value) else value
 
 

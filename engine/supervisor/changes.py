@@ -15,7 +15,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, Within
 from engine.host.pending_commands import Applied
-from engine.supervisor.node import Node, check_names, checks_arguments, refusals, spec_of
+from engine.supervisor.node import Node, check_names, checks_arguments, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -24,7 +24,7 @@ SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
 _COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
 _SPEC_FIELDS = tuple(name for name in names(AgentSpec) if name != "name")
-_MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one text"
+_AGGREGATOR_REQUEST = "write, edit, summarize or combine several results into one text"
 """The request by which an agent is chosen as aggregator if none was ever named."""
 
 
@@ -219,13 +219,14 @@ class Changes(Node):
         if not isinstance(changes, Mapping):
             return await self.swap_agent(name, changes)
         settings = dict(changes)
-        slips = [key for key in settings if get_close_matches(key, ["name", *_SPEC_FIELDS], n=1, cutoff=0.8)]
-        check_names("an agent spec", slips, _SPEC_FIELDS)
+        unknown_keys = [key for key in settings if get_close_matches(key, ["name", *_SPEC_FIELDS], n=1, cutoff=0.8)]
+        check_names("an agent spec", unknown_keys, _SPEC_FIELDS)
 
         def swap() -> commands.SwapAgent:
             agent = self._agent(name)
             return commands.SwapAgent(
-                agent=at(agent.id), spec=_with(self._engine.restored(self._state.spec_of(agent)), settings)
+                agent=at(agent.id),
+                spec=_with_settings(self._engine.with_callables(self._state.spec_of(agent)), settings),
             )
 
         return await self._engine.order(swap)
@@ -233,12 +234,17 @@ class Changes(Node):
     @property
     def coordination_mode(self) -> str:
         """Name of the coordination strategy; assigning another one switches before any later call is carried out."""
-        posted = (one for one in reversed(self._engine.posted) if isinstance(one, commands.SwitchStrategy))
-        return next((one.mode for one in posted if one.mode and one.supervisor == self._target), self._here.mode)
+        switches = (
+            command for command in reversed(self._engine.posted) if isinstance(command, commands.SwitchStrategy)
+        )
+        return next(
+            (switch.mode for switch in switches if switch.mode and switch.supervisor == self._target),
+            self._supervisor.mode,
+        )
 
     @coordination_mode.setter
     def coordination_mode(self, mode: str) -> None:
-        with refusals():
+        with translate_refusals():
             strategy_named(mode)
         self._engine.post(lambda: commands.SwitchStrategy(supervisor=self._target, mode=mode))
 
@@ -272,10 +278,10 @@ class Changes(Node):
         )
 
     def _aggregator(self, settings: Settings) -> str | None:
-        if settings.get("aggregation") != "synthesis" or self._here.aggregator is not None:
+        if settings.get("aggregation") != "synthesis" or self._supervisor.aggregator is not None:
             return None
-        found = choose(_MAKES_ONE_TEXT, [candidate_of(self._state, agent) for agent in self._agents], limit=1)
-        return self._state.agents[found.matches[0].id].name if found.matches else None
+        choice = choose(_AGGREGATOR_REQUEST, [candidate_of(self._state, agent) for agent in self._agents], limit=1)
+        return self._state.agents[choice.matches[0].id].name if choice.matches else None
 
     @checks_arguments
     async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any] | None = None) -> Applied:
@@ -293,17 +299,17 @@ class Changes(Node):
             UnknownOption: If a key is none of these.
             ValueError: If the threshold is out of range.
         """
-        known = list(names(Optimize))
-        check_names("enable_auto_coordination_optimization", settings or (), known)
+        option_names = list(names(Optimize))
+        check_names("enable_auto_coordination_optimization", settings or (), option_names)
         optimize = Optimize(**(settings or {}))
-        if self._here.options.optimize == optimize:
+        if self._supervisor.options.optimize == optimize:
             return Applied(self._state.seq, "is so already", {})
         return await self.set_options(SupervisorOptions(optimize=optimize))
 
 
-def _with(spec: AgentSpec, settings: Settings) -> AgentSpec:
-    named = {key: value for key, value in settings.items() if key in _SPEC_FIELDS}
+def _with_settings(spec: AgentSpec, settings: Settings) -> AgentSpec:
+    fields = {key: value for key, value in settings.items() if key in _SPEC_FIELDS}
     options = {key: value for key, value in settings.items() if key not in _SPEC_FIELDS}
     if options:
-        named["options"] = {**named.get("options", spec.options), **options}
-    return changed(spec, **named)
+        fields["options"] = {**fields.get("options", spec.options), **options}
+    return changed(spec, **fields)

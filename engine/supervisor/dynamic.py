@@ -133,8 +133,8 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         self.agent_registry = agent_registry
         self._path = (name,)
         members = list(agent_specs)
-        teams = [one for one in members if isinstance(one, DynamicSupervisor)]
-        specs = [spec_of(one) for one in members if not isinstance(one, DynamicSupervisor)]
+        teams = [member for member in members if isinstance(member, DynamicSupervisor)]
+        specs = [spec_of(member) for member in members if not isinstance(member, DynamicSupervisor)]
         if model is not None:
             if lead is not None or coordination_mode not in (None, "delegate"):
                 other = "lead" if lead is not None else f"coordination_mode={coordination_mode!r}"
@@ -142,7 +142,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             lead, coordination_mode = lead_spec(name, model, instructions), "delegate"
         elif instructions:
             raise ValueError(f"supervisor {name!r} has instructions, and no model= that they are for")
-        if lead is not None and not isinstance(lead, str) and spec_of(lead).name not in [one.name for one in specs]:
+        if lead is not None and not isinstance(lead, str) and spec_of(lead).name not in [spec.name for spec in specs]:
             specs.insert(0, spec_of(lead))
             members.insert(0, lead)
         if len(specs) > max_agents:
@@ -167,11 +167,14 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             max_parallel=max_parallel,
             max_agents=max_agents,
             options=changed(options or SupervisorOptions(), **{key: value for key, value in named.items() if value}),
-            members=[one._joining(one.name) if isinstance(one, DynamicSupervisor) else spec_of(one) for one in members],
+            members=[
+                member._as_member_spec(member.name) if isinstance(member, DynamicSupervisor) else spec_of(member)
+                for member in members
+            ],
         )
         self._engine = LocalEngine(
             AddSupervisor(parent=None, team=team, forming=True),
-            joining=[one._engine.callables for one in teams],
+            joining=[sub_supervisor._engine.callables for sub_supervisor in teams],
             store=None if store is None else Path(store),
             durability=durability,
             accept_loss=accept_loss or 0,
@@ -179,9 +182,9 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             clock=clock,
         )
         self._engine.add_nodes([self])
-        for one in teams:
-            one._join(self, one.name)
-        self._kept: AsyncExitStack | None = None
+        for sub_supervisor in teams:
+            sub_supervisor._join(self, sub_supervisor.name)
+        self._stack: AsyncExitStack | None = None
         for info in agent_registry or ():
             self._engine.post(lambda spec=info.spec: RegisterSpec(spec=spec))  # type: ignore[misc]
 
@@ -214,12 +217,12 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             AlreadyStarted: If another `async with` keeps it running.
             CommandRefusedError: If a supervisor names a missing member.
         """
-        if self._kept is not None:
+        if self._stack is not None:
             raise AlreadyStarted(self.name, is_kept=True)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._engine.running())
             self._engine.check_complete()
-            self._kept = stack.pop_all()
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -230,11 +233,11 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         Raises:
             CommandRefusedError, Unusable: The error of a posted change that no call has raised.
         """
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            async with kept:
+        stack, self._stack = self._stack, None
+        if stack is not None:
+            async with stack:
                 if kind is None:
-                    await self._engine.flushed()
+                    await self._engine.flush()
 
     @checks_arguments
     async def add_sub_supervisor(self, name: str, unstarted: "DynamicSupervisor") -> Applied:
@@ -250,14 +253,14 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         """
         if unstarted._engine is self._engine:
             raise AlreadyStarted(unstarted.name)
-        team = unstarted._joining(name)
-        self._engine.callables.take_over(unstarted._engine.callables)
+        team = unstarted._as_member_spec(name)
+        self._engine.callables.adopt_all(unstarted._engine.callables)
         forming = not self._engine.is_complete
         applied = await self._engine.order(lambda: AddSupervisor(parent=self._target, team=team, forming=forming))
         unstarted._join(self, name)
         return applied
 
-    def _joining(self, name: str) -> SupervisorSpec:
+    def _as_member_spec(self, name: str) -> SupervisorSpec:
         """Return the description with which this supervisor joins another.
 
         Raises:
@@ -265,15 +268,15 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         """
         if len(self._path) > 1 or not self._engine.is_untouched:
             raise AlreadyStarted(self.name)
-        return tree_of(self._engine.state, self._here, self._engine.callables, name=name)
+        return tree_of(self._engine.state, self._supervisor, self._engine.callables, name=name)
 
-    def _join(self, above: "DynamicSupervisor", name: str) -> None:
+    def _join(self, parent: "DynamicSupervisor", name: str) -> None:
         """Become a view on the team that this supervisor has joined."""
         nodes, depth = self._engine.nodes, len(self._path)
         for node in nodes:
-            node._engine = above._engine
-            node._path = (*above._path, name, *node._path[depth:])
-        above._engine.add_nodes(nodes)
+            node._engine = parent._engine
+            node._path = (*parent._path, name, *node._path[depth:])
+        parent._engine.add_nodes(nodes)
 
     async def serialize_complete_state(self) -> dict[str, JsonValue]:
         """Return agents, registry, open work, history and figures as one JSON value, as in an archive.
@@ -306,5 +309,5 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         if len(self._path) > 1:
             raise NotInThisVersion("deserialize_state under another supervisor", "take it into a supervisor of its own")
         signal = state_ready(state, self.name, self._engine.callables, paused=paused, trusted=trusted)
-        await self._engine.take_in(signal)
+        await self._engine.restore_state(signal)
         return Applied(self._engine.state.seq, "took in a state", {})

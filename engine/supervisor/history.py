@@ -15,7 +15,7 @@ from engine.history.forking import ChangedStep, Fork, fork, step_named
 from engine.history.replaying import Replay, replay
 from engine.history.steps import Step, steps_in
 from engine.runtimes.values import json_value
-from engine.supervisor.node import Node, checks_arguments, refusals
+from engine.supervisor.node import Node, checks_arguments, translate_refusals
 from store import Reader
 
 
@@ -31,11 +31,11 @@ class History(Node):
         """
         await self._engine.refresh()
         task_id = id_in(task_id)
-        found = await self._engine.records(task_id)
-        with refusals():
-            if not found and task_id not in self._state.tasks:
+        records = await self._engine.records(task_id)
+        with translate_refusals():
+            if not records and task_id not in self._state.tasks:
                 raise UnknownTask(task_id)
-        return steps_in(found)
+        return steps_in(records)
 
     @checks_arguments
     async def fork(
@@ -60,9 +60,9 @@ class History(Node):
             StoreError: If no database can be created at `path`.
             NotInThisVersion: If this team is in memory.
         """
-        db = _in_file(self._engine.database, "fork")
-        make = partial(_forked, db, Path(path), at_seq, step, json_value(output))
-        with refusals():
+        db = _require_file(self._engine.database, "fork")
+        make = partial(_make_fork, db, Path(path), at_seq, step, json_value(output))
+        with translate_refusals():
             return await anyio.to_thread.run_sync(make)
 
     @checks_arguments
@@ -73,16 +73,18 @@ class History(Node):
             UnknownRun: If no run of that id has ended in this journal; the message says if it is still open.
             NotInThisVersion: If this team is in memory.
         """
-        return await replay(_in_file(self._engine.database, "replay"), id_in(run_id))
+        return await replay(_require_file(self._engine.database, "replay"), id_in(run_id))
 
 
-def _in_file(db: Path | None, what: str) -> Path:
+def _require_file(db: Path | None, operation: str) -> Path:
     if db is None:
-        raise NotInThisVersion(f"{what} of a team in memory", "give it a store: DynamicSupervisor(…, store='team.db')")
+        raise NotInThisVersion(
+            f"{operation} of a team in memory", "give it a store: DynamicSupervisor(…, store='team.db')"
+        )
     return db
 
 
-def _forked(db: Path, path: Path, at_seq: int | None, step: tuple[str, str] | None, output: JsonValue) -> Fork:
+def _make_fork(db: Path, path: Path, at_seq: int | None, step: tuple[str, str] | None, output: JsonValue) -> Fork:
     changed = None
     if step is not None:
         with Reader(db) as reader:

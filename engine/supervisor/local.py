@@ -27,18 +27,18 @@ from engine.host.journal_writer import folded
 from engine.host.pending_commands import Applied
 from engine.platform.clock import Clock, RealClock
 from engine.platform.strategies_plugins import installed_strategies
-from engine.runtimes.values import own
+from engine.runtimes.values import copy_json
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
-from engine.supervisor.node import EngineLink, Make, Node, checked_command, refusals
-from engine.supervisor.offline import OfflineJournal, finished_in, records_of, text_in
-from engine.supervisor.shared import LoopGuard, PendingCommands, Shared
+from engine.supervisor.node import EngineLink, Make, Node, checked_command, translate_refusals
+from engine.supervisor.offline import OfflineJournal, find_finished_run, records_of, text_in
+from engine.supervisor.shared import LoopGuard, PendingCommands, SharedResource
 from engine.trusted_code.trust import user_list
 from store import Durability, Record, Store, open_store
 
-_NEED_AN_ENGINE = (
+_ENGINE_COMMANDS = (
     commands.Submit,
     commands.Cancel,
     commands.RetryWork,
@@ -73,8 +73,8 @@ class LocalEngine(EngineLink):
     ) -> None:
         installed_strategies()  # the team may name one before an engine runs
         self.callables = Callables()
-        for one in joining:
-            self.callables.take_over(one)
+        for callables in joining:
+            self.callables.adopt_all(callables)
         self._new_adoption = partial(Adoption, self.callables, declares=store is not None, on_conflict=on_conflict)
         self._adoption = self._new_adoption()
         self._store = None if store is None else store.absolute()
@@ -92,12 +92,12 @@ class LocalEngine(EngineLink):
         attach = "" if store is None else f", or use DynamicSupervisor.attach({str(self._store)!r}) here"
         instead = f"hand the call to that loop with asyncio.run_coroutine_threadsafe{attach}"
         self._guard = LoopGuard(f"supervisor {self._name!r}", instead=instead)
-        self._shared = Shared(self._live, self._guard)
+        self._shared = SharedResource(self._run_engine, self._guard)
         self._pending = PendingCommands()
         self._checked: set[str] = set()
         self.is_complete = False
         """True once the program's description was complete; from then on settings must not name missing members."""
-        self._decided_offline(team)
+        self._decide_offline(team)
 
     @property
     def state(self) -> State:
@@ -128,13 +128,13 @@ class LocalEngine(EngineLink):
     def check_complete(self) -> None:
         """Check that every supervisor has the members that it names; only until the first success."""
         if not self.is_complete:
-            with refusals():
+            with translate_refusals():
                 check_teams_complete(self.state)
             self.is_complete = True
 
-    def restored(self, spec: AgentSpec) -> AgentSpec:
+    def with_callables(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables of this program in place of their references."""
-        return self.callables.restored(spec)
+        return self.callables.with_callables(spec)
 
     def is_ours(self, member_id: str) -> bool:
         """Return whether this program made or adopted a member; others were left by an earlier program."""
@@ -144,23 +144,23 @@ class LocalEngine(EngineLink):
         """Add supervisors of the program that are in the state already."""
         added = list(nodes)
         for node in added:  # only these: the others may have been moved away from the paths of the program
-            node._find(self.state)
+            node._refresh_id(self.state)
         self.nodes += added
 
     def _find_nodes(self, state: State) -> None:
         for node in self.nodes:
-            node._find(state)
+            node._refresh_id(state)
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
         self._guard.check()
         if self._host is not None:
-            return own(await self._host.text(value))
+            return copy_json(await self._host.text(value))
         if self._store is not None:
             return await anyio.to_thread.run_sync(text_in, self._store, value)
         return self._offline.text(value)
 
-    async def run_ended(self, run_id: str) -> RunSummary:
+    async def wait_for_run(self, run_id: str) -> RunSummary:
         """Wait until a run has ended, and return its summary."""
         return await self._running_host().run_ended(run_id)
 
@@ -171,7 +171,7 @@ class LocalEngine(EngineLink):
             return await self._host.finished_run(run_id)
         if self._store is None:
             return self._offline.finished_run(run_id)
-        return self.state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self._store, run_id)
+        return self.state.summary(run_id) or await anyio.to_thread.run_sync(find_finished_run, self._store, run_id)
 
     @property
     def database(self) -> Path | None:
@@ -201,17 +201,17 @@ class LocalEngine(EngineLink):
         if self._is_idle:
             specs = _specs_of(self.state, command := checked_command(make))
             # A command that makes work, or brings code that only an engine can check, needs an engine.
-            if not isinstance(command, _NEED_AN_ENGINE) and all(spec.run_in != "process" for spec in specs):
+            if not isinstance(command, _ENGINE_COMMANDS) and all(spec.run_in != "process" for spec in specs):
                 for spec in specs:
-                    await self._check(self.callables.referred(spec))
+                    await self._check(self.callables.with_references(spec))
                 with self._guard.lock:
                     if self._is_idle:  # checked again: another task may have started an engine during the await
-                        return self._decided_offline(checked_command(make))
+                        return self._decide_offline(checked_command(make))
         return await super().order(make)
 
     async def send(self, command: commands.Command) -> Applied:
         """Send a checked command to the running engine."""
-        return await self._ordered(self._running_host(), command)
+        return await self._order_from(self._running_host(), command)
 
     def post(self, make: Make) -> None:
         """Send a command without waiting; only from the engine's event loop."""
@@ -222,45 +222,45 @@ class LocalEngine(EngineLink):
             if self._is_idle:
                 for spec in _specs_of(self.state, command):
                     self.callables.check_code(spec)
-                self._decided_offline(command)
+                self._decide_offline(command)
                 return
         self._check_kinds(command)
         self._pending.put(make)
 
-    async def flushed(self) -> None:
+    async def flush(self) -> None:
         """Wait until posted commands are carried out; raises the error of the first one that failed."""
-        await self._pending.flushed()
+        await self._pending.flush()
 
     @property
     def _is_idle(self) -> bool:
         """True while the team is in memory without users or open runs, so that changes need no engine."""
         return self._store is None and not (self._guard.users or self._offline.state.runs or self._pending)
 
-    def _decided_offline(self, command: commands.Command) -> Applied:
-        return self._decided(self._offline, self._adoption, command)
+    def _decide_offline(self, command: commands.Command) -> Applied:
+        return self._decide(self._offline, self._adoption, command)
 
-    def _decided(
+    def _decide(
         self, journal: OfflineJournal, adoption: Adoption, command: commands.Command, *, settings: bool = True
     ) -> Applied:
         outcome = Applied(journal.state.seq, "already exists", {})
-        for one in adoption.commands(journal.state, command, settings=settings):
-            self._check_kinds(one)
-            outcome = journal.order(one, self._now_ms())
+        for replacement in adoption.commands(journal.state, command, settings=settings):
+            self._check_kinds(replacement)
+            outcome = journal.order(replacement, self._now_ms())
         return outcome
 
-    async def _ordered(self, host: Host, command: commands.Command) -> Applied:
+    async def _order_from(self, host: Host, command: commands.Command) -> Applied:
         outcome = Applied(host.state.seq, "already exists", {})
-        for one in self._adoption.commands(host.state, command):
+        for replacement in self._adoption.commands(host.state, command):
             host.bind(self.callables.by_reference)
-            for spec in _specs_of(host.state, one):
+            for spec in _specs_of(host.state, replacement):
                 await self._check(spec, host)
-            outcome = await host.order(one)
+            outcome = await host.order(replacement)
         host.bind(self.callables.by_reference)
         if isinstance(command, commands.AddAgent | commands.AddSupervisor):
-            await self._mend(host, {spec.name for spec in _specs_of(host.state, command)})
+            await self._clear_errors(host, {spec.name for spec in _specs_of(host.state, command)})
         return outcome
 
-    async def _mend(self, host: Host, named: Collection[str]) -> None:
+    async def _clear_errors(self, host: Host, names: Collection[str]) -> None:
         """Clear the error of agents whose code arrived when they were adopted."""
         for agent in list(host.state.agents.values()):
             if (agent.error is not None or agent.away) and self.is_ours(agent.id):
@@ -269,10 +269,10 @@ class LocalEngine(EngineLink):
                 except BoundElsewhere:
                     continue  # what was changed since its declaration stays, and its code is not here
                 except Unusable:
-                    if agent.name in named:
+                    if agent.name in names:
                         raise
                     continue
-                await _signalled(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
+                await _signal_and_wait(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
 
     def _check_kinds(self, command: commands.Command) -> None:
         for spec in _specs_of(self.state, command):
@@ -288,7 +288,7 @@ class LocalEngine(EngineLink):
             self._clock = RealClock()
         return self._clock.now_ms()
 
-    async def take_in(self, signal: StateReady) -> None:
+    async def restore_state(self, signal: StateReady) -> None:
         """Replace the declared team by a checked state, and declare the program's agents again on top of it.
 
         All or nothing: everything is decided in memory before anything changes. No engine runs meanwhile.
@@ -301,39 +301,39 @@ class LocalEngine(EngineLink):
         if self._guard.users or not (self.is_untouched if self._store is None else self._undeclared is not None):
             raise NotEmpty(self._name)
         if self._store is None:
-            self._offline, self._adoption = self._taken_in(signal, OfflineJournal())
+            self._offline, self._adoption = self._merge_state(signal, OfflineJournal())
         else:
             async with self._open(self._store) as store:
                 state = await folded(store)
                 if state.supervisors:
                     raise NotEmpty(self._name)
-                journal, adoption = self._taken_in(signal, OfflineJournal(state))
-                await journal.pour_into(store)
+                journal, adoption = self._merge_state(signal, OfflineJournal(state))
+                await journal.append_to(store)
             self._offline.state, self._adoption, self._undeclared = journal.state, adoption, None
         self._find_nodes(self._offline.state)
 
-    def _taken_in(self, signal: StateReady, journal: OfflineJournal) -> tuple[OfflineJournal, Adoption]:
+    def _merge_state(self, signal: StateReady, journal: OfflineJournal) -> tuple[OfflineJournal, Adoption]:
         """Return journal and adoption of a checked state with the program's declarations on top."""
-        declared = tree_of(self._offline.state, self._offline.state.roots[0], self.callables)
+        declaration = tree_of(self._offline.state, self._offline.state.roots[0], self.callables)
         journal.decide(signal, self._now_ms())
         adoption = self._new_adoption()
-        adoption.begin(journal.state)
-        self._decided(journal, adoption, commands.AddSupervisor(parent=None, team=declared), settings=False)
+        adoption.mark_all_members(journal.state)
+        self._decide(journal, adoption, commands.AddSupervisor(parent=None, team=declaration), settings=False)
         return journal, adoption
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Use the engine; the first user starts it, and the last one waits for its end."""
-        async with self._shared.used():
-            await self._pending.flushed()
+        async with self._shared.use():
+            await self._pending.flush()
             yield
 
-    async def _live(self, ready: Callable[[], None], stop: anyio.Event) -> None:
+    async def _run_engine(self, ready: Callable[[], None], stop: anyio.Event) -> None:
         async with self._open(self._store or ":memory:") as store:
             if self._store is None:
-                await self._offline.pour_into(store)
+                await self._offline.append_to(store)
             elif self._undeclared is not None:
-                await self._look_ahead(store, self._undeclared)
+                await self._bind_members(store, self._undeclared)
             host = Host(
                 store,
                 clock=self._clock,
@@ -342,15 +342,15 @@ class LocalEngine(EngineLink):
                 allowed=user_list(),
             )
             try:
-                await self._live_with(host, ready, stop)
+                await self._run_host(host, ready, stop)
             finally:
                 self._host = None
-                await self._keep(store, host)
+                await self._keep_state(store, host)
 
-    async def _look_ahead(self, store: Store, team: commands.AddSupervisor) -> None:
+    async def _bind_members(self, store: Store, team: commands.AddSupervisor) -> None:
         """Read what a file holds before its engine starts, and bind the program's callables to members in it."""
         state = await folded(store)
-        self._adoption.begin(state)
+        self._adoption.mark_all_members(state)
         if any(root.name == team.team.name for root in state.roots):
             self._offline.state = state
             self._find_nodes(state)
@@ -358,40 +358,42 @@ class LocalEngine(EngineLink):
                 with suppress(CommandRefusedError):  # raised again when it is carried out
                     self._adoption.bind_ahead(state, command)
 
-    async def _live_with(self, host: Host, ready: Callable[[], None], stop: anyio.Event) -> None:
-        gone = anyio.Event()
+    async def _run_host(self, host: Host, ready: Callable[[], None], stop: anyio.Event) -> None:
+        host_done = anyio.Event()
         async with anyio.create_task_group() as group:
-            await group.start(self._run, host, stop, gone)
-            await self._begin(host)
+            await group.start(self._run_until_stopped, host, stop, host_done)
+            await self._declare_team(host)
             self._host = host
-            await group.start(self._pending.run, partial(self._ordered, host))
+            await group.start(self._pending.run, partial(self._order_from, host))
             ready()
             await stop.wait()
             await host.stop("the program is done")
-            await gone.wait()
+            await host_done.wait()
             group.cancel_scope.cancel()
 
-    async def _run(self, host: Host, stop: anyio.Event, gone: anyio.Event, *, task_status: TaskStatus[None]) -> None:
+    async def _run_until_stopped(
+        self, host: Host, stop: anyio.Event, host_done: anyio.Event, *, task_status: TaskStatus[None]
+    ) -> None:
         try:
             await host.run(task_status=task_status)
             if not stop.is_set():
                 raise HostStopped(host.stopped or "it ended by itself")
         finally:
-            gone.set()
+            host_done.set()
             stop.set()
 
-    async def _begin(self, host: Host) -> None:
+    async def _declare_team(self, host: Host) -> None:
         """Declare the team to a file, once; check that every agent of the program can work.
 
         Where others have worked on the file since, it is declared again if they gave an agent of ours their own code.
         """
         if self._undeclared is None and self._store is not None:
-            self._adoption.meet(self._offline.state, host.state)
-            if any(self._was_taken(agent) for agent in host.state.agents.values()):
-                self._adoption.begin(host.state)
+            self._adoption.mark_new_members(self._offline.state, host.state)
+            if any(self._is_code_replaced(agent) for agent in host.state.agents.values()):
+                self._adoption.mark_all_members(host.state)
                 self._undeclared = self._declared_team
         if self._undeclared is not None:
-            await self._ordered(host, self._undeclared)
+            await self._order_from(host, self._undeclared)
             self._undeclared = None
             self._find_nodes(host.state)
         for agent in list(host.state.agents.values()):
@@ -406,17 +408,17 @@ class LocalEngine(EngineLink):
                     raise
                 # Before any work is assigned: the engine's own check of its agents takes a while.
                 signal = AgentUnusable(agent_id=agent.id, generation=agent.generation, error=unusable.reason)
-                await _signalled(host, signal)
+                await _signal_and_wait(host, signal)
 
-    def _was_taken(self, agent: Agent) -> bool:
+    def _is_code_replaced(self, agent: Agent) -> bool:
         """Return whether another program has given an agent of ours code that only that one has."""
         before = self._offline.state.agents.get(agent.id)
         return agent.away and self.is_ours(agent.id) and before is not None and before.spec != agent.spec
 
-    async def _keep(self, store: Store, host: Host) -> None:
+    async def _keep_state(self, store: Store, host: Host) -> None:
         if self._store is None:
             with anyio.CancelScope(shield=True):
-                await self._offline.take_from(store, host.state)
+                await self._offline.copy_from(store, host.state)
         elif host.state.seq:
             self._offline.state = host.state
 
@@ -426,13 +428,13 @@ class LocalEngine(EngineLink):
         return self._host
 
 
-async def _signalled(host: Host, signal: Signal) -> None:
+async def _signal_and_wait(host: Host, signal: Signal) -> None:
     """Return once the core has decided a signal and that is on disk."""
     if host.stopped is not None:
         raise HostStopped(host.stopped)
-    decided = anyio.Event()
-    host.signal(signal, lambda error: decided.set())
-    await decided.wait()
+    decided_event = anyio.Event()
+    host.signal(signal, lambda error: decided_event.set())
+    await decided_event.wait()
 
 
 def _specs_of(state: State, command: commands.Command) -> list[AgentSpec]:
@@ -440,7 +442,7 @@ def _specs_of(state: State, command: commands.Command) -> list[AgentSpec]:
     if isinstance(command, commands.RegisterSpec):
         return []
     if isinstance(command, commands.SwapAgents):
-        return [spec for one in command.swaps for spec in _specs_of(state, one)]
+        return [spec for swap in command.swaps for spec in _specs_of(state, swap)]
     if isinstance(command, commands.AddAgent | commands.SwapAgent) and command.spec is None:
         key = state.registry.get(command.registered or "")
         return [] if key is None else [state.specs[key]]

@@ -1,6 +1,6 @@
 """How a team does, as a program gets it: one view for each agent, and the figures of a supervisor.
 
-Pure functions of the state. A share of fewer than `ENOUGH` attempts is NaN, so that no comparison with it is true.
+Pure functions of the state. A share of fewer than `MIN_ATTEMPTS` is NaN, so that no comparison with it is true.
 """
 
 import math
@@ -18,9 +18,9 @@ from engine.core.specs.spec import AgentCapability, AgentSpec
 from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
 from engine.supervisor.registry import capability_of
 
-ENOUGH = 5
+MIN_ATTEMPTS = 5
 """How many attempts a share is taken from at least."""
-_RATE = "_success_rate"
+_RATE_SUFFIX = "_success_rate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +77,14 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
 
 
 def share(done: int, failed: int) -> float:
-    """Return the share of attempts that ended well, 0 to 1; NaN below `ENOUGH`."""
-    return done / (done + failed) if done + failed >= ENOUGH else math.nan
+    """Return the share of attempts that ended well, 0 to 1; NaN below `MIN_ATTEMPTS`."""
+    return done / (done + failed) if done + failed >= MIN_ATTEMPTS else math.nan
 
 
 def median_ms(times_ms: Iterable[int]) -> float:
     """Return the median, in milliseconds; NaN of nothing."""
-    known = list(times_ms)
-    return float(statistics.median(known)) if known else math.nan
+    samples_ms = list(times_ms)
+    return float(statistics.median(samples_ms)) if samples_ms else math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,17 +112,19 @@ class SupervisionMetrics:
 
     def __getattr__(self, name: str) -> float:
         """Return the success rate of a specialty."""
-        if name.startswith("_") or not name.endswith(_RATE):
-            known = [*self.__slots__, *(f"{key.replace(' ', '_')}{_RATE}" for key in self.by_specialty)]
-            near = get_close_matches(name, known, n=2)
-            raise AttributeError(f"no metric {name!r}; {f'did you mean {near[0]}?' if near else ', '.join(known)}")
-        specialty = name.removesuffix(_RATE)
-        return share(*self.by_specialty.get(_key(specialty), (0, 0)))
+        if name.startswith("_") or not name.endswith(_RATE_SUFFIX):
+            metric_names = [*self.__slots__, *(f"{key.replace(' ', '_')}{_RATE_SUFFIX}" for key in self.by_specialty)]
+            near = get_close_matches(name, metric_names, n=2)
+            raise AttributeError(
+                f"no metric {name!r}; {f'did you mean {near[0]}?' if near else ', '.join(metric_names)}"
+            )
+        specialty = name.removesuffix(_RATE_SUFFIX)
+        return share(*self.by_specialty.get(_stem_of(specialty), (0, 0)))
 
 
 def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
     """Return the figures of `supervisor` with everything under it."""
-    below = {one.id for one in below_of(state, supervisor)}
+    below = {descendant.id for descendant in below_of(state, supervisor)}
     agents = [agent for agent in state.agents.values() if agent.supervisor_id in below]
     done, failed = sum(agent.done for agent in agents), sum(agent.failed for agent in agents)
     usage = NO_USAGE
@@ -137,20 +139,20 @@ def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
         p50_ms=median_ms(time_ms for agent in agents for time_ms in agent.at_work_ms),
         runs_open=sum(run.supervisor_id in below for run in state.runs.values()),
         usage=usage,
-        by_specialty=_by_specialty(state, agents),
+        by_specialty=_count_by_specialty(state, agents),
     )
 
 
-def _by_specialty(state: State, agents: Iterable[Agent]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+def _count_by_specialty(state: State, agents: Iterable[Agent]) -> dict[str, tuple[int, int]]:
+    counts: dict[str, tuple[int, int]] = {}
     for agent in agents:
         spec = state.spec_of(agent)
-        said = [*spec.specialties, *([spec.category] if spec.category else ())]
-        for key in {*map(_key, said), *map(category_stem, said)}:
-            done, failed = found.get(key, (0, 0))
-            found[key] = (done + agent.done, failed + agent.failed)
-    return found
+        specialties = [*spec.specialties, *([spec.category] if spec.category else ())]
+        for key in {*map(_stem_of, specialties), *map(category_stem, specialties)}:
+            done, failed = counts.get(key, (0, 0))
+            counts[key] = (done + agent.done, failed + agent.failed)
+    return counts
 
 
-def _key(specialty: str) -> str:
+def _stem_of(specialty: str) -> str:
     return phrase(specialty)

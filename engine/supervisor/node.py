@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def translate_refusals() -> Iterator[None]:
     """Translate refusals of the core into `CommandRefusedError`."""
     try:
         yield
@@ -44,15 +44,15 @@ def refusals() -> Iterator[None]:
         raise CommandRefusedError(refused.code, refused.reason) from refused
 
 
-def check_names(where: str, given: Iterable[str], known: Collection[str]) -> None:
+def check_names(where: str, names: Iterable[str], valid_names: Collection[str]) -> None:
     """Check that all options exist.
 
     Raises:
         UnknownOption: For the first that does not, with the nearest names.
     """
-    for name in given:
-        if name not in known:
-            raise UnknownOption(where, name, known)
+    for name in names:
+        if name not in valid_names:
+            raise UnknownOption(where, name, valid_names)
 
 
 def checks_arguments(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
@@ -64,7 +64,7 @@ def checks_arguments(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P,
 
     @wraps(method)
     async def call(*args: P.args, **named: P.kwargs) -> T:
-        with refusals():
+        with translate_refusals():
             check_arguments(method.__name__, method, parameters.bind(*args, **named).arguments)
         return await method(*args, **named)
 
@@ -77,7 +77,7 @@ def checked_command(make: Callable[[], Command]) -> Command:
     Raises:
         CommandRefusedError: If a value is invalid.
     """
-    with refusals():
+    with translate_refusals():
         command = make()
         return checked(command, str(command.type))
 
@@ -153,7 +153,7 @@ class EngineLink(ABC):
         """
 
     @abstractmethod
-    async def run_ended(self, run_id: str) -> RunSummary:
+    async def wait_for_run(self, run_id: str) -> RunSummary:
         """Wait until a run has ended and return its summary; raises UnknownRun, or HostStopped if the engine ends."""
 
     @abstractmethod
@@ -191,7 +191,7 @@ class EngineLink(ABC):
         """Return whether this program made or adopted a member; others were left by an earlier program."""
         return True
 
-    def restored(self, spec: AgentSpec) -> AgentSpec:
+    def with_callables(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables of this program in place of their references."""
         return spec
 
@@ -217,30 +217,32 @@ class Node:
         return self._engine.state
 
     @property
-    def _here(self) -> Supervisor:
+    def _supervisor(self) -> Supervisor:
         """The supervisor in the state; raises CommandRefusedError if it was removed."""
         state = self._state
-        found = state.supervisors.get(self._id or "") or _supervisor_at(state, self._path)
-        with refusals():
-            if found is None:
-                raise UnknownSupervisor(self.name, nearest(self.name, (one.name for one in state.supervisors.values())))
-        return found
+        supervisor = state.supervisors.get(self._id or "") or _supervisor_at(state, self._path)
+        with translate_refusals():
+            if supervisor is None:
+                raise UnknownSupervisor(
+                    self.name, nearest(self.name, (other.name for other in state.supervisors.values()))
+                )
+        return supervisor
 
-    def _find(self, state: State) -> None:
+    def _refresh_id(self, state: State) -> None:
         """Look up and keep the id of this supervisor by its path."""
-        found = _supervisor_at(state, self._path)
-        self._id = None if found is None else found.id
+        supervisor = _supervisor_at(state, self._path)
+        self._id = None if supervisor is None else supervisor.id
 
     @property
     def _agents(self) -> Iterator[Agent]:
         """Its own agents, in declared order."""
         state = self._state
-        return (state.agents[member_id] for member_id in self._here.members if member_id in state.agents)
+        return (state.agents[member_id] for member_id in self._supervisor.members if member_id in state.agents)
 
     @property
     def _target(self) -> str:
         """The supervisor as a command's target."""
-        return at(self._here.id)
+        return at(self._supervisor.id)
 
     def _target_for(self, target: str | None, find: Callable[..., Member | Work] = find_any) -> str:
         """Return the unambiguous target of one of its own members, or None for the supervisor itself.
@@ -256,26 +258,32 @@ class Node:
         """
         if target is None:
             return self._target
-        with refusals():
+        with translate_refusals():
             try:
-                return at(find(self._state, target, under=self._here).id)
+                return at(find(self._state, target, under=self._supervisor).id)
             except (UnknownAgent, UnknownSupervisor, UnknownTarget):
                 return target
 
     def _agent(self, target: str) -> Agent:
         """Return the agent that a target names, its own ones first; raises CommandRefusedError as the core does."""
-        with refusals():
+        with translate_refusals():
             return find_agent(self._state, self._target_for(target, find_agent))
 
 
 def _supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
     """Return the supervisor at a path of names; moved supervisors are found at the place where they were declared."""
-    found = find_declared_root(state, path[0])
+    supervisor = find_declared_root(state, path[0])
     for name in path[1:]:
-        if found is None:
+        if supervisor is None:
             return None
-        above_id = found.id
-        named = [one for one in state.supervisors.values() if one.name == name]
-        moved = (one for one in named if one.id in state.declared and state.declared[one.id].parent_id == above_id)
-        found = next((one for one in named if one.parent_id == above_id), next(moved, None))
-    return found
+        parent_id = supervisor.id
+        candidates = [candidate for candidate in state.supervisors.values() if candidate.name == name]
+        moved_candidates = (
+            candidate
+            for candidate in candidates
+            if candidate.id in state.declared and state.declared[candidate.id].parent_id == parent_id
+        )
+        supervisor = next(
+            (candidate for candidate in candidates if candidate.parent_id == parent_id), next(moved_candidates, None)
+        )
+    return supervisor

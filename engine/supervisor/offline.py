@@ -40,8 +40,8 @@ from engine.supervisor.callables import Callables
 from store import Reader, Record, Row
 from store.layout.opening import Store
 
-_PAGE = 2_000
-_SNAPSHOT_PAYS = 500
+_PAGE_ROWS = 2_000
+_MIN_SNAPSHOT_EVENTS = 500
 """Number of events above which reading a snapshot is faster than folding them."""
 
 log = logging.getLogger(__name__)
@@ -80,10 +80,10 @@ class OfflineJournal:
             events, _ = step(self.state, message, context)
             rows = [row_of(event) for event in events]
         except Exception as error:  # the state may be half changed
-            found = FoundDefect(message, None, error)
-            log.error("a defect in deciding %s", found.kind, exc_info=error)
-            self.state = self._folded()
-            raise Defect(f"a defect in the engine, please report it: {found.line}") from error
+            defect = FoundDefect(message, None, error)
+            log.error("a defect in deciding %s", defect.kind, exc_info=error)
+            self.state = self._refold()
+            raise Defect(f"a defect in the engine, please report it: {defect.line}") from error
         self._rows += rows
         return self._outcome(events)
 
@@ -105,31 +105,32 @@ class OfflineJournal:
 
     def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run."""
-        told = {kind_of(RunFinished), *IMPORTS}
+        kinds = {kind_of(RunFinished), *IMPORTS}
         return self.state.summary(run_id) or summary_in(
-            self._records(lambda row: row.kind in told and row.run_id in (run_id, None)), run_id
+            self._records(lambda row: row.kind in kinds and row.run_id in (run_id, None)), run_id
         )
 
-    def _records(self, wanted: Callable[[Row], bool]) -> list[Record]:
-        rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if wanted(row))
+    def _records(self, is_matching: Callable[[Row], bool]) -> list[Record]:
+        rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if is_matching(row))
         return [Record(seq, row.at_ms, row.kind, row.body, row.run_id, row.task_id, row.agent_id) for seq, row in rows]
 
-    async def pour_into(self, store: Store) -> None:
+    async def append_to(self, store: Store) -> None:
         """Append everything to a store's journal."""
-        for start in range(0, len(self._rows), _PAGE):
-            await store.journal.append(self._after_seq + start + 1, self._rows[start : start + _PAGE])
-        if len(self._rows) > _SNAPSHOT_PAYS:
+        for start in range(0, len(self._rows), _PAGE_ROWS):
+            await store.journal.append(self._after_seq + start + 1, self._rows[start : start + _PAGE_ROWS])
+        if len(self._rows) > _MIN_SNAPSHOT_EVENTS:
             await store.snapshots.save(self.state.seq, encode_state(self.state))
 
-    async def take_from(self, store: Store, state: State) -> None:
+    async def copy_from(self, store: Store, state: State) -> None:
         """Copy back the events that an engine has written, and the state after them."""
-        while records := await store.journal.read(len(self._rows), _PAGE):
+        while records := await store.journal.read(len(self._rows), _PAGE_ROWS):
             self._rows += [
-                Row(one.at_ms, one.kind, bytes(one.body), one.run_id, one.task_id, one.agent_id) for one in records
+                Row(record.at_ms, record.kind, bytes(record.body), record.run_id, record.task_id, record.agent_id)
+                for record in records
             ]
-        self.state = state if state.seq == len(self._rows) else self._folded()
+        self.state = state if state.seq == len(self._rows) else self._refold()
 
-    def _folded(self) -> State:
+    def _refold(self) -> State:
         """Fold the state again, because a cancelled engine leaves one that is ahead of its journal."""
         state = State()
         fold(state, decode_events([(seq, row.kind, row.body) for seq, row in enumerate(self._rows, 1)]))
@@ -152,14 +153,14 @@ def body_in(path: Path, seq: int) -> bytes:
 
 def records_of(path: Path, task_id: str) -> list[Record]:
     """Return the events about a task in the journal at `path`, oldest first."""
-    found: list[Record] = []
+    records: list[Record] = []
     with Reader(path) as reader:
-        while page := reader.records(found[-1].seq if found else 0, _PAGE, task_id=task_id):
-            found += page
-    return found
+        while page := reader.records(records[-1].seq if records else 0, _PAGE_ROWS, task_id=task_id):
+            records += page
+    return records
 
 
-def finished_in(path: Path, run_id: str) -> RunSummary | None:
+def find_finished_run(path: Path, run_id: str) -> RunSummary | None:
     """Return the summary of a finished run from the journal at `path`; None if there is none with that id."""
     with Reader(path) as reader:
         return finished_run(reader, run_id)
@@ -173,8 +174,8 @@ async def complete_state_of(state: State, text: Callable[[StoredValue], Awaitabl
     body = encode_state(state)
     copy = await anyio.to_thread.run_sync(decode_state, body)
     texts = {(ref.seq, ref.path): await text(ref) for ref in text_refs(copy)}
-    found = await anyio.to_thread.run_sync(make_document, copy, lambda ref: texts[ref.seq, ref.path])
-    return complete_state(copy, found)
+    document = await anyio.to_thread.run_sync(make_document, copy, lambda ref: texts[ref.seq, ref.path])
+    return complete_state(copy, document)
 
 
 def state_ready(
@@ -194,7 +195,7 @@ def state_ready(
     for reference in bound_in(state):
         callables.adopt(reference)
     allowed, needed = set(trusted), references_in(state)
-    missing = sorted(one for one in needed if one not in allowed and not callables.adopt(one))
+    missing = sorted(reference for reference in needed if reference not in allowed and not callables.adopt(reference))
     if missing:
         reason = f"it calls code that is not trusted: {', '.join(missing)}; allow it with trusted=[…]"
         raise CommandRefusedError(NotTrusted.code, reason)

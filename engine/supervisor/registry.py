@@ -81,20 +81,20 @@ class AgentInfo:
 
     def __post_init__(self) -> None:
         """Fill in the name and the description of the spec."""
-        self.name = self._own.with_name(self.name or self._own.name).name
-        self.description = self.description or self._own.description
+        self.name = self._own_spec.with_name(self.name or self._own_spec.name).name
+        self.description = self.description or self._own_spec.description
 
     @property
-    def _own(self) -> AgentSpec:
+    def _own_spec(self) -> AgentSpec:
         return self.agent.spec if isinstance(self.agent, SpecifiedAgent) else self.agent
 
     @property
     def spec(self) -> AgentSpec:
         """The blueprint under this entry's name, with the words of its capability among the specialties."""
-        said = self.capability
-        words = said.split() if isinstance(said, str) else said.specialties
-        specialties = dict.fromkeys([*self._own.specialties, *words])
-        return changed(self._own, name=self.name, description=self.description, specialties=tuple(specialties))
+        capability = self.capability
+        words = capability.split() if isinstance(capability, str) else capability.specialties
+        specialties = dict.fromkeys([*self._own_spec.specialties, *words])
+        return changed(self._own_spec, name=self.name, description=self.description, specialties=tuple(specialties))
 
 
 class AgentRegistry:

@@ -24,22 +24,22 @@ from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
 from engine.errors import EngineError, NotRunning, UnknownRun, Unusable
 from engine.host.pending_commands import Applied
-from engine.runtimes.values import json_value, own
+from engine.runtimes.values import copy_json, json_value
 from engine.stream.narrator import Narrator
 from engine.stream.records import StreamEvent
-from engine.supervisor.node import Node, check_names, checks_arguments, refusals
-from engine.supervisor.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
+from engine.supervisor.node import Node, check_names, checks_arguments, translate_refusals
+from engine.supervisor.results import FAILURES_BY_STATUS, RunFailed, RunResult, WorkStatus
 from store import StoreError
 
 MAIN = "main"
 """The default conversation of a program's requests."""
 STOP_S = 10.0
 """How long a cancelled caller waits for its run to stop, in seconds."""
-LEFT_S = 0.25
+LEAVE_GRACE_S = 0.25
 """How long attempts may run to their next step after their stream was left, in seconds."""
 
 
-_NOT_HERE = "its code is not of this program, or was edited; run the program that has it, or swap the agent"
+_AWAY_REASON = "its code is not of this program, or was edited; run the program that has it, or swap the agent"
 """Why an away agent does not work, in words that follow its name."""
 
 
@@ -76,10 +76,10 @@ class Requests(Node):
             StoreError: If the files of the team cannot be opened, such as `StoreBusy`.
         """
         async with self._engine.running():
-            run_id = await self._submitted(request, conversation, duties)
-            async with self._abandoned_unless_ended(run_id):
-                summary = await self._engine.run_ended(run_id)
-            return await self._succeeded(summary)
+            run_id = await self._submit(request, conversation, duties)
+            async with self._cancel_unless_ended(run_id):
+                summary = await self._engine.wait_for_run(run_id)
+            return await self._to_result(summary)
 
     async def stream(
         self, request: Json, conversation: str | None = MAIN, **duties: Unpack[RunDuties]
@@ -94,25 +94,29 @@ class Requests(Node):
             RunFailed: After `completed`, if it failed; also as `arun`.
         """
         async with self._engine.running():
-            with self._engine.stream() as heard:
+            with self._engine.stream() as subscription:
                 narrator = Narrator(self._state)
-                run_id = narrator.run_id = await self._submitted(request, conversation, duties)
-                heard.run_id = run_id
-                async with self._abandoned_unless_ended(run_id, grace_s=LEFT_S):
-                    async for one in heard:
-                        for event in narrator.tell(one):
-                            yield await self._whole(event)
-                        if isinstance(one, tuple) and isinstance(one[1], RunFinished) and one[1].run_id == run_id:
+                run_id = narrator.run_id = await self._submit(request, conversation, duties)
+                subscription.run_id = run_id
+                async with self._cancel_unless_ended(run_id, grace_s=LEAVE_GRACE_S):
+                    async for update in subscription:
+                        for event in narrator.tell(update):
+                            yield await self._with_result(event)
+                        if (
+                            isinstance(update, tuple)
+                            and isinstance(update[1], RunFinished)
+                            and update[1].run_id == run_id
+                        ):
                             break
-                    summary = await self._engine.run_ended(run_id)
-            await self._succeeded(summary)
+                    summary = await self._engine.wait_for_run(run_id)
+            await self._to_result(summary)
 
-    async def _whole(self, event: StreamEvent) -> StreamEvent:
+    async def _with_result(self, event: StreamEvent) -> StreamEvent:
         """Return an event with a result of its own, in place of a reference or of that of the journaled event."""
         result: Any = event.result
         if isinstance(result, TextRef):
             return replace(event, result=await self._engine.text(result))
-        return replace(event, result=own(result)) if isinstance(result, list | dict) else event
+        return replace(event, result=copy_json(result)) if isinstance(result, list | dict) else event
 
     async def submit(self, request: Json, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> str:
         """Queue a request on a running engine and return the id of its run at once.
@@ -131,7 +135,7 @@ class Requests(Node):
         """
         if not self._engine.is_running:
             raise NotRunning(self.name)
-        return await self._submitted(request, conversation, duties)
+        return await self._submit(request, conversation, duties)
 
     @checks_arguments
     async def wait(self, id: Target) -> RunResult:
@@ -142,7 +146,7 @@ class Requests(Node):
             UnknownRun: If there is none.
         """
         async with self._engine.running():
-            return await self._succeeded(await self._engine.run_ended(id_in(id)))
+            return await self._to_result(await self._engine.wait_for_run(id_in(id)))
 
     @checks_arguments
     async def status(self, id: Target) -> WorkStatus:
@@ -160,24 +164,24 @@ class Requests(Node):
             return WorkStatus(
                 id=id, status=run.status, title=run.title, tasks=run.total, done=run.done, failed=run.failed
             )
-        ended: Task | RunSummary | None = state.tasks.get(id) or await self._engine.finished_run(id)
-        if ended is None:
+        work: Task | RunSummary | None = state.tasks.get(id) or await self._engine.finished_run(id)
+        if work is None:
             raise UnknownRun(id)
-        if isinstance(ended, Task):
-            below = [state.tasks[child_id].status for child_id in ended.children]
+        if isinstance(work, Task):
+            below = [state.tasks[child_id].status for child_id in work.children]
             tasks, done, failed = len(below), below.count(TaskStatus.DONE), below.count(TaskStatus.FAILED)
         else:
-            tasks, done, failed = ended.tasks, ended.done, ended.failed
-        output = await self._engine.text(ended.output)
+            tasks, done, failed = work.tasks, work.done, work.failed
+        output = await self._engine.text(work.output)
         return WorkStatus(
             id=id,
-            status=ended.status,
-            title=ended.title,
+            status=work.status,
+            title=work.title,
             tasks=tasks,
             done=done,
             failed=failed,
             output=output,
-            error=ended.error,
+            error=work.error,
         )
 
     async def cancel(self, id: Target, reason: str = "cancelled by the program") -> Applied:
@@ -264,17 +268,17 @@ class Requests(Node):
 
     # Runs
 
-    async def _submitted(self, request: Json, conversation: str | None, duties: RunDuties) -> str:
+    async def _submit(self, request: Json, conversation: str | None, duties: RunDuties) -> str:
         value = json_value(request)
         check_names("a request", duties, RunDuties.__annotations__)
-        with refusals():
+        with translate_refusals():
             check_arguments("a request", RunDuties, duties)
         self._engine.check_complete()
         self._refuse_broken(as_text(value), duties.get("category"), conversation)
-        said: dict[str, Any] = {**duties, "conversation": conversation, "after": list(duties.get("after", ()))}
+        options: dict[str, Any] = {**duties, "conversation": conversation, "after": list(duties.get("after", ()))}
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
-            applied = await self._engine.order(lambda: Submit(request=value, supervisor=self._target, **said))
+            applied = await self._engine.order(lambda: Submit(request=value, supervisor=self._target, **options))
         return str(applied.result["run_id"])
 
     def _refuse_broken(self, text: str, category: str | None, conversation: str | None) -> None:
@@ -282,13 +286,13 @@ class Requests(Node):
         state = self._state
         if not any(map(_is_broken, state.agents.values())):
             return
-        past = self._here.conversations.get(conversation or "")
-        for agent in _needed_under(state, self._here, text, category, past.worked if past is not None else ()):
+        past = self._supervisor.conversations.get(conversation or "")
+        for agent in _agents_needed(state, self._supervisor, text, category, past.worked if past is not None else ()):
             if _is_broken(agent):
-                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or agent.away_reason or _NOT_HERE}")
+                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or agent.away_reason or _AWAY_REASON}")
 
     @asynccontextmanager
-    async def _abandoned_unless_ended(self, run_id: str, *, grace_s: float | None = None) -> AsyncGenerator[None, None]:
+    async def _cancel_unless_ended(self, run_id: str, *, grace_s: float | None = None) -> AsyncGenerator[None, None]:
         """Cancel the run if its caller stops waiting for it, and wait until it has stopped."""
         reason = "its caller was cancelled"
         try:
@@ -297,10 +301,10 @@ class Requests(Node):
             with anyio.move_on_after(STOP_S, shield=True), suppress(EngineError, CoreError, StoreError):
                 if run_id in self._state.runs:
                     await self._engine.order(lambda: Cancel(target=at(run_id), reason=reason, grace_s=grace_s))
-                    await self._engine.run_ended(run_id)
+                    await self._engine.wait_for_run(run_id)
             raise
 
-    async def _succeeded(self, summary: RunSummary) -> RunResult:
+    async def _to_result(self, summary: RunSummary) -> RunResult:
         result = RunResult(
             run_id=summary.id,
             status=summary.status,
@@ -312,14 +316,14 @@ class Requests(Node):
         )
         if summary.status is RunStatus.DONE:
             return result
-        raise ENDED_OTHERWISE.get(summary.status, RunFailed)(result)
+        raise FAILURES_BY_STATUS.get(summary.status, RunFailed)(result)
 
 
 def _is_broken(agent: Agent) -> bool:
     return agent.error is not None or agent.away
 
 
-def _needed_under(
+def _agents_needed(
     state: State, supervisor: Supervisor, text: str, category: str | None, before: Sequence[str]
 ) -> Iterator[Agent]:
     """Yield the agents that a request needs, down the tree; none if the core will refuse it."""
@@ -328,17 +332,19 @@ def _needed_under(
         _, graph = plan_graph(state, supervisor, cast)
     except Refused:
         return
-    for member_id in _needed(state, cast, [one.worker_id for one in graph.nodes if one.worker_id is not None]):
+    for member_id in _members_needed(
+        state, cast, [node.worker_id for node in graph.nodes if node.worker_id is not None]
+    ):
         if member_id in state.agents:
             yield state.agents[member_id]
         else:
-            yield from _needed_under(state, state.supervisors[member_id], text, category, before)
+            yield from _agents_needed(state, state.supervisors[member_id], text, category, before)
 
 
-def _needed(state: State, cast: Cast, placed: list[str]) -> list[str]:
+def _members_needed(state: State, cast: Cast, worker_ids: list[str]) -> list[str]:
     """Return the members that must be able to work: all that have a node, and one of those that share a map's items."""
     if cast.mode != "map" or "to" in cast.settings:
-        return placed
-    others = [one for one in cast.members if one not in placed]
-    can = any(one in state.supervisors or is_able(state, state.agents[one]) for one in others)
-    return placed if can else cast.members
+        return worker_ids
+    others = [member_id for member_id in cast.members if member_id not in worker_ids]
+    has_able = any(member_id in state.supervisors or is_able(state, state.agents[member_id]) for member_id in others)
+    return worker_ids if has_able else cast.members

@@ -53,9 +53,11 @@ class RunFailed(EngineError):
     """
 
     def __init__(self, result: RunResult) -> None:
-        status, why = result.status.value, result.error or "no reason was given"
-        said = why if why.startswith(status) else f"{status}: {why}"  # "cancelled by the operator" says both
-        super().__init__(f"run {result.run_id} {said}")
+        status, reason = result.status.value, result.error or "no reason was given"
+        outcome = (
+            reason if reason.startswith(status) else f"{status}: {reason}"
+        )  # "cancelled by the operator" says both
+        super().__init__(f"run {result.run_id} {outcome}")
         self.result = result
 
 
@@ -67,7 +69,7 @@ class RunSkipped(RunFailed):
     """A run was skipped: the task with its outcome failed, and a failure policy or a person skipped it."""
 
 
-ENDED_OTHERWISE: dict[RunStatus, type[RunFailed]] = {
+FAILURES_BY_STATUS: dict[RunStatus, type[RunFailed]] = {
     RunStatus.CANCELLED: RunCancelled,
     RunStatus.SKIPPED: RunSkipped,
 }

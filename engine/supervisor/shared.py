@@ -22,11 +22,11 @@ Lifecycle: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[Non
 class LoopGuard:
     """Counts the users of a supervisor, and refuses users from other event loops meanwhile.
 
-    The message says `what` is used, and what a program does `instead` that calls from another loop.
+    The message names the `resource`, and what a program does `instead` that calls from another loop.
     """
 
-    def __init__(self, what: str, *, instead: str) -> None:
-        self._what = what
+    def __init__(self, resource: str, *, instead: str) -> None:
+        self._resource = resource
         self._instead = instead
         self.users = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -35,7 +35,7 @@ class LoopGuard:
         """Held while users are counted, and during changes that must not overlap with use."""
 
     @contextmanager
-    def used(self) -> Iterator[None]:
+    def use(self) -> Iterator[None]:
         """Count one user on the running event loop; raises WrongLoop if another loop uses it."""
         with self.lock:
             loop = asyncio.get_running_loop()
@@ -56,39 +56,39 @@ class LoopGuard:
                 raise self._refusal()
 
     def _refusal(self) -> WrongLoop:
-        return WrongLoop(self._what, self._thread.name if self._thread is not None else "", self._instead)
+        return WrongLoop(self._resource, self._thread.name if self._thread is not None else "", self._instead)
 
 
-class Shared:
+class SharedResource:
     """A resource that starts with its first user and ends with its last one, which waits for the end.
 
     It runs in its own task: in a task group it would belong to the first user. This is the only place where
     a task is started without a group.
 
     Args:
-        live: Runs the resource.
+        lifecycle: Runs the resource.
         guard: Refuses users from other event loops meanwhile.
     """
 
-    def __init__(self, live: Lifecycle, guard: LoopGuard) -> None:
-        self._live = live
+    def __init__(self, lifecycle: Lifecycle, guard: LoopGuard) -> None:
+        self._lifecycle = lifecycle
         self._guard = guard
         self._task: asyncio.Task[None] | None = None
         """None before it starts, and again after it has ended by itself."""
         self._users = 0
-        self._begun = anyio.Event()
+        self._started = anyio.Event()
         self._stop = anyio.Event()
         self._failure: BaseException | None = None
 
     @asynccontextmanager
-    async def used(self) -> AsyncIterator[None]:
+    async def use(self) -> AsyncIterator[None]:
         """Use the resource while the context is open.
 
         Raises:
             WrongLoop: If it is in use from another event loop.
             Exception: The error of its start, or the one that ended it while it was in use.
         """
-        with self._guard.used():
+        with self._guard.use():
             await self._enter()
             try:
                 yield
@@ -105,11 +105,11 @@ class Shared:
         if self._task is None:
             if self._users:
                 raise self.why_gone()
-            self._begun, self._stop, self._failure = anyio.Event(), anyio.Event(), None
+            self._started, self._stop, self._failure = anyio.Event(), anyio.Event(), None
             self._task = asyncio.create_task(self._run())
         self._users += 1
         try:
-            await self._begun.wait()
+            await self._started.wait()
             if self._task is None:
                 raise self.why_gone()
         except BaseException:
@@ -126,12 +126,12 @@ class Shared:
 
     async def _run(self) -> None:
         try:
-            await self._live(self._begun.set, self._stop)
+            await self._lifecycle(self._started.set, self._stop)
         except Exception as error:
             self._failure = first_of(error)
         finally:
             self._task = None
-            self._begun.set()
+            self._started.set()
 
 
 @dataclass(slots=True, eq=False)
@@ -149,26 +149,26 @@ class PendingCommands:
 
     def __init__(self) -> None:
         self._waiting: deque[_Pending] = deque()
-        self._refused: list[_Pending] = []
+        self._failed: list[_Pending] = []
         """Commands whose error was not raised to a caller yet."""
         self._is_served = False
-        self._news = anyio.Event()
+        self._arrived = anyio.Event()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def commands(self) -> list[Command]:
         """Return the commands not carried out yet, without those that cannot be built."""
-        found = []
-        for one in self._waiting:
+        commands = []
+        for pending in self._waiting:
             with suppress(Exception):  # raised where the outcome is waited for
-                found.append(one.make())
-        return found
+                commands.append(pending.make())
+        return commands
 
     def put(self, make: Make) -> None:
         """Add a command; call it from the engine's event loop."""
         self._waiting.append(_Pending(make))
-        self._news.set()
+        self._arrived.set()
 
     async def run(
         self,
@@ -183,13 +183,13 @@ class PendingCommands:
             while True:
                 while self._waiting:
                     await self._settle(self._waiting[0], carry_out)
-                self._news = anyio.Event()
-                await self._news.wait()
+                self._arrived = anyio.Event()
+                await self._arrived.wait()
         finally:
             self._is_served = False
-            for one in self._waiting:
-                one.settled.set()
-                one.settled = anyio.Event()
+            for pending in self._waiting:
+                pending.settled.set()
+                pending.settled = anyio.Event()
 
     async def _settle(self, pending: _Pending, carry_out: Callable[[Command], Awaitable[object]]) -> None:
         try:
@@ -198,21 +198,21 @@ class PendingCommands:
             raise
         except Exception as error:  # belongs to who waits for this command; the next one is carried out all the same
             pending.error = error
-            self._refused.append(pending)
+            self._failed.append(pending)
         self._waiting.popleft()
         pending.settled.set()
 
-    async def flushed(self) -> None:
+    async def flush(self) -> None:
         """Wait until all commands put so far are carried out, or the engine has ended.
 
         Raises:
             CommandRefusedError, Unusable: The error of the first command that failed, if no caller has got it yet.
         """
-        asked = [*self._refused, *self._waiting]
-        for one in asked:
-            if self._is_served and one in self._waiting:
-                await one.settled.wait()
-        self._refused = [one for one in self._refused if one not in asked]
-        for one in asked:
-            if one.error is not None:
-                raise one.error
+        batch = [*self._failed, *self._waiting]
+        for pending in batch:
+            if self._is_served and pending in self._waiting:
+                await pending.settled.wait()
+        self._failed = [pending for pending in self._failed if pending not in batch]
+        for pending in batch:
+            if pending.error is not None:
+                raise pending.error

@@ -11,7 +11,7 @@ from engine.core.queries.targets import at
 from engine.core.queries.team.suiting import candidate_from, chosen_for
 from engine.core.specs.spec import AgentSpec
 from engine.supervisor.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
-from engine.supervisor.node import Node, refusals, spec_of
+from engine.supervisor.node import Node, spec_of, translate_refusals
 from engine.supervisor.registry import SpecifiedAgent, create_agent_from_spec
 
 
@@ -21,8 +21,8 @@ class Views(Node):
     @property
     def active_agents(self) -> dict[str, AgentView]:
         """A snapshot of its own agents, by name."""
-        state, restored = self._state, self._engine.restored
-        return {agent.name: agent_view(agent, restored(state.spec_of(agent))) for agent in self._agents}
+        state, with_callables = self._state, self._engine.with_callables
+        return {agent.name: agent_view(agent, with_callables(state.spec_of(agent))) for agent in self._agents}
 
     def list_active_agents(self) -> list[str]:
         """Return the names of its own agents, in declared order."""
@@ -30,18 +30,18 @@ class Views(Node):
 
     def list_available_agents(self) -> list[str]:
         """Return the names in the program's registry, then those in the team's, from which agents can be added."""
-        ours = [info.name for info in self.agent_registry or ()]
-        return list(dict.fromkeys([*ours, *self._state.registry]))
+        own_names = [info.name for info in self.agent_registry or ()]
+        return list(dict.fromkeys([*own_names, *self._state.registry]))
 
     def get_supervision_metrics(self) -> SupervisionMetrics:
         """Return metrics of the supervisor, including everything under it."""
-        return metrics_of(self._state, self._here)
+        return metrics_of(self._state, self._supervisor)
 
     def discover_agents(self, request: str) -> list[AgentView]:
         """Return its own agents that would be chosen for `request`, in the order of the words they match."""
-        found = chosen_for(self._state, list(self._agents), request, self._here.max_matches)
+        choice = chosen_for(self._state, list(self._agents), request, self._supervisor.max_matches)
         views = {view.id: view for view in self.active_agents.values()}
-        return [views[match.id] for match in found.matches]
+        return [views[match.id] for match in choice.matches]
 
     def find_matching_agent_specs(self, request: str, limit: int = 10) -> list[AgentSpec]:
         """Return specs of its agents and of the registries that match the words of `request`, the best first."""
@@ -55,13 +55,17 @@ class Views(Node):
         return create_agent_from_spec(spec)
 
     def _known_specs(self) -> dict[str, AgentSpec]:
-        state, restored = self._state, self._engine.restored
-        team = {name: restored(state.specs[key]) for name, key in state.registry.items()}
-        ours = {info.name: info.spec for info in self.agent_registry or ()}
-        here = self._target
-        to_come = [one.spec for one in self._engine.posted if isinstance(one, AddAgent) and one.supervisor == here]
-        team |= {spec.name: spec for spec in to_come if spec is not None}
-        return team | ours | {agent.name: restored(state.spec_of(agent)) for agent in self._agents}
+        state, with_callables = self._state, self._engine.with_callables
+        team = {name: with_callables(state.specs[key]) for name, key in state.registry.items()}
+        own_specs = {info.name: info.spec for info in self.agent_registry or ()}
+        target = self._target
+        added_specs = [
+            command.spec
+            for command in self._engine.posted
+            if isinstance(command, AddAgent) and command.supervisor == target
+        ]
+        team |= {spec.name: spec for spec in added_specs if spec is not None}
+        return team | own_specs | {agent.name: with_callables(state.spec_of(agent)) for agent in self._agents}
 
 
 class AgentSpecs(MutableSequence[AgentSpec]):
@@ -74,25 +78,27 @@ class AgentSpecs(MutableSequence[AgentSpec]):
     def __init__(self, node: Node) -> None:
         self._node = node
 
-    def _now(self) -> list[tuple[str, AgentSpec]]:
+    def _pending_specs(self) -> list[tuple[str, AgentSpec]]:
         """Targets and specs as they will be after all posted commands; a new agent has no id yet."""
         node = self._node
-        state, engine, here = node._state, node._engine, node._target
-        found = {
-            at(agent.id): engine.restored(state.spec_of(agent)) for agent in node._agents if agent.removing is None
+        state, engine, own_target = node._state, node._engine, node._target
+        specs = {
+            at(agent.id): engine.with_callables(state.spec_of(agent))
+            for agent in node._agents
+            if agent.removing is None
         }
         for command in engine.posted:
             match command:
-                case AddAgent(supervisor=above, spec=AgentSpec() as spec) if above == here:
-                    if all(spec.name != known.name for known in found.values()):
-                        found[_to_come(spec.name)] = spec
+                case AddAgent(supervisor=supervisor, spec=AgentSpec() as spec) if supervisor == own_target:
+                    if all(spec.name != other.name for other in specs.values()):
+                        specs[_placeholder(spec.name)] = spec
                 case RemoveMember(target=target):
-                    found.pop(target, None)
-                case SwapAgent(agent=target, spec=AgentSpec() as spec) if target in found:
-                    found[target] = spec
+                    specs.pop(target, None)
+                case SwapAgent(agent=target, spec=AgentSpec() as spec) if target in specs:
+                    specs[target] = spec
                 case _:
                     continue
-        return list(found.items())
+        return list(specs.items())
 
     def insert(self, index: int, value: AgentSpec) -> None:
         """Add an agent at the end.
@@ -102,12 +108,12 @@ class AgentSpecs(MutableSequence[AgentSpec]):
             Unusable: If its code is missing or cannot be called.
             IndexError: If `index` is not the end, because existing agents keep their order.
         """
-        now = self._now()
-        if index < len(now):
+        specs = self._pending_specs()
+        if index < len(specs):
             raise IndexError("agents that are there keep their order; append adds one at the end")
         spec = spec_of(value)
-        if any(spec.name == known.name for _, known in now) and not self._is_left(spec.name):
-            with refusals():
+        if any(spec.name == other.name for _, other in specs) and not self._is_left(spec.name):
+            with translate_refusals():
                 raise DuplicateName(spec.name, f"supervisor {self._node.name!r}")
         self._node._engine.post(lambda: AddAgent(supervisor=self._node._target, spec=spec))
 
@@ -131,22 +137,22 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         """Swap one agent."""
         if isinstance(index, slice):
             raise TypeError("assign to one place at a time")
-        now_id, now = self._now()[index]
+        target_id, old_spec = self._pending_specs()[index]
         spec = spec_of(value)
-        self._node._engine.post(lambda: SwapAgent(agent=self._target(now_id, now.name), spec=spec))
+        self._node._engine.post(lambda: SwapAgent(agent=self._target(target_id, old_spec.name), spec=spec))
 
     def __delitem__(self, index: int | slice) -> None:
         """Remove agents after their current work."""
-        now = self._now()
-        for now_id, spec in now[index] if isinstance(index, slice) else [now[index]]:
-            target = partial(self._target, now_id, spec.name)
+        specs = self._pending_specs()
+        for target_id, spec in specs[index] if isinstance(index, slice) else [specs[index]]:
+            target = partial(self._target, target_id, spec.name)
             self._node._engine.post(lambda target=target: RemoveMember(target=target(), mode="drain"))  # type: ignore[misc]
 
-    def _target(self, now_id: str, name: str) -> str:
+    def _target(self, target_id: str, name: str) -> str:
         """Return the target of an agent; a placeholder if it was not added yet."""
-        if now_id != _to_come(name):
-            return now_id
-        return next((at(agent.id) for agent in self._node._agents if agent.name == name), now_id)
+        if target_id != _placeholder(name):
+            return target_id
+        return next((at(agent.id) for agent in self._node._agents if agent.name == name), target_id)
 
     @overload
     def __getitem__(self, index: int) -> AgentSpec: ...
@@ -154,16 +160,16 @@ class AgentSpecs(MutableSequence[AgentSpec]):
     def __getitem__(self, index: slice) -> list[AgentSpec]: ...
     def __getitem__(self, index: int | slice) -> AgentSpec | list[AgentSpec]:
         """Return specs, with their callables."""
-        specs = [spec for _, spec in self._now()]
+        specs = [spec for _, spec in self._pending_specs()]
         return specs[index]
 
     def __len__(self) -> int:
-        return len(self._now())
+        return len(self._pending_specs())
 
     def __repr__(self) -> str:
-        return f"AgentSpecs({[spec for _, spec in self._now()]!r})"
+        return f"AgentSpecs({[spec for _, spec in self._pending_specs()]!r})"
 
 
-def _to_come(name: str) -> str:
+def _placeholder(name: str) -> str:
     """Return the placeholder for an agent that has no id yet."""
     return f"new {name}"

@@ -75,9 +75,10 @@ class TeamCode:
                 if loc[-1] != "run":
                     tools.setdefault(loc[:-2], []).append(tool)
                 if loc in model_tools:
-                    from engine.runtimes.toolbox.schemas import Described  # with pydantic's schemas, which few need
+                    # Loads pydantic's schemas, which few need.
+                    from engine.runtimes.toolbox.schemas import FunctionSchema
 
-                    Described(tool, function)
+                    FunctionSchema(tool, function)
             except NotImported as error:
                 broken_modules[module] = 0
                 faults.append((loc, error.reason, module))
@@ -104,12 +105,12 @@ class TeamCode:
 
         Takes seconds for each of them.
         """
-        from engine.runtimes.toolbox.probing import offered_by
+        from engine.runtimes.toolbox.probing import probe_server
 
         for loc, block in teams_of(self.team.team):
             for name, server in block.mcp.items():
                 try:
-                    yield (*loc, "mcp", name), offered_by(server, self.team.folder)
+                    yield (*loc, "mcp", name), probe_server(server, self.team.folder)
                 except Unusable as unusable:
                     yield (*loc, "mcp", name), unusable
 
@@ -139,9 +140,9 @@ class TeamCode:
 
 def _unused_by_function(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterator[tuple[Loc, str, str]]:
     """Yield the keys of an agent that its function cannot use, because it takes its text alone."""
-    from engine.runtimes.functions.function import arguments
+    from engine.runtimes.functions.function import count_arguments
 
-    if block.run_in != "process" and arguments(function, block.name) == 1:
+    if block.run_in != "process" and count_arguments(function, block.name) == 1:
         for place, text in unused_keys(type_of(block), block, WITHOUT_CONTEXT):
             yield (*loc, *place), text, ""
 

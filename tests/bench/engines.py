@@ -49,7 +49,7 @@ async def engine_with(path: Path | None, *specs: AgentSpec, **settings: Any) -> 
         host = Host(store, seed=1, allowed=allowed)
         await group.start(host.run)
         callables = Callables()
-        members = [callables.referred(spec) for spec in specs]
+        members = [callables.with_references(spec) for spec in specs]
         host.bind(callables.by_reference)
         team = SupervisorSpec(name="team", members=[*members], participants=[specs[0].name], **settings)
         await host.order(AddSupervisor(parent=None, team=team))

@@ -14,7 +14,7 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.host.host import Host
-from engine.models.records import Call, Chunk, ModelAnswer, ModelRequest, Sleeps
+from engine.models.records import Call, Chunk, ModelAnswer, ModelRequest, Sleep
 from engine.models.service import ModelService
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Factory, Runtime
@@ -84,7 +84,7 @@ class PacedModel(ModelService):
         self.turns = 0
         self._go, self._asked = anyio.Event(), anyio.Event()
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
         """Answer the next turn."""
         self._asked.set()
         await self._go.wait()

@@ -64,7 +64,7 @@ async def test_a_team_pauses_and_moves_its_own_team_and_no_other_of_that_name() 
         with pytest.raises(CommandRefusedError, match="not unique"):
             await top.move("below", "top")
         await sides["south"].move("below", "top")
-        assert [one.name for one in top._state.supervisors.values() if one.parent_id == top._here.id] == [
+        assert [one.name for one in top._state.supervisors.values() if one.parent_id == top._supervisor.id] == [
             "north", "south", "below",
         ]  # fmt: skip
         assert (await told(sides["south/below"])).output == "bob(go)"

@@ -22,7 +22,7 @@ async def replaced(
     def described(member: AgentSpec | SupervisorSpec | str) -> AgentSpec | SupervisorSpec:
         if isinstance(member, str):
             return chief._state.spec_of(chief._agent(member))
-        return chief._engine.callables.referred(member) if isinstance(member, AgentSpec) else member
+        return chief._engine.callables.with_references(member) if isinstance(member, AgentSpec) else member
 
     team = SupervisorSpec(name="any", members=[described(one) for one in members], **settings)
     return await chief._engine.order(lambda: ReplaceTeam(supervisor=chief._target, team=team, mode=how))

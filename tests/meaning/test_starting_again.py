@@ -42,7 +42,7 @@ async def test_a_setting_that_was_changed_since(
         await team.set_options(max_parallel=3)
 
     async with started(path, ada, on_conflict=on_conflict) as again:
-        assert again._here.max_parallel == then
+        assert again._supervisor.max_parallel == then
     assert said == [f"changed chief: max_parallel 3 → 10 (changed since it was declared; {told})"]
 
 
@@ -52,13 +52,13 @@ async def test_what_was_left_so_stays_until_the_program_wins(tmp_path: Path, sai
         await team.set_options(max_parallel=3)
     for declared in (10, 5):
         async with started(path, ada, on_conflict="current", max_parallel=declared) as again:
-            assert again._here.max_parallel == 3
+            assert again._supervisor.max_parallel == 3
     async with started(path, ada, max_parallel=5) as again:
-        assert again._here.max_parallel == 5
+        assert again._supervisor.max_parallel == 5
     assert len(said) == 3
 
     async with started(path, ada, max_parallel=7) as again:
-        assert again._here.max_parallel == 7
+        assert again._supervisor.max_parallel == 7
     assert len(said) == 3
 
 
@@ -69,7 +69,7 @@ async def test_what_was_changed_and_changed_back_is_no_conflict(tmp_path: Path, 
         await team.set_options(max_parallel=10)
 
     async with started(path, ada, on_conflict="current", max_parallel=5) as again:
-        assert again._here.max_parallel == 5
+        assert again._supervisor.max_parallel == 5
     assert said == []
 
 
@@ -85,11 +85,11 @@ async def test_a_strategy_that_was_switched_since_keeps_the_settings_that_are_it
 
     graph: dict[str, Any] = {"coordination_mode": "graph", "coordination_settings": drawn}
     async with started(path, ada, bob, on_conflict=on_conflict, **graph) as again:
-        assert again._here.mode == ("graph" if on_conflict == "declared" else "parallel")
-        assert again._here.options.settings == (drawn if on_conflict == "declared" else {})
+        assert again._supervisor.mode == ("graph" if on_conflict == "declared" else "parallel")
+        assert again._supervisor.options.settings == (drawn if on_conflict == "declared" else {})
     async with started(path, ada, bob, on_conflict="current", coordination_mode="sequential") as again:
-        assert again._here.mode == ("sequential" if on_conflict == "declared" else "parallel")
-        assert again._here.options.settings == {}
+        assert again._supervisor.mode == ("sequential" if on_conflict == "declared" else "parallel")
+        assert again._supervisor.options.settings == {}
 
 
 @pytest.mark.parametrize("on_conflict", ["declared", "current"])

@@ -110,4 +110,4 @@ async def test_what_cannot_be_permitted_is_refused_and_changes_nothing(settings:
     async with diary.supervisor("chief", diary.agent("ada"), options=SupervisorOptions()) as chief:
         with pytest.raises((UnknownOption, ValueError)):
             await chief.enable_auto_coordination_optimization(settings)
-        assert chief._here.options.optimize is None
+        assert chief._supervisor.options.optimize is None

@@ -120,7 +120,7 @@ def programs_of(value: Any) -> list[str]:
 
 
 def tree(team: DynamicSupervisor) -> Any:
-    return described(team._state, team._here.id)
+    return described(team._state, team._supervisor.id)
 
 
 async def outcome(team: DynamicSupervisor, run_id: str) -> str:

@@ -59,7 +59,7 @@ class Engine:
     async def hire(self, *specs: AgentSpec, name: str = "team", **settings: Any) -> None:
         """Make a supervisor with these agents, whose code is the program's own."""
         callables = Callables()
-        members = [callables.referred(spec) for spec in specs]
+        members = [callables.with_references(spec) for spec in specs]
         self.host.bind(callables.by_reference)
         team = SupervisorSpec(name=name, members=list(members), **settings)
         await self.host.order(AddSupervisor(parent=None, team=team))

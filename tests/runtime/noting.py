@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from engine.models.records import Chunk, ModelAnswer, ModelRequest, Sleeps
+from engine.models.records import Chunk, ModelAnswer, ModelRequest, Sleep
 from engine.models.service import ModelService
 
 REQUESTS: list[ModelRequest] = []
@@ -12,6 +12,6 @@ REQUESTS: list[ModelRequest] = []
 class Noting(ModelService):
     """The real service, which notes what it is asked."""
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
         REQUESTS.append(request)
         return await super().ask(request, on_chunk, sleep)

@@ -15,7 +15,7 @@ from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Cancel, Submit
 from engine.core.scheduler.waiting import Waits
 from engine.core.specs.spec import AgentSpec, Retry
-from engine.runtimes.functions.processes import CHECKS, Processes
+from engine.runtimes.functions.processes import CHECK_TRIES, Processes
 from engine.trusted_code.references import Origin
 from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_processes as crew
@@ -199,7 +199,7 @@ def hi(text):
 """
 
 
-@pytest.mark.parametrize(("times", "works"), [(CHECKS - 1, True), (CHECKS, False)])
+@pytest.mark.parametrize(("times", "works"), [(CHECK_TRIES - 1, True), (CHECK_TRIES, False)])
 async def test_an_agent_whose_process_is_killed_while_it_is_checked_is_checked_again(
     engine: Engines, tmp_path: Path, times: int, works: bool
 ) -> None:

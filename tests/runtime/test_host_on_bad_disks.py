@@ -218,7 +218,7 @@ async def test_what_is_written_while_the_engine_ends_is_not_acted_on(disk: Disk,
         await anyio.sleep_forever()
 
     callables = Callables()
-    spec = callables.referred(AgentSpec(name="ada", run=work))
+    spec = callables.with_references(AgentSpec(name="ada", run=work))
     team = SupervisorSpec(name="team", members=[spec], participants=["ada"])
     clock = VirtualClock()
     host = Host(disk.open(clock, slow, lambda: None), clock=clock, seed=1, pid=1)
@@ -244,7 +244,7 @@ async def test_a_finished_run_is_retried_although_the_journal_waits_for_a_slow_d
         return text
 
     callables = Callables()
-    spec = callables.referred(AgentSpec(name="ada", run=work))
+    spec = callables.with_references(AgentSpec(name="ada", run=work))
     async with engine_on(disk, slow) as host:
         host.bind(callables.by_reference)
         await host.order(AddSupervisor(parent=None, team=SupervisorSpec(name="team", members=[spec])))

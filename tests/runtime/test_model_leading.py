@@ -193,7 +193,8 @@ async def test_a_team_below_is_a_worker_and_its_answer_can_be_forwarded(engine: 
     async with engine(chief(), **leads(*replies)) as running:
         callables = Callables()
         desk = SupervisorSpec(
-            name="desk", members=[callables.referred(worker("writer")), callables.referred(worker("editor"))]
+            name="desk",
+            members=[callables.with_references(worker("writer")), callables.with_references(worker("editor"))],
         )
         running.host.bind(callables.by_reference)
         await running.host.order(AddSupervisor(parent="team", team=desk))

@@ -19,7 +19,7 @@ async def test_a_process_that_is_heard_of_last_when_the_next_is_at_work_fails_no
     found: list[Facts] = []
     async with anyio.create_task_group() as group:
         link = Link(group.start_soon)
-        first = await link._started()
+        first = await link._running_process()
         # What it has started may hold its output open, and with it the end of what is read from it.
         output = os.open(f"/proc/{first.child.pid}/fd/1", os.O_WRONLY)
         os.kill(first.child.pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ from engine.core.commands import AddSupervisor, SupervisorSpec
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
-from engine.models.records import Chunk, ModelAnswer, ModelRequest, Sleeps
+from engine.models.records import Chunk, ModelAnswer, ModelRequest, Sleep
 from engine.models.service import ModelService
 from engine.platform.clock import VirtualClock
 from engine.runtimes.functions.tools import idempotent
@@ -31,7 +31,7 @@ CALLED: list[str] = []
 class Counting(ModelService):
     """The real service, which notes what it is asked."""
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
         ASKED.append((request.name, len(request.messages)))
         return await super().ask(request, on_chunk, sleep)
 

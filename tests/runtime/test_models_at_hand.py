@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.models.at_hand import agents_at_hand, servers_at_hand
-from engine.models.providers import keys_found
+from engine.models.at_hand import installed_agents, running_servers
+from engine.models.providers import find_keys
 from tests.model_server import ModelServer, model_server
 
 
@@ -20,13 +20,13 @@ def server() -> Iterator[ModelServer]:
 def test_keys_are_named_by_their_variables_and_never_shown() -> None:
     environment = {"OPENAI_API_KEY": "sk-secret", "GOOGLE_API_KEY": "other-secret", "MISTRAL_API_KEY": "", "PATH": "/"}
 
-    assert keys_found(environment) == {"openai": "OPENAI_API_KEY", "gemini": "GOOGLE_API_KEY"}
+    assert find_keys(environment) == {"openai": "OPENAI_API_KEY", "gemini": "GOOGLE_API_KEY"}
 
 
 def test_a_server_that_answers_is_found_with_its_models_as_a_team_writes_them(server: ModelServer) -> None:
     servers = {"mine": (f"{server.url}/models", "openai/{}"), "none": ("http://127.0.0.1:9/v1/models", "openai/{}")}
 
-    found = servers_at_hand(servers, probe_s=30)
+    found = running_servers(servers, probe_s=30)
 
     assert [(one.name, one.models, one.base_url) for one in found] == [("mine", ("openai/tested-1",), server.url)]
 
@@ -37,7 +37,7 @@ def test_what_listens_and_says_nothing_is_passed_over_in_time() -> None:
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1/models"
 
-        assert servers_at_hand({"silent": (url, "{}")}, probe_s=0.1) == []
+        assert running_servers({"silent": (url, "{}")}, probe_s=0.1) == []
 
 
 def test_command_line_agents_are_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,4 +46,4 @@ def test_command_line_agents_are_found_on_the_path(tmp_path: Path, monkeypatch: 
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert agents_at_hand() == {"codex": str(program)}
+    assert installed_agents() == {"codex": str(program)}

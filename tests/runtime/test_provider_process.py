@@ -106,7 +106,7 @@ def stop_at(process: ProviderProcess, id: int) -> None:
 async def stopped(link: Link, server: ModelServer) -> ProviderProcess:
     """Stop the process of a link at the last request that was sent, once the server has it."""
     await anyio.to_thread.run_sync(server.wait_for, 2)
-    process = await link._started()
+    process = await link._running_process()
     await anyio.to_thread.run_sync(stop_at, process, max(link._pending))
     server.by(lambda body: Say("fine"))
     return process
@@ -145,7 +145,7 @@ async def test_the_request_that_a_process_worked_at_fails_and_the_others_are_ans
 
     how = "was killed by SIGKILL" if is_killed else f"stood still for {SILENT_S:g} s, and was ended"
     assert [answer.text for answer in answers] == ["fine"]
-    assert [(error.said.error_type, error.said.retryable) for error in errors] == [("connection", True)]
+    assert [(error.failure.error_type, error.failure.retryable) for error in errors] == [("connection", True)]
     assert how in str(errors[0])
 
 
@@ -155,7 +155,7 @@ async def test_a_cancelled_request_that_a_process_still_works_at_ends_with_the_p
     async with anyio.create_task_group() as group:
         group.start_soon(ask, link, server, "endless")
         await anyio.to_thread.run_sync(server.wait_for, 1)
-        process = await link._started()
+        process = await link._running_process()
         await anyio.to_thread.run_sync(stop_at, process, max(link._pending))
         group.cancel_scope.cancel()
 
@@ -167,6 +167,6 @@ async def test_a_cancelled_request_that_a_process_still_works_at_ends_with_the_p
 async def test_the_memory_of_the_process_is_bounded(link: Link) -> None:
     await link.look("openai/tested")
 
-    limits = await anyio.Path(f"/proc/{(await link._started()).child.pid}/limits").read_text()
+    limits = await anyio.Path(f"/proc/{(await link._running_process()).child.pid}/limits").read_text()
 
     assert str(bounds.PROCESS_BYTES) in next(line for line in limits.splitlines() if line.startswith("Max data size"))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 def member(run: Any, *specialties: str, **fields: Any) -> AgentSpec:
     spec = AgentSpec(name=run.__name__, run=run, specialties=specialties, **fields)
-    return Callables().referred(spec)
+    return Callables().with_references(spec)
 
 
 CHECK = SupervisorSpec(name="check", members=[member(crew.read), member(crew.sign)])

@@ -267,7 +267,7 @@ async def test_a_synthesis_is_made_by_the_one_who_writes_where_nobody_is_named()
     team = DynamicSupervisor("team", agent_specs=[says("a"), says("w", specialties=["writing"]), says("b")])
     await team.reconfigure_coordination({"mode": "parallel", "aggregation": "synthesis"})
 
-    assert team._here.aggregator == "w"
+    assert team._supervisor.aggregator == "w"
 
 
 async def test_a_synthesis_that_nobody_could_make_is_refused() -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 async def swap(running: Engine, spec: AgentSpec, **fields: Any) -> None:
     """Swap the agent of that name to `spec`, whose code may be of this process."""
     callables = Callables()
-    referred = callables.referred(spec)
+    referred = callables.with_references(spec)
     running.host.bind(callables.by_reference)
     await running.host.order(SwapAgent(agent=spec.name, spec=referred, **fields))
 

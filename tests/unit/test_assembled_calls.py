@@ -27,7 +27,7 @@ def part(index: int | None, id: str | None, name: str | None, arguments: Any) ->
 def assembled(*chunks: Any) -> tuple[ModelAnswer, list[tuple[bool, str]]]:
     """Return the answer that comes in these chunks, and what is shown of it."""
     assembly = Assembly()
-    shown = [piece for one in chunks for piece in assembly.take(one)]
+    shown = [piece for one in chunks for piece in assembly.add_chunk(one)]
     return assembly.answer("openai"), shown
 
 
@@ -159,6 +159,6 @@ def test_what_has_arrived_is_counted_for_an_estimate() -> None:
     assembly = Assembly()
     parts = [part(0, "a", "f", "{}"), part(1, "b", "g", '{"a": 1}')]
     for one in (chunk(reasoning_content="abc"), chunk(content="de"), chunk(tool_calls=parts), chunk(usage=7)):
-        list(assembly.take(one))
+        list(assembly.add_chunk(one))
 
     assert (assembly.characters, assembly.text, assembly.usage) == (3 + 2 + 2 + 8, "de", 7)

@@ -13,7 +13,7 @@ def answered(*blocks: dict[str, Any]) -> Any:
     for block in blocks:
         delta = SimpleNamespace(content=None, tool_calls=None, thinking_blocks=[block])
         choice = SimpleNamespace(finish_reason=None, delta=delta)
-        assert list(assembly.take(SimpleNamespace(model="m", usage=None, choices=[choice]))) == []
+        assert list(assembly.add_chunk(SimpleNamespace(model="m", usage=None, choices=[choice]))) == []
     return assembly.answer("anthropic").thinking
 
 

@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from engine.models.at_work import AtWork, Marked
+from engine.models.at_work import AtWork, RequestMarker
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ async def test_each_step_of_a_request_is_marked_as_its_own_and_no_wait_is() -> N
         return id
 
     async def run(id: int) -> None:
-        assert await Marked(at_work, id, work(id)) == id
+        assert await RequestMarker(at_work, id, work(id)) == id
         unmarked.append(at_work.id)
 
     async with anyio.create_task_group() as group:
@@ -47,7 +47,7 @@ async def test_a_request_that_is_cancelled_or_fails_leaves_no_mark() -> None:
         raise ValueError("no")
 
     async def run() -> None:
-        await Marked(at_work, 7, work())
+        await RequestMarker(at_work, 7, work())
 
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
@@ -55,7 +55,7 @@ async def test_a_request_that_is_cancelled_or_fails_leaves_no_mark() -> None:
             await anyio.lowlevel.checkpoint()
             scope.cancel()
     with pytest.raises(ValueError, match="no"):
-        await Marked(at_work, 8, fail())
+        await RequestMarker(at_work, 8, fail())
 
     assert ends == [7]
     assert at_work.id == 0

@@ -2,7 +2,7 @@
 
 from engine.core.commands import ChangeSupervisor, Submit
 from engine.core.events import CoordinationTuned, StrategySwitched
-from engine.core.policies.auto_tuning import ENOUGH
+from engine.core.policies.auto_tuning import MIN_RUNS
 from engine.core.signals import AttemptErred, AttemptSucceeded
 from engine.core.specs.options import Optimize, SupervisorOptions
 from tests.world import World, agent, team_world
@@ -39,10 +39,10 @@ def tunings(world: World) -> list[CoordinationTuned]:
 def test_slow_runs_one_after_the_other_are_switched_to_parallel_with_the_evidence() -> None:
     world = tuned_world()
 
-    work(world, ENOUGH)
+    work(world, MIN_RUNS)
 
     (said,) = tunings(world)
-    assert (said.kind, said.metric, said.runs) == ("parallel", "median_ms", ENOUGH)
+    assert (said.kind, said.metric, said.runs) == ("parallel", "median_ms", MIN_RUNS)
     assert (said.before, said.expected) == (300, 100)
     assert next(iter(world.state.supervisors.values())).mode == "parallel"
 
@@ -50,18 +50,18 @@ def test_slow_runs_one_after_the_other_are_switched_to_parallel_with_the_evidenc
 def test_nothing_is_changed_on_too_few_runs_or_without_permission() -> None:
     few, forbidden = tuned_world(), tuned_world(Optimize())
 
-    work(few, ENOUGH - 1)
-    work(forbidden, ENOUGH)
+    work(few, MIN_RUNS - 1)
+    work(forbidden, MIN_RUNS)
 
     assert tunings(few) == tunings(forbidden) == []
 
 
 def test_a_change_after_which_runs_go_slower_is_taken_back_and_not_tried_again() -> None:
     world = tuned_world()
-    work(world, ENOUGH)
+    work(world, MIN_RUNS)
 
-    work(world, ENOUGH, takes_ms=900)
-    work(world, 2 * ENOUGH)
+    work(world, MIN_RUNS, takes_ms=900)
+    work(world, 2 * MIN_RUNS)
 
     assert [said.kind for said in tunings(world)] == ["parallel", "back"]
     assert next(iter(world.state.supervisors.values())).mode == "sequential"
@@ -72,7 +72,7 @@ def test_a_change_after_which_runs_go_slower_is_taken_back_and_not_tried_again()
 def test_runs_that_fail_let_agents_that_did_well_be_asked_first() -> None:
     world = tuned_world(Optimize(optimize_agent_selection=True))
 
-    work(world, ENOUGH, fails=True)
+    work(world, MIN_RUNS, fails=True)
 
     (said,) = tunings(world)
     assert (said.kind, said.before) == ("selection", 0.0)
@@ -84,14 +84,14 @@ def test_runs_that_fail_change_nothing_without_permission_or_where_that_was_chos
     chosen = tuned_world(Optimize(optimize_agent_selection=True), balance="performance")
 
     for world in (forbidden, chosen):
-        work(world, ENOUGH, fails=True)
+        work(world, MIN_RUNS, fails=True)
 
     assert tunings(forbidden) == tunings(chosen) == []
 
 
 def test_permission_is_given_while_the_team_works_and_counts_what_was_before() -> None:
     world = tuned_world(None)
-    work(world, ENOUGH - 1)
+    work(world, MIN_RUNS - 1)
     world.order(ChangeSupervisor(supervisor="chief", options=SupervisorOptions(optimize=EVERYTHING)))
 
     work(world, 1)

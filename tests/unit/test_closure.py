@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import Unusable
-from engine.runtimes.functions.isolated import KEPT, load
+from engine.runtimes.functions.isolated import LOADED_VERSIONS, load
 from engine.trusted_code.closure import Folder, digest_of, files_of
 from engine.trusted_code.references import Origin, resolve
 
@@ -188,9 +188,9 @@ def test_of_code_that_is_edited_again_and_again_only_the_newest_versions_stay_lo
 
     write(tmp_path, crew_of_many="NUMBER = 0\ndef run(text): return NUMBER")
     first = resolve(Origin("crew_of_many:run", tmp_path, Folder(tmp_path).sources("crew_of_many:run")))
-    for number in range(1, 2 * KEPT):
+    for number in range(1, 2 * LOADED_VERSIONS):
         write(tmp_path, crew_of_many=f"NUMBER = {number}\ndef run(text): return NUMBER")
         assert call("crew_of_many:run", tmp_path) == number
 
-    assert len(versions()) == KEPT
+    assert len(versions()) == LOADED_VERSIONS
     assert first("x") == 0, "an attempt at work goes on with what it has loaded"

@@ -8,7 +8,7 @@ import pytest
 from engine.errors import Unusable
 from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
 from engine.runtimes.json_schema import NAMED
-from engine.runtimes.model.output import Unfit, check_schema, fitting
+from engine.runtimes.model.output import SchemaMismatch, check_schema, validate_output
 
 READ: dict[str, Any] = {
     " \n[1] ": [1],
@@ -34,13 +34,13 @@ UNREAD = [
 
 @pytest.mark.parametrize("text", READ)
 def test_the_whole_answer_or_the_one_fenced_block_is_read(text: str) -> None:
-    assert fitting(text, {}) == READ[text]
+    assert validate_output(text, {}) == READ[text]
 
 
 @pytest.mark.parametrize("text", UNREAD)
 def test_of_other_answers_nothing_is_read(text: str) -> None:
-    with pytest.raises(Unfit, match=r"^it is not JSON"):
-        fitting(text, {})
+    with pytest.raises(SchemaMismatch, match=r"^it is not JSON"):
+        validate_output(text, {})
 
 
 def test_json_may_have_as_much_as_its_bounds() -> None:
@@ -50,8 +50,8 @@ def test_json_may_have_as_much_as_its_bounds() -> None:
     assert excess_of_json(",[{" * (JSON_VALUES // 3 + 1)) == "values"
     assert excess_of_json(" " * JSON_CHARACTERS) is None
     assert excess_of_json("," * (JSON_CHARACTERS + 1)) == "characters"
-    with pytest.raises(Unfit, match=r"characters$"):
-        fitting("```\n" + json.dumps("x" * JSON_CHARACTERS) + "\n```", {})
+    with pytest.raises(SchemaMismatch, match=r"characters$"):
+        validate_output("```\n" + json.dumps("x" * JSON_CHARACTERS) + "\n```", {})
 
 
 @pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])

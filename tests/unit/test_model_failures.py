@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from engine.models.failures import CHARACTERS, LONGEST_WAIT_S, Failure, failure_of
-from engine.models.redaction import HIDDEN
+from engine.models.failures import LONGEST_WAIT_S, MAX_CHARACTERS, Failure, failure_of
+from engine.models.redaction import KEY_PLACEHOLDER
 from engine.models.wire import BadAnswer
 
 RETRYABLE = {"rate_limit", "timeout", "connection", "server", "cut"}
@@ -126,14 +126,14 @@ TEXTS: dict[str, str] = {
     "InternalServerError: <HTML>": PAGE,
     "<htmlx> <html>": "<htmlx> <html>",
     "": "Error",
-    "x" * CHARACTERS: "x" * CHARACTERS,
-    "y" * (CHARACTERS + 1): "y" * (CHARACTERS - 1) + "…",
+    "x" * MAX_CHARACTERS: "x" * MAX_CHARACTERS,
+    "y" * (MAX_CHARACTERS + 1): "y" * (MAX_CHARACTERS - 1) + "…",
 }
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_words_of_an_error_are_one_line_without_what_wraps_them(text: str) -> None:
-    expected = of_kind("server", TEXTS[text].replace("***", HIDDEN))
+    expected = of_kind("server", TEXTS[text].replace("***", KEY_PLACEHOLDER))
     assert failure(error_of("Error", text)) == expected
     if text:
         assert failure(error_of("Error", "other", message=text)) == expected

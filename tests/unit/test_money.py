@@ -13,7 +13,7 @@ from engine.core.queries.team.track_record import mean_of
 from engine.core.records.values import Usage, dollars
 from engine.core.state import TrackRecord
 from engine.models.costs import usage_at
-from engine.models.failures import words_of
+from engine.models.failures import error_text
 
 COSTS = st.lists(st.floats(0, 1e4, allow_nan=False), min_size=1, max_size=6)
 WRITES_MONEY = re.compile(r"""f["'](?:[^"'\n]*[^"'\n$])?\$\{(?!\{)""")
@@ -83,4 +83,4 @@ def test_no_mean_is_made_of_the_known_part_of_a_cost() -> None:
     ],
 )
 def test_bytes_of_python_are_not_shown_in_errors_of_providers(said: str, text: str) -> None:
-    assert words_of(ValueError(said), []) == text
+    assert error_text(ValueError(said), []) == text

@@ -45,7 +45,7 @@ class Program:
 
     async def wait(self) -> None:
         try:
-            await self.posted.flushed()
+            await self.posted.flush()
         except (CommandRefusedError, LookupError) as error:
             self.told.append(str(error))
         self.back += 1

@@ -59,7 +59,7 @@ def test_a_spec_keeps_its_references_and_loses_its_callables() -> None:
     spec = AgentSpec(name="a", run=module_level, tools=["shop:buy", json.dumps], weight=2.0)
 
     callables = Callables()
-    referred = callables.referred(spec)
+    referred = callables.with_references(spec)
 
     assert referred.run == f"{__name__}:module_level"
     assert referred.tools == ("shop:buy", "json:dumps")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.runtimes.toolbox.mcp_answers import Fault, failed
+from engine.runtimes.toolbox.mcp_answers import Fault, error_response
 from engine.runtimes.toolbox.mcp_http import _refusal
 
 pytestmark = pytest.mark.anyio
@@ -23,11 +23,11 @@ async def test_a_status_means_the_same_to_every_call(status: int) -> None:
         for body in (b"", b"x", b"Unknown SESSION", b"Server not initialized", b" " * 1_000 + b"session", OWN):
             if headers and (status in (404, 410) or (status == 400 and body in FORGETS)):
                 words = f"the server does not know its session any more (status {status})"
-                expected = failed(7, Fault.NOT_REACHED, words)
+                expected = error_response(7, Fault.NOT_REACHED, words)
             elif body == OWN:
                 expected = JSONRPCError(jsonrpc="2.0", id=7, error=ErrorData(code=1, message="Session"))
             elif status in (502, 504):
-                expected = failed(7, Fault.LOST, reason)
+                expected = error_response(7, Fault.LOST, reason)
             else:
                 expected = JSONRPCError(jsonrpc="2.0", id=7, error=ErrorData(code=INTERNAL_ERROR, message=reason))
             assert await _refusal(response, body, 7) == expected

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.children.tail import TAIL_BYTES, Tail
-from engine.models.failures import failure_of, words_of
-from engine.models.redaction import HIDDEN, LONGEST, credentials_in, hide, note_sent, redacted
+from engine.models.failures import error_text, failure_of
+from engine.models.redaction import KEY_PLACEHOLDER, MAX_CHARACTERS, credentials_in, hide, note_sent, redact
 from engine.runtimes.values import one_line
 from tests.depth import examples
 
@@ -80,7 +80,7 @@ def test_an_address_without_credentials_is_no_secret() -> None:
 def test_an_error_of_a_provider_holds_no_part_of_a_key_of_several_lines() -> None:
     said = failure_of(ValueError(f"wrong: {LINES}"), [LINES], now_s=0).text
 
-    assert said == f"wrong: {HIDDEN}"
+    assert said == f"wrong: {KEY_PLACEHOLDER}"
 
 
 def test_a_long_error_is_cut_and_shows_no_key() -> None:
@@ -89,18 +89,18 @@ def test_a_long_error_is_cut_and_shows_no_key() -> None:
         "a-" * 300_000,
         "eyJaaaaaaaaaaaa-" * 60_000,
         "Error: " * 100_000,
-        " " * LONGEST + secret + "a-" * 99_000,
+        " " * MAX_CHARACTERS + secret + "a-" * 99_000,
     ):
-        told = words_of(ValueError(text + secret), [secret])
-        assert len(told) <= LONGEST
+        told = error_text(ValueError(text + secret), [secret])
+        assert len(told) <= MAX_CHARACTERS
         assert "Zz9" not in told
 
 
 @pytest.mark.parametrize("before", range(48, 56))
 def test_no_part_of_an_unknown_key_is_shown_where_a_long_error_is_cut(before: int) -> None:
-    text = "x " * (LONGEST // 2 - 30) + "y" * before + " sk-Zz9" + "0a" * 20 + " more" * 99
+    text = "x " * (MAX_CHARACTERS // 2 - 30) + "y" * before + " sk-Zz9" + "0a" * 20 + " more" * 99
 
-    assert "Zz9" not in redacted(text)
+    assert "Zz9" not in redact(text)
 
 
 def escaped(text: str) -> str:
@@ -132,7 +132,7 @@ def test_a_secret_is_hidden_however_a_server_writes_it(encoding: str, secret: st
     echoed = ENCODINGS[encoding](CASES[case](secret))
 
     assert hide(f"{before}{echoed}", [("[NAME]", secret)]) == f"{before}[NAME]"
-    assert HIDDEN in redacted(f"{before}{echoed}", [secret])
+    assert KEY_PLACEHOLDER in redact(f"{before}{echoed}", [secret])
 
 
 @pytest.mark.parametrize(
@@ -193,13 +193,13 @@ def test_of_secrets_that_begin_alike_the_longer_one_is_hidden_whole() -> None:
     secrets = ["planted-value", "planted-value-and-more"]
 
     for order in (secrets, secrets[::-1]):
-        assert redacted("no planted-value-and-more", order) == f"no {HIDDEN}"
+        assert redact("no planted-value-and-more", order) == f"no {KEY_PLACEHOLDER}"
 
 
 def test_a_long_text_ends_at_the_end_of_a_word() -> None:
-    words = "ab " * ((LONGEST - 20) // 3)
+    words = "ab " * ((MAX_CHARACTERS - 20) // 3)
 
-    assert redacted(f"{words}{'y' * 40}") == words.rstrip()
+    assert redact(f"{words}{'y' * 40}") == words.rstrip()
 
 
 @pytest.mark.parametrize("name", [r"[A\1]", r"[\g<0>]", "[A\\"])

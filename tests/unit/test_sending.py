@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.core.records.records import JsonValue
 from engine.models.records import Call, Message, ToolSchema
-from engine.models.sending import sent, tools_sent
+from engine.models.sending import to_openai_messages, to_openai_tools
 from tests.strict_history import fault_of
 
 CALLS = st.builds(
@@ -36,7 +36,7 @@ def conversation(turns: list[tuple[str, list[Call]]]) -> list[Message]:
 def test_every_conversation_is_sent_in_a_form_that_strict_providers_take(turns: list[Any]) -> None:
     messages = conversation(turns)
 
-    form = sent(messages, "openai")
+    form = to_openai_messages(messages, "openai")
 
     assert fault_of(form) is None
     told = [str(one["content"]).removeprefix("[result] ") for one in form if one["role"] in ("tool", "user")]
@@ -45,7 +45,7 @@ def test_every_conversation_is_sent_in_a_form_that_strict_providers_take(turns: 
 
 @given(TURNS)
 def test_results_stand_under_the_calls_that_they_are_of(turns: list[Any]) -> None:
-    form = sent(conversation(turns), "openai")
+    form = to_openai_messages(conversation(turns), "openai")
 
     place = 0
     for number, (_, calls) in enumerate(turns):
@@ -111,19 +111,19 @@ def test_a_conversation_is_sent_with_its_calls_and_the_thoughts_of_its_provider(
         {"role": "assistant", "content": "done", "thinking_blocks": BLOCKS},
     ]
 
-    assert sent(ASKED, "openai") == form
+    assert to_openai_messages(ASKED, "openai") == form
     thoughtless = [
         {key: value for key, value in one.items() if key not in ("reasoning_content", "thinking_blocks")}
         for one in form
     ]
-    assert sent(ASKED, "anthropic") == thoughtless
+    assert to_openai_messages(ASKED, "anthropic") == thoughtless
 
 
 def test_without_tools_calls_and_results_are_sent_in_words() -> None:
     arguments = '{"city": "Tromsø"}'
     said = f"so\n[calls  {arguments}]\n[calls {'w.x' * 30} {arguments}]\n[calls w null]"
 
-    form = sent(ASKED, "openai", with_tools=False)
+    form = to_openai_messages(ASKED, "openai", with_tools=False)
 
     assert [(one.pop("role"), one.pop("content")) for one in form] == [
         ("system", "be brief"), ("user", "go"), ("assistant", said), ("user", "[result] ra"), ("user", "[result] rb"),
@@ -137,4 +137,4 @@ def test_a_tool_is_sent_with_all_that_is_known_of_it() -> None:
     tool = ToolSchema("weather", "Tell it.", {"type": "object"})
 
     function = {"name": "weather", "description": "Tell it.", "parameters": {"type": "object"}}
-    assert tools_sent([tool]) == [{"type": "function", "function": function}]
+    assert to_openai_tools([tool]) == [{"type": "function", "function": function}]

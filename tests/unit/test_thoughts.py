@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.thoughts import LONGEST_BLANK, TAGS, TaggedText, divided_parts, unopened_thought
+from engine.models.thoughts import LONGEST_BLANK, TAGS, TaggedText, split_content, split_unopened_thought
 
 PIECES = st.lists(
     st.sampled_from(["<think>", "</think>", "<th", "ink>", "</", "think>", "[THINK]", "a", "<", " ", "\n"])
@@ -17,7 +17,7 @@ PIECES = st.lists(
 def divided(pieces: Iterable[str]) -> tuple[str, str]:
     """Return the thought and the text of a streamed answer."""
     tagged = TaggedText()
-    parts = [part for piece in pieces for part in tagged.take(piece)] + list(tagged.rest())
+    parts = [part for piece in pieces for part in tagged.feed(piece)] + list(tagged.flush())
     return tuple("".join(text for is_thought, text in parts if is_thought is kind) for kind in (True, False))  # type: ignore[return-value]
 
 
@@ -47,8 +47,8 @@ def test_a_tag_at_the_beginning_holds_a_thought(answer: str, parts: tuple[str, s
 
 
 def test_a_thought_whose_tag_stood_in_the_prompt_ends_at_a_line_of_its_own() -> None:
-    assert unopened_thought("plan\n</think>\n\n4") == ("plan\n", "4")
-    assert unopened_thought("the tag </think> ends a thought") == ("", "the tag </think> ends a thought")
+    assert split_unopened_thought("plan\n</think>\n\n4") == ("plan\n", "4")
+    assert split_unopened_thought("the tag </think> ends a thought") == ("", "the tag </think> ends a thought")
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_a_thought_whose_tag_stood_in_the_prompt_ends_at_a_line_of_its_own() -> 
     ],
 )
 def test_an_answer_about_tags_is_no_thought(answer: str) -> None:
-    assert unopened_thought(answer) == ("", answer)
+    assert split_unopened_thought(answer) == ("", answer)
 
 
 def test_parts_are_joined_by_their_kind_and_others_left_out() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "image_url"}, "b", 3, {"type": "thinking", "thinking": "plan"}]
 
-    assert divided_parts(parts) == ("plan", "ab")
-    assert divided_parts({"text": "a"}) == ("", "")
+    assert split_content(parts) == ("plan", "ab")
+    assert split_content({"text": "a"}) == ("", "")
 
 
 @pytest.mark.parametrize("tag", TAGS)
@@ -80,17 +80,17 @@ def test_each_tag_holds_a_thought_up_to_its_own_end_however_it_is_streamed(tag: 
             assert divided(pieces) == (f" plan {other} <b ", f"4 {tag}x{end}")
     late = f"{' ' * (LONGEST_BLANK + 1)}{tag}plan{end}4"
     assert divided([late]) == divided(late) == ("", late)
-    assert list(TaggedText().take(late[: LONGEST_BLANK + 1])) == [(False, late[: LONGEST_BLANK + 1])]
-    assert unopened_thought(f"see {tag}\n</think>\n4") == ("", f"see {tag}\n</think>\n4")
+    assert list(TaggedText().feed(late[: LONGEST_BLANK + 1])) == [(False, late[: LONGEST_BLANK + 1])]
+    assert split_unopened_thought(f"see {tag}\n</think>\n4") == ("", f"see {tag}\n</think>\n4")
 
 
 def test_what_is_certain_of_a_stream_is_not_held_back() -> None:
     tagged = TaggedText()
-    parts = [list(tagged.take(piece)) for piece in ("<think>a plan", " <b", "</think>", "\n", "4", " <th")]
+    parts = [list(tagged.feed(piece)) for piece in ("<think>a plan", " <b", "</think>", "\n", "4", " <th")]
 
     shown = [[part for part in piece if part[1]] for piece in parts]
     assert shown == [[], [(True, "a ")], [(True, "plan <b")], [], [(False, "4")], [(False, " <th")]]
-    assert [text for _, text in tagged.rest()] == [""]
+    assert [text for _, text in tagged.flush()] == [""]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_certain_of_a_stream_is_not_held_back() -> None:
     ],
 )
 def test_a_part_may_be_a_thought_by_either_name_and_hold_parts(content: Any, parts: tuple[str, str]) -> None:
-    assert divided_parts(content) == parts
+    assert split_content(content) == parts
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_a_part_may_be_a_thought_by_either_name_and_hold_parts(content: Any, par
     ],
 )
 def test_the_first_line_that_only_ends_a_thought_divides_an_answer(answer: str, parts: tuple[str, str]) -> None:
-    assert unopened_thought(answer) == parts
+    assert split_unopened_thought(answer) == parts

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 
 from engine import Unusable, tool
 from engine.runtimes.functions.tools import options_of
-from engine.runtimes.toolbox.docstrings import Described as Docstring
-from engine.runtimes.toolbox.docstrings import parsed
-from engine.runtimes.toolbox.schemas import BadArguments, Described
+from engine.runtimes.toolbox.docstrings import ParsedDocstring as Docstring
+from engine.runtimes.toolbox.docstrings import parse_docstring
+from engine.runtimes.toolbox.schemas import BadArguments, FunctionSchema
 
 
 @dataclass
@@ -58,11 +58,11 @@ def search(
 
 
 def properties(function: Callable[..., Any]) -> Any:
-    return Described("it", function).schema.parameters["properties"]
+    return FunctionSchema("it", function).schema.parameters["properties"]
 
 
 def test_a_signature_becomes_the_schema_of_an_object() -> None:
-    schema = Described("search", search).schema
+    schema = FunctionSchema("search", search).schema
 
     assert schema.description == "Search for pages.\n\nFinds the newest first."
     assert schema.parameters["type"] == "object"
@@ -83,7 +83,7 @@ def test_types_defaults_bounds_and_descriptions_stand_in_the_schema() -> None:
 def test_arguments_become_values_of_the_types_of_the_function() -> None:
     arguments: Any = {"query": "tides", "near": {"name": "Lisbon"}, "orders": [{"item": "map", "due": "2026-01-02"}]}
 
-    positional, named = Described("search", search).bound(arguments)
+    positional, named = FunctionSchema("search", search).bind(arguments)
 
     assert positional == []
     assert named == {
@@ -107,7 +107,7 @@ def test_arguments_become_values_of_the_types_of_the_function() -> None:
 )
 def test_a_wrong_argument_is_named_with_what_it_should_be(arguments: Any, said: str) -> None:
     with pytest.raises(BadArguments) as bad:
-        Described("search", search).bound(arguments)
+        FunctionSchema("search", search).bind(arguments)
 
     assert said in str(bad.value)
     assert "\n" not in str(bad.value)
@@ -117,14 +117,14 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
 
 
 @cache
-def described_search() -> Described:
-    return Described("search", search)
+def described_search() -> FunctionSchema:
+    return FunctionSchema("search", search)
 
 
 @given(st.dictionaries(st.sampled_from(["query", "limit", "kind", "near", "orders", "x"]), JSON))
 def test_whatever_a_model_writes_it_fits_or_is_refused(arguments: dict[str, Any]) -> None:
     try:
-        positional, named = described_search().bound(arguments)
+        positional, named = described_search().bind(arguments)
     except BadArguments:
         return
 
@@ -167,7 +167,7 @@ def lost(thing: "Nowhere") -> None:  # type: ignore[name-defined]  # noqa: F821
 )
 def test_what_cannot_be_described_is_refused_with_its_parameter(function: Any, said: str) -> None:
     with pytest.raises(Unusable) as refused:
-        Described("it", function)
+        FunctionSchema("it", function)
 
     assert said in refused.value.reason
     assert "\n" not in refused.value.reason
@@ -176,28 +176,28 @@ def test_what_cannot_be_described_is_refused_with_its_parameter(function: Any, s
 @pytest.mark.parametrize("name", ["", "two words", "a" * 65, "straße"])
 def test_a_name_that_no_provider_takes_is_refused(name: str) -> None:
     with pytest.raises(Unusable, match="give it another with @tool"):
-        Described(name, search)
+        FunctionSchema(name, search)
 
 
 def test_names_of_parameters_may_be_those_of_pydantic() -> None:
     def odd(json: str, model_config: int, copy: bool, _private: str = "p", /, schema: str = "s") -> None: ...
 
-    described = Described("odd", odd)
+    described = FunctionSchema("odd", odd)
 
     assert list(properties(odd)) == ["json", "model_config", "copy", "_private", "schema"]
-    assert described.bound({"json": "a", "model_config": 1, "copy": True}) == (["a", 1, True, "p"], {})
+    assert described.bind({"json": "a", "model_config": 1, "copy": True}) == (["a", 1, True, "p"], {})
 
 
 def test_a_default_in_a_field_reaches_the_function_as_its_value() -> None:
     def look(pages: int = Field(default=3, ge=1, description="How many.")) -> int:
         return pages
 
-    described = Described("look", look)
+    described = FunctionSchema("look", look)
 
     assert described.schema.parameters["properties"] == {
         "pages": {"type": "integer", "default": 3, "minimum": 1, "description": "How many."}
     }
-    assert described.bound({}) == ([], {"pages": 3})
+    assert described.bind({}) == ([], {"pages": 3})
 
 
 def test_the_id_of_the_step_is_not_shown_to_a_model() -> None:
@@ -217,8 +217,8 @@ def test_methods_partials_and_objects_that_are_called_are_described() -> None:
             """Look for something."""
             return item
 
-    assert Described("buy", Shop().buy).schema.description == "Buy something."
-    assert Described("look", Shop()).schema.description == "Look for something."
+    assert FunctionSchema("buy", Shop().buy).schema.description == "Buy something."
+    assert FunctionSchema("look", Shop()).schema.description == "Look for something."
     assert list(properties(partial(search, kind="news"))) == ["query", "limit", "kind", "near", "orders"]
 
 
@@ -234,7 +234,7 @@ def test_methods_partials_and_objects_that_are_called_are_described() -> None:
     ids=["google", "numpy", "sphinx"],
 )
 def test_docstrings_of_three_styles_say_the_same(docstring: str) -> None:
-    found = parsed(docstring)
+    found = parse_docstring(docstring)
 
     assert found.text == "Do it."
     assert found.parameters == {"x": "The first of two.", "y": "The second."}
@@ -268,14 +268,14 @@ def test_arguments_in_the_style_of_google_are_read_whatever_other_sections_say(
     own = ["\n".join([f"{title}:", *entries])] if entries else []
     ordered = [*sections, *own] if come_first else [*own, *sections]
 
-    found = parsed("\n\n".join(["\n".join(text), *ordered]))
+    found = parse_docstring("\n\n".join(["\n".join(text), *ordered]))
 
     assert found.text == "\n".join(text)
     assert found.parameters == {name: " ".join(lines) for name, lines in arguments.items()}
 
 
 def test_names_that_share_a_description_have_it_each() -> None:
-    found = parsed("Do it.\n\nParameters\n----------\nx, y : int\n    One of two.\n*z\n    More.")
+    found = parse_docstring("Do it.\n\nParameters\n----------\nx, y : int\n    One of two.\n*z\n    More.")
 
     assert found.parameters == {"x": "One of two.", "y": "One of two.", "z": "More."}
 
@@ -283,7 +283,7 @@ def test_names_that_share_a_description_have_it_each() -> None:
 def test_a_docstring_that_breaks_the_rules_of_its_style_is_a_description_as_a_whole() -> None:
     docstring = "Do it.\n\nArgs:\n    x: The first\n    of two."
 
-    assert parsed(docstring) == Docstring(docstring, {})
+    assert parse_docstring(docstring) == Docstring(docstring, {})
 
 
 _MARKS = (
@@ -294,7 +294,7 @@ _MARKS = (
 
 @given(st.text() | st.lists(st.sampled_from(_MARKS)).map("\n".join))
 def test_any_docstring_can_be_read(docstring: str) -> None:
-    assert isinstance(parsed(docstring).text, str)
+    assert isinstance(parse_docstring(docstring).text, str)
 
 
 def test_a_tool_says_what_its_author_declared() -> None:

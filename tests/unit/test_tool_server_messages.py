@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.runtimes.toolbox.mcp_answers import Fault, answered_id, failed, parse
+from engine.runtimes.toolbox.mcp_answers import Fault, answered_id, error_response, parse
 from engine.runtimes.toolbox.mcp_http import _events, _json
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +46,7 @@ async def read(body: Body, request_id: int | None) -> str:
 
 def fault(code: Fault, reason: str) -> str:
     """Return the event of an error in place of an answer."""
-    return f"\n\nevent: message\ndata: {_json(failed(7, code, reason))}\n\n"
+    return f"\n\nevent: message\ndata: {_json(error_response(7, code, reason))}\n\n"
 
 
 # Not the events themselves: the package they are made with would be loaded by each worker that collects.

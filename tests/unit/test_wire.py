@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.models import bounds
-from engine.models.wire import BadAnswer, Exchange, bound_clients, exchange
+from engine.models.wire import BadAnswer, Exchange, exchange, limit_clients
 
 PAGE = "answered with a web page ({}): is base_url right?"
 EVENTS, JSON = "text/event-stream", "application/json"
@@ -83,7 +83,7 @@ async def _outcome(answer: Answer) -> Outcome:
     exchange.set(current)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(httpx.AsyncClient, "__init__", httpx.AsyncClient.__init__)
-        bound_clients()
+        limit_clients()
         transport = httpx.MockTransport(lambda request: httpx.Response(answer.status, headers=headers, stream=pieces))
         client = httpx.AsyncClient(transport=transport, event_hooks={"response": [own]})
     body, media = b"", answer.media

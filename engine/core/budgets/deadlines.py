@@ -140,7 +140,7 @@ def warning_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]
     return [DeadlineWarned(run_id=run_id, task_id=task_id, deadline_ms=subject.deadline_ms or 0)]
 
 
-def passed(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+def deadline_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """End a run or task whose deadline has passed."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
@@ -157,7 +157,7 @@ def passed(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     ]
 
 
-def grace_over(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+def grace_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Abort attempts that did not reach their next step within the grace period."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)

@@ -11,7 +11,7 @@ from typing import Any
 from engine.core.budgets.deadlines import grace_ms
 from engine.core.budgets.spenders import at_work, has_work_left, is_agent_at_work, not_stopping, spenders
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.decisions.outcomes import ask, of_attempt
+from engine.core.decisions.outcomes import ask, attempt_event
 from engine.core.events import (
     AttemptCancelled,
     AttemptSetAside,
@@ -81,7 +81,7 @@ def _is_spent(budget: Budget) -> bool:
 def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContext, reporter: str | None) -> list[Event]:
     """End a spent budget if work is left that has not begun; else only ask the attempts at work to stop."""
     if has_work_left(state, subject, budget):
-        return exhausted(state, subject, budget, ctx, reporter=reporter)
+        return end_budget(state, subject, budget, ctx, reporter=reporter)
     stopping = not_stopping(state, at_work(state, subject))
     if not stopping:
         return []
@@ -110,7 +110,7 @@ def _overspent(
         if _is_spent(budget):
             # A person is asked about the attempts; the answer lets this budget be checked again.
             action = "ask" if subject.held else "stop" if budget.then == "ask" else budget.then
-            return [exhausted_as(state, subject, budget, action, reporter=reporter)]
+            return [exhausted_event(state, subject, budget, action, reporter=reporter)]
         if budget.name == "time_s":
             events += _adjust_timer(state, subject, budget, ctx)
     return events
@@ -151,7 +151,7 @@ def end_short_budget(state: State, ctx: DecisionContext, signal: BudgetShort) ->
         return []
     if is_over(state, subject) or _is_exhausted(subject):
         return _stop_late_attempt(state, subject, budget, signal)
-    return exhausted(state, subject, budget, ctx, needs=signal.needs)
+    return end_budget(state, subject, budget, ctx, needs=signal.needs)
 
 
 def _stop_late_attempt(state: State, subject: Subject, budget: Budget, signal: BudgetShort) -> list[Event]:
@@ -160,7 +160,9 @@ def _stop_late_attempt(state: State, subject: Subject, budget: Budget, signal: B
     has_ended = isinstance(subject, Task) and subject.ended
     if attempt is None or attempt.stopping is not None or subject.held or has_ended:
         return []
-    return [exhausted_as(state, subject, budget, "stop" if budget.then == "ask" else budget.then, needs=signal.needs)]
+    return [
+        exhausted_event(state, subject, budget, "stop" if budget.then == "ask" else budget.then, needs=signal.needs)
+    ]
 
 
 def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
@@ -230,7 +232,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -
             return [_move_task(state, task, subject, ctx)]
         for budget in budgets(state, subject, agent=agent if subject is task else None):
             if budget.spent >= budget.limit:
-                return exhausted(state, subject, budget, ctx)
+                return end_budget(state, subject, budget, ctx)
     return []
 
 
@@ -242,7 +244,7 @@ def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
         for budget in budgets(state, subject):
             if budget.name == "attempts" and budget.spent >= budget.limit and not _is_exhausted(subject):
                 last = f"; it failed with: {task.error}" if task.error else ""
-                return exhausted(state, subject, budget, ctx, last=last)
+                return end_budget(state, subject, budget, ctx, last=last)
     return []
 
 
@@ -271,7 +273,7 @@ def on_budget_answered(state: State, event: EscalationAnswered, ctx: DecisionCon
     if budget is None:  # its limit was taken away or raised meanwhile
         return [extended_event(subject, None, 0, None)]
     if event.answer != "continue":
-        return [exhausted_as(state, subject, budget, event.answer)]
+        return [exhausted_event(state, subject, budget, event.answer)]
     ledger = state.ledgers.get(subject.id)
     # `budget.limit` includes what was granted before; the amount to grant again is the original one, as often as it
     # takes to have something left.
@@ -324,7 +326,7 @@ def _ids_of(subject: Subject) -> dict[str, Any]:
     }
 
 
-def exhausted(
+def end_budget(
     state: State,
     subject: Subject,
     budget: Budget,
@@ -342,7 +344,7 @@ def exhausted(
         needs: Estimate for the next call, if that is what does not fit.
         reporter: The task whose finished step has spent the rest.
     """
-    event = exhausted_as(state, subject, budget, budget.then, last=last, needs=needs, reporter=reporter)
+    event = exhausted_event(state, subject, budget, budget.then, last=last, needs=needs, reporter=reporter)
     if budget.then != "ask":
         return [event]
     return [event, _question(state, subject, event, ctx)]
@@ -362,7 +364,7 @@ def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Decis
     )
 
 
-def exhausted_as(
+def exhausted_event(
     state: State,
     subject: Subject,
     budget: Budget,
@@ -434,12 +436,12 @@ def end_set_aside(
         budget = next((budget for budget in budgets(state, subject, ctx.now_ms) if _is_spent(budget)), None)
         if budget is None or _is_exhausted(subject):
             continue
-        events = exhausted(state, subject, budget, ctx)
+        events = end_budget(state, subject, budget, ctx)
         if budget.then == "ask":
-            return [*events, of_attempt(AttemptSetAside, attempt, signal)]
-        limit = exhausted_as(state, subject, budget, budget.then).error
-        return [*events, of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=limit)]
-    return [of_attempt(AttemptSetAside, attempt, signal)]
+            return [*events, attempt_event(AttemptSetAside, attempt, signal)]
+        limit = exhausted_event(state, subject, budget, budget.then).error
+        return [*events, attempt_event(AttemptCancelled, attempt, signal, requeued=False, limit=limit)]
+    return [attempt_event(AttemptSetAside, attempt, signal)]
 
 
 def extended_event(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:

@@ -16,7 +16,7 @@ from engine.core.decide.teams import importing, leaving, loading, moving, settin
 from engine.core.decide.work import attempts, dispatch, failing, graphs, progress, run, strategy
 from engine.core.decide.work.attempts import ON_STOPPED
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.decisions.outcomes import Decided, stamped
+from engine.core.decisions.outcomes import Decided, stamp
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.followups import FOLLOWUPS, FollowUp
@@ -38,13 +38,13 @@ ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionCont
 """The handler of every signal and every follow-up."""
 
 # Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.
-escalations.ON_ANSWER["failure"] = failing.answered
+escalations.ON_ANSWER["failure"] = failing.on_failure_answered
 escalations.ON_ANSWER["doubt"] = escalations.on_doubt_answered
 escalations.ON_ANSWER["drain"] = swapping.on_drain_answered
 escalations.ON_ANSWER["budget"] = enforcement.on_budget_answered
 escalations.ON_ANSWER["ask"] = asking.on_question_answered
-escalations.ON_ANSWER["approval"] = asking.permitted
-escalations.ON_ANSWER["permission"] = asking.permitted
+escalations.ON_ANSWER["approval"] = asking.on_permission_answered
+escalations.ON_ANSWER["permission"] = asking.on_permission_answered
 ON_STOPPED["limit"] = enforcement.end_set_aside
 
 
@@ -68,8 +68,8 @@ def decide(state: State, message: Order | Signal | FollowUp, ctx: DecisionContex
     `Refused` refuses a command. Every other exception is a defect and propagates.
     """
     if type(message) is Order:
-        return stamped(state, _decide_order(state, message, ctx), ctx.now_ms)
-    return stamped(state, ON_MESSAGE[type(message)](state, message, ctx), ctx.now_ms)
+        return stamp(state, _decide_order(state, message, ctx), ctx.now_ms)
+    return stamp(state, ON_MESSAGE[type(message)](state, message, ctx), ctx.now_ms)
 
 
 def carry_out(state: State, command: Command, ctx: DecisionContext) -> Decided:
@@ -79,7 +79,7 @@ def carry_out(state: State, command: Command, ctx: DecisionContext) -> Decided:
         Refused: If it is not carried out; `BadValue` if a value in it is invalid.
     """
     applied: Decided = ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
-    stamped(state, applied.events, ctx.now_ms)
+    stamp(state, applied.events, ctx.now_ms)
     return applied
 
 

@@ -73,12 +73,12 @@ def ping(state: State, command: Ping, ctx: DecisionContext) -> Decided:
 OnTimer: TypeAlias = Callable[[State, Timer, DecisionContext], list[Event]]
 ON_TIMER: dict[str, OnTimer] = {
     "retry": failing.retry_due,
-    "escalation": escalations.overdue,
-    "circuit": failing.cooled,
+    "escalation": escalations.escalation_due,
+    "circuit": failing.cooling_due,
     "pool": team.pool_due,
     "warn": deadlines.warning_due,
-    "deadline": deadlines.passed,
-    "grace": deadlines.grace_over,
+    "deadline": deadlines.deadline_due,
+    "grace": deadlines.grace_due,
     "time": enforcement.time_due,
     "drain": swapping.drain_due,
 }

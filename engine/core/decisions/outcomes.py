@@ -47,7 +47,7 @@ _TASK_EVENTS = frozenset(
 )
 
 
-def stamped(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
+def stamp(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
     """Return newly decided events, with the time and the run of their task filled in where missing."""
     event_list = events if type(events) is list else list(events)
     event: Any
@@ -102,7 +102,7 @@ def ask(
     )
 
 
-def of_attempt(kind: Callable[..., E], attempt: Attempt, signal: Any, **extra: Any) -> E:
+def attempt_event(kind: Callable[..., E], attempt: Attempt, signal: Any, **extra: Any) -> E:
     """Return the event of a signal about an attempt: fields that both have are copied.
 
     Args:

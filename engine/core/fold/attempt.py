@@ -13,7 +13,7 @@ from engine.core.fold.accounting import (
 )
 from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
-from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
+from engine.core.fold.failing import begin_probe, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import record_progress, restart_task
 from engine.core.fold.track_record import record_of
@@ -52,7 +52,7 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> None:
         attempt.in_process = slots.works_in_processes(state, agent)
         slots.begin(state, agent, task, attempt, state.queues[task.queue or ""])
         if agent.circuit == "half_open":
-            attempt_began(state, agent, task)
+            begin_probe(state, agent, task)
 
 
 def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
@@ -72,7 +72,7 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
         attempt.owed, attempt.waits = [], {}
     slots.begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
     if agent.circuit == "half_open":
-        attempt_began(state, agent, task)
+        begin_probe(state, agent, task)
 
 
 def park(state: State, task: Task) -> None:

@@ -6,7 +6,7 @@ the end of the last member's work until the group ended.
 
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import mark_changed, wait_for_slot
-from engine.core.fold.timers import TASK_TIMERS, drop_all, drop_timer
+from engine.core.fold.timers import TASK_TIMERS, drop_timer, drop_timers
 from engine.core.records.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
@@ -22,7 +22,7 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
         dequeue(state, task)
     task.retry_at_ms = None
     if state.timers:
-        drop_all(state, TASK_TIMERS, task.id)
+        drop_timers(state, TASK_TIMERS, task.id)
     if task.escalation_id is not None or task.asks:
         for question in [escalation.id for escalation in state.escalations.values() if escalation.subject == task.id]:
             withdraw(state, question)
@@ -51,7 +51,7 @@ def forget_task(state: State, task: Task) -> None:
     """Delete a task with its timers and ledger; nothing may refer to it any more."""
     del state.tasks[task.id]
     dequeue(state, task)
-    drop_all(state, TASK_TIMERS, task.id)
+    drop_timers(state, TASK_TIMERS, task.id)
     state.ledgers.pop(task.id, None)
 
 

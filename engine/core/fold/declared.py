@@ -47,7 +47,7 @@ def record_settings(state: State, supervisor: Supervisor, before: dict[str, str]
             del declared[name]
 
 
-def spec_changed(state: State, agent_id: str, was: str, now: str) -> None:
+def record_spec(state: State, agent_id: str, was: str, now: str) -> None:
     """Record the declared spec of an agent whose spec has changed."""
     declared = state.declared.get(agent_id)
     if declared is not None:
@@ -62,7 +62,7 @@ def record_order(state: State, supervisor_id: str) -> None:
         declared.settings[ORDER] = ""
 
 
-def parent_changed(state: State, member_id: str, was: str | None, now: str) -> None:
+def record_parent(state: State, member_id: str, was: str | None, now: str) -> None:
     """Record the declared supervisor of a member that was moved."""
     declared = state.declared.get(member_id)
     if declared is not None:

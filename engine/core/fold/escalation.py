@@ -3,7 +3,7 @@
 from engine.core import events
 from engine.core.fold.completion import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
-from engine.core.fold.timers import drop_timer, note, set_timer
+from engine.core.fold.timers import drop_timer, note_id, set_timer
 from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
@@ -53,7 +53,7 @@ def _doubt_settled(state: State, event: events.DoubtSettled) -> None:
 
 
 def _escalated(state: State, event: events.Escalated) -> None:
-    note(state, event.escalation_id)
+    note_id(state, event.escalation_id)
     state.escalations[event.escalation_id] = Escalation(
         id=event.escalation_id,
         kind=event.kind,

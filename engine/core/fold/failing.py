@@ -8,7 +8,7 @@ from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Agent, State, Task, TaskStatus
 
 
-def attempt_began(state: State, agent: Agent, task: Task) -> None:
+def begin_probe(state: State, agent: Agent, task: Task) -> None:
     """Make an attempt the probe of a half-open circuit, which lets no other through."""
     if agent.circuit == "half_open" and agent.probe is None:
         agent.probe = task.id

@@ -2,10 +2,10 @@
 
 from engine.core import events
 from engine.core.fold.accounting import note_supervisor
-from engine.core.fold.declared import digests, parent_changed, record_order, record_settings, spec_changed
+from engine.core.fold.declared import digests, record_order, record_parent, record_settings, record_spec
 from engine.core.fold.queues import serve
 from engine.core.fold.slots import mark_stale, pool_resized, refresh_agent
-from engine.core.fold.team import forget_unused_specs, learn
+from engine.core.fold.team import add_spec, forget_unused_specs
 from engine.core.queries.team.declared import OWN
 from engine.core.queries.team.tree import above_of, agents_in, below_of
 from engine.core.queries.work.queues import back_queue, own_queue
@@ -30,7 +30,7 @@ def _member_moved(state: State, event: events.MemberMoved) -> None:
             state.queues[key].supervisor_id = parent.id
         agent.supervisor_id = parent.id
         serve(state, agent, event.queues)
-    parent_changed(state, event.member_id, event.previous_id, event.parent_id)
+    record_parent(state, event.member_id, event.previous_id, event.parent_id)
     record_order(state, parent.id)
     mark_stale(state)
 
@@ -58,8 +58,8 @@ def _member_renamed(state: State, event: events.MemberRenamed) -> None:
         return
     agent.name = event.name
     if event.spec is not None:
-        before, agent.spec = agent.spec, learn(state, event.spec)
-        spec_changed(state, agent.id, before, agent.spec)
+        before, agent.spec = agent.spec, add_spec(state, event.spec)
+        record_spec(state, agent.id, before, agent.spec)
         forget_unused_specs(state)
     serve(state, agent, event.queues)
 

@@ -1,13 +1,13 @@
 """Fold: insights of agents, and parts of prompts."""
 
 from engine.core.events import PartRecorded, Remembered
-from engine.core.fold.timers import note
+from engine.core.fold.timers import note_id
 from engine.core.records.values import stored_value
 from engine.core.state import INSIGHTS, PARTS, Agent, Insight, State
 
 
 def _remembered(state: State, event: Remembered) -> None:
-    note(state, event.insight_id)
+    note_id(state, event.insight_id)
     agent = state.agents[event.agent_id]
     if len(agent.insights) >= INSIGHTS:
         least_important = min(agent.insights, key=lambda insight_id: state.insights[insight_id].importance)

@@ -10,7 +10,7 @@ from engine.core.fold.escalation import start_clocks
 from engine.core.fold.queues import forget_idle_queues, hold_back, resume_tasks
 from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
-from engine.core.fold.timers import RUN_TIMERS, drop_all, note
+from engine.core.fold.timers import RUN_TIMERS, drop_timers, note_id
 from engine.core.queries.team.declared import STRATEGY
 from engine.core.queries.team.tree import below
 from engine.core.records.records import changed
@@ -20,7 +20,7 @@ from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
 
 
 def _run_submitted(state: State, event: events.RunSubmitted) -> None:
-    note(state, event.run_id)
+    note_id(state, event.run_id)
     request = stored_value(event.request, state.seq, "request")
     run = Run(
         id=event.run_id,
@@ -56,7 +56,7 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> None:
         deadline_ms=event.deadline_ms,
         created_ms=event.at_ms,
     )
-    note(state, root.id)
+    note_id(state, root.id)
     add_task(state, root)
     if event.deadline_ms is not None:
         set_deadline(state, run, event.deadline_ms, event.deadline_ms - event.at_ms, event.warn_ms)
@@ -173,7 +173,7 @@ def _run_finished(state: State, event: events.RunFinished) -> None:
         state.runs[other_id].before.remove(run.id)
     for task_id in run.tasks:
         forget_task(state, state.tasks[task_id])
-    drop_all(state, RUN_TIMERS, run.id)
+    drop_timers(state, RUN_TIMERS, run.id)
     state.ledgers.pop(run.id, None)
     for escalation in [question for question in state.escalations.values() if question.run_id == run.id]:
         withdraw(state, escalation.id)

@@ -3,11 +3,11 @@
 from engine.core import events
 from engine.core.fold.accounting import note_spec
 from engine.core.fold.completion import forget_drain, forget_grants, withdraw_asks
-from engine.core.fold.declared import spec_changed
+from engine.core.fold.declared import record_spec
 from engine.core.fold.failing import reset_circuit
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, set_slots, wait_for_slot
-from engine.core.fold.team import forget_unused_specs, learn, note_code
+from engine.core.fold.team import add_spec, forget_unused_specs, note_code
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.queries.work.queues import own_queue
 from engine.core.records.shared import EMPTY, put
@@ -39,8 +39,8 @@ def _begin_generation(
 ) -> None:
     old_generation = agent.generation
     agent.previous = agent.spec
-    agent.spec = learn(state, spec)
-    spec_changed(state, agent.id, agent.previous, agent.spec)
+    agent.spec = add_spec(state, spec)
+    record_spec(state, agent.id, agent.previous, agent.spec)
     agent.generation = generation
     # A grant covers one generation: other code under the same name was never approved.
     forget_grants(state, agent.id)
@@ -90,7 +90,7 @@ def _swap_hurried(state: State, event: events.SwapHurried) -> None:
 def _capabilities_changed(state: State, event: events.CapabilitiesChanged) -> None:
     agent = state.agents[event.agent_id]
     before, agent.spec = agent.spec, spec_hash(event.spec)
-    spec_changed(state, agent.id, before, agent.spec)
+    record_spec(state, agent.id, before, agent.spec)
     state.specs[agent.spec] = event.spec
     note_spec(state, agent.spec, event.spec)
     serve(state, agent, event.queues)

@@ -6,7 +6,7 @@ from engine.core.fold.attempt import park
 from engine.core.fold.completion import allow_next_item, end, forget_task, note_end, pass_by, reset_policies
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_pending, is_ready
 from engine.core.fold.slots import mark_changed, stop_waiting_for_slot
-from engine.core.fold.timers import drop_timer, note, set_timer
+from engine.core.fold.timers import drop_timer, note_id, set_timer
 from engine.core.queries.work.inputs import input_of
 from engine.core.queries.work.queues import own_queue, turn_key
 from engine.core.records.shared import EMPTY, extend, put
@@ -26,7 +26,7 @@ def add_task(state: State, task: Task) -> None:
 
 def add_node(state: State, group: Task, node: events.NodePlan) -> Task:
     """Add a planned node to the state; `wire` sets its edges."""
-    note(state, node.task_id)
+    note_id(state, node.task_id)
     task = Task(
         id=node.task_id,
         run_id=group.run_id,
@@ -178,7 +178,7 @@ def _delegated(state: State, event: events.Delegated) -> None:
     call = Call(key=event.call_key, kind=event.call_kind, children=children, open=len(children))
     parent.calls = put(parent.calls, event.call_key, call)
     if children:
-        note(state, children[-1])  # ids are minted in order, so the last one is the largest
+        note_id(state, children[-1])  # ids are minted in order, so the last one is the largest
         if event.call_kind == "plan":
             wire(state, parent)
         _await_call(state, parent, event)

@@ -7,14 +7,14 @@ from engine.core.fold.declared import declare, forget_declared
 from engine.core.fold.memory import forget_insights
 from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget_pool, mark_agent, mark_changed, refresh_agent, set_slots
-from engine.core.fold.timers import drop_timer, note
+from engine.core.fold.timers import drop_timer, note_id
 from engine.core.queries.team.code import code_of
 from engine.core.queries.team.declared import OWN, STRATEGY
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, Supervisor
 
 
-def learn(state: State, spec: AgentSpec) -> str:
+def add_spec(state: State, spec: AgentSpec) -> str:
     """Add a spec to the registry, and return its content hash."""
     key = spec_hash(spec)
     state.specs[key] = spec
@@ -35,7 +35,7 @@ def forget_unused_specs(state: State) -> None:
 
 
 def _supervisor_added(state: State, event: events.SupervisorAdded) -> None:
-    note(state, event.supervisor_id)
+    note_id(state, event.supervisor_id)
     if event.declared:
         declare(state, event.supervisor_id, event.name, event.parent_id)
     state.supervisors[event.supervisor_id] = Supervisor(
@@ -77,7 +77,7 @@ def _supervisor_resumed(state: State, event: events.SupervisorResumed) -> None:
 
 
 def _spec_registered(state: State, event: events.SpecRegistered) -> None:
-    learn(state, event.spec)
+    add_spec(state, event.spec)
     forget_unused_specs(state)
 
 
@@ -87,12 +87,12 @@ def _spec_unregistered(state: State, event: events.SpecUnregistered) -> None:
 
 
 def _agent_added(state: State, event: events.AgentAdded) -> None:
-    note(state, event.agent_id)
+    note_id(state, event.agent_id)
     agent = Agent(
         id=event.agent_id,
         name=event.name,
         supervisor_id=event.supervisor_id,
-        spec=learn(state, event.spec),
+        spec=add_spec(state, event.spec),
         created_seq=state.seq,
         idle_since_ms=state.at_ms,
     )

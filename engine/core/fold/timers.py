@@ -19,14 +19,14 @@ def drop_timer(state: State, kind: str, subject: str) -> None:
     state.timers.pop(timer_id(kind, subject), None)
 
 
-def drop_all(state: State, kinds: tuple[str, ...], subject: str) -> None:
+def drop_timers(state: State, kinds: tuple[str, ...], subject: str) -> None:
     """Drop all timers of an ended task or run."""
     if state.timers:
         for kind in kinds:
             state.timers.pop(timer_id(kind, subject), None)
 
 
-def note(state: State, entity_id: str) -> None:
+def note_id(state: State, entity_id: str) -> None:
     """Mark `entity_id` as used, so that new ids of its letter are larger."""
     letter, number = entity_id[0], int(entity_id[1:])
     if number > state.minted.get(letter, 0):

@@ -1,6 +1,6 @@
 """Proposes changes to the coordination of a supervisor that has `optimize`, on the evidence of its finished runs.
 
-Invariant: a change needs `ENOUGH` finished runs, one change is made at a time, and a change that made the figures worse
+Invariant: a change needs `MIN_RUNS` runs, one change is made at a time, and a change that made the figures worse
 over as many runs is reverted and not tried again. See docs/decisions/later.md.
 """
 
@@ -12,7 +12,7 @@ from engine.core.records.records import fact
 from engine.core.specs.options import Optimize
 from engine.core.state import RunStatus, RunSummary, State, Supervisor
 
-ENOUGH = 20
+MIN_RUNS = 20
 """Finished runs that a decision needs."""
 REVERT_SHARE = 0.1
 """A change is reverted if a figure got worse by this share."""
@@ -64,14 +64,14 @@ def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
         and run.started_ms >= since_ms
         and run.status is not RunStatus.CANCELLED
     ]
-    return recent_runs[-ENOUGH:]
+    return recent_runs[-MIN_RUNS:]
 
 
 def next_change(state: State, supervisor: Supervisor) -> Change | None:
     """Return the change to make now; None with too few runs, or with nothing to gain."""
     optimize = supervisor.options.optimize
     runs = runs_of(state, supervisor)
-    if optimize is None or len(runs) < ENOUGH:
+    if optimize is None or len(runs) < MIN_RUNS:
         return None
     figures = figures_of(runs)
     tuning = supervisor.tuning

@@ -11,15 +11,15 @@ from engine.core.records.records import JsonValue
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.errors import AttemptInterrupted
-from engine.runtimes.attempts.live_output import Showing
+from engine.runtimes.attempts.live_output import LiveOutput
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.services import Services
-from engine.runtimes.values import own
+from engine.runtimes.values import copy_json
 
 T = TypeVar("T")
 
 
-class Attempt(Showing):
+class Attempt(LiveOutput):
     """What all parts of an attempt build on."""
 
     stopping = False
@@ -62,7 +62,7 @@ class Attempt(Showing):
 
     async def recorded(self, key: str) -> JsonValue:
         """Return the output of a finished step."""
-        return own(await self._services.text(self.effect.steps[key]))
+        return copy_json(await self._services.text(self.effect.steps[key]))
 
     async def record(self, step: signals.StepFinished) -> None:
         """Journal a finished step; returns once it is on disk.
@@ -70,16 +70,16 @@ class Attempt(Showing):
         Raises:
             AttemptInterrupted: If its end was reported; the step is not recorded then.
         """
-        await self._written(step)
+        await self._report_and_wait(step)
 
-    async def _written(self, signal: Signal) -> None:
+    async def _report_and_wait(self, signal: Signal) -> None:
         """Report a signal, and return once it is on disk.
 
         A stop does not interrupt this: it takes effect at the next step, and code that returns before that is done.
         """
         self._raise_if_over()
         if isinstance(signal, signals.StepFinished | signals.ToolBegan):
-            self._reports(signal.key)
+            self._announce(signal.key)
         slot: Pending[None] = self._waiting_slot()
         try:
             self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
@@ -87,7 +87,7 @@ class Attempt(Showing):
         finally:
             slot.close()
 
-    async def _state_written(self) -> None:
+    async def _wait_state_written(self) -> None:
         """Wait until the state that was just read is on disk; otherwise a stopped engine would have acted on nothing.
 
         Raises:
@@ -111,11 +111,11 @@ class Attempt(Showing):
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         with self.slot() as slot:
-            take_back = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
+            cancel_timer = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
             try:
                 await slot.wait()
             finally:
-                take_back()
+                cancel_timer()
 
     @contextmanager
     def slot(self) -> Iterator[Pending[Any]]:
@@ -138,9 +138,9 @@ class Attempt(Showing):
         self._waits += 1
         if self._waits == 1 and not self.over:
             self._services.clock.release()
-        return Pending(self._wait_over)
+        return Pending(self._end_wait)
 
-    def _wait_over(self) -> None:
+    def _end_wait(self) -> None:
         self._waits -= 1
         if self._waits == 0 and not self.over:
             self._services.clock.hold()

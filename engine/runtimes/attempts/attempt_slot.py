@@ -33,7 +33,7 @@ class _Step:
 class _Wait:
     """A reason to wait other than delegated work."""
 
-    why: ParkedFor
+    reason: ParkedFor
     until_ms: int | None
 
 
@@ -57,7 +57,7 @@ class SlotHolder(Attempt):
     def __init__(self, effect: StartAttempt, services: Services) -> None:
         super().__init__(effect, services)
         self._calls: dict[str, Pending[Any]] = {}
-        self._wanting: dict[int, Pending[None]] = {}
+        self._slot_waiters: dict[int, Pending[None]] = {}
         """Steps that wait for a slot, to begin or to go on."""
         self._running: set[_Step] = set()
         self._parks: dict[_Wait, None] = {}
@@ -73,52 +73,52 @@ class SlotHolder(Attempt):
         await self._slot()
         step = _Step()
         self._running.add(step)
-        self._follow_limit()
+        self._update_limit()
         outer = _STEP.set(step)
         try:
             yield
         finally:
             _STEP.reset(outer)
             self._running.discard(step)
-            self._give_back()
-            self._follow_limit()
+            self._release_if_waiting()
+            self._update_limit()
 
     @asynccontextmanager
-    async def parked(self, why: ParkedFor, until_ms: int | None = None) -> AsyncIterator[None]:
+    async def parked(self, reason: ParkedFor, until_ms: int | None = None) -> AsyncIterator[None]:
         """Release the slot during the body if nothing else of the attempt runs, then take one again.
 
         If the attempt still waits for something else, it goes on without a slot until its next step.
 
         Args:
-            why: Reason for the wait.
+            reason: Reason for the wait.
             until_ms: When the wait ends by itself, on the engine's clock.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits for a slot.
         """
-        wait = _Wait(why, until_ms)
-        with self._unlimited() if why in _FOR_PEOPLE else nullcontext():
-            async with self._aside():
+        wait = _Wait(reason, until_ms)
+        with self._suspend_limit() if reason in _FOR_PEOPLE else nullcontext():
+            async with self._step_waiting():
                 self._parks[wait] = None
                 try:
-                    self._give_back()
+                    self._release_if_waiting()
                     yield
                 finally:
                     del self._parks[wait]
-            if not self._waits_for():
+            if not self._current_wait():
                 self.raise_if_stopping()
                 await self._slot()
 
     @contextmanager
-    def _unlimited(self) -> Iterator[None]:
+    def _suspend_limit(self) -> Iterator[None]:
         """Suspend the time limit of the waiting step, and of the attempt while no step runs."""
         step = _STEP.get()
         self._people += 1
         if step is not None:
             step.people += 1
             if step.limit is not None:
-                step.limit.stand_still()
-        self._follow_limit()
+                step.limit.suspend()
+        self._update_limit()
         try:
             yield
         finally:
@@ -126,34 +126,34 @@ class SlotHolder(Attempt):
             if step is not None:
                 step.people -= 1
                 if step.limit is not None and not step.people:
-                    step.limit.go_on()
-            self._follow_limit()
+                    step.limit.resume()
+            self._update_limit()
 
-    def _follow_limit(self) -> None:
+    def _update_limit(self) -> None:
         """Suspend the attempt's time limit exactly while it waits for a person and no step runs."""
         if self._time_limit is None or self.over:
             return
         if self._people and not self._running:
-            self._time_limit.stand_still()
+            self._time_limit.suspend()
         else:
-            self._time_limit.go_on()
+            self._time_limit.resume()
 
     @contextmanager
-    def _step_limited(self, limit: TimeLimit) -> Iterator[None]:
+    def _limit_step(self, limit: TimeLimit) -> Iterator[None]:
         """Apply a time limit to the current step."""
         step = _STEP.get()
         if step is not None:
             step.limit = limit
-        limit.go_on()
+        limit.resume()
         try:
             yield
         finally:
-            limit.stand_still()
+            limit.suspend()
             if step is not None:
                 step.limit = None
 
     @asynccontextmanager
-    async def _aside(self) -> AsyncIterator[None]:
+    async def _step_waiting(self) -> AsyncIterator[None]:
         """Mark the current step, if any, as waiting during the body."""
         step = _STEP.get()
         # Also a task that the step's code has started and left behind: the step has ended, so it cannot wait.
@@ -162,7 +162,7 @@ class SlotHolder(Attempt):
             return
         step.waits += 1
         self._running.discard(step)
-        self._follow_limit()
+        self._update_limit()
         try:
             yield
             # The last of several concurrent waits of the step: only then does its code go on.
@@ -172,7 +172,7 @@ class SlotHolder(Attempt):
             step.waits -= 1
             if not step.waits:
                 self._running.add(step)
-            self._follow_limit()
+            self._update_limit()
 
     async def _slot(self) -> None:
         """Wait until the attempt holds a slot.
@@ -184,42 +184,42 @@ class SlotHolder(Attempt):
             return
         slot: Pending[None] = self._waiting_slot()
         # One request serves all steps that wait.
-        if not self._wanting:
+        if not self._slot_waiters:
             self._services.signal(SlotAsked(**of_attempt(self.effect)))
-        self._slots[id(slot)] = self._wanting[id(slot)] = slot
+        self._slots[id(slot)] = self._slot_waiters[id(slot)] = slot
         try:
             await slot.wait()
         finally:
-            del self._slots[id(slot)], self._wanting[id(slot)]
+            del self._slots[id(slot)], self._slot_waiters[id(slot)]
         self.raise_if_stopping()
 
     def resumed(self) -> None:
         """Start the steps that waited for a slot; called by the host once the attempt has one."""
         self._hold_slot(True)
-        for slot in self._wanting.values():
+        for slot in self._slot_waiters.values():
             slot.put(None)
         # If no step wanted it after all, for example because it was cancelled, the slot is released again.
-        self._give_back()
+        self._release_if_waiting()
 
-    def _give_back(self) -> None:
+    def _release_if_waiting(self) -> None:
         """Release the slot if the attempt waits and no step runs."""
-        wait = self._waits_for()
+        wait = self._current_wait()
         if wait is not None and self._has_slot and not self._is_busy and not self.over:
             self._hold_slot(False)
-            self._services.signal(StepsEnded(**of_attempt(self.effect), why=wait.why, until_ms=wait.until_ms))
+            self._services.signal(StepsEnded(**of_attempt(self.effect), why=wait.reason, until_ms=wait.until_ms))
 
-    def _waits_for(self) -> _Wait | None:
+    def _current_wait(self) -> _Wait | None:
         """Return what the attempt waits for; None if it waits for nothing or is stopping."""
         if self.stopping:
             return None
-        if not all(one.done for one in self._calls.values()):
+        if not all(call.done for call in self._calls.values()):
             return _FOR_CALLS
         return next(iter(self._parks), None)
 
     @property
     def _is_busy(self) -> bool:
         """True while a step runs or is about to begin."""
-        return bool(self._running or self._wanting)
+        return bool(self._running or self._slot_waiters)
 
     def _hold_slot(self, holds: bool) -> None:
         """Record whether it holds a slot, and the time without one."""

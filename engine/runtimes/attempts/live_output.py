@@ -13,7 +13,7 @@ PARTIAL_CHARACTERS = 1_000_000
 """Characters of emitted text that are kept as a partial result."""
 
 
-class Showing:
+class LiveOutput:
     """The part of an attempt that produces live output."""
 
     over = False
@@ -31,29 +31,29 @@ class Showing:
         if self.over or not text:
             return
         text = clean(text)
-        room = PARTIAL_CHARACTERS - self._emitted_characters
-        if room > 0:
-            self._emitted.append(text[:room])
+        characters_left = PARTIAL_CHARACTERS - self._emitted_characters
+        if characters_left > 0:
+            self._emitted.append(text[:characters_left])
             self._emitted_characters += len(self._emitted[-1])
-        self._say("text", text)
+        self._publish("text", text)
 
-    def thought(self, text: str) -> None:
+    def show_thought(self, text: str) -> None:
         """Show thoughts of a model."""
         if text:
-            self._say("thought", clean(text))
+            self._publish("thought", clean(text))
 
     def tool_started(self, name: str, arguments: JsonValue) -> None:
         """Show that a tool is being called."""
-        self._say("tool_started", name=name, value=arguments)
+        self._publish("tool_started", name=name, value=arguments)
 
     def tool_ended(self, name: str, result: JsonValue) -> None:
         """Show the result of a tool, or its error."""
-        self._say("tool_ended", name=name, value=result)
+        self._publish("tool_ended", name=name, value=result)
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         """Show progress, which streams do not contain."""
         if not self.over:
-            self._services.bus.board.progress(self._named().task_id, done, total, note)
+            self._services.bus.board.progress(self._get_speaker().task_id, done, total, note)
 
     def show(self, name: str, text: str) -> None:
         """Show a text under the live key `name` of the task; an empty one removes it."""
@@ -64,22 +64,22 @@ class Showing:
         """Its emitted text, or None."""
         return "".join(self._emitted) if self._emitted else None
 
-    def _reports(self, key: str) -> None:
+    def _announce(self, key: str) -> None:
         """Tell readers that an event with `key` will follow: live output from now on belongs after that event."""
         bus = self._services.bus
         if self._speaker is not None or bus.is_heard:
-            bus.expect(self._named(), key)
+            bus.expect(self._get_speaker(), key)
 
-    def _show_no_more(self) -> None:
+    def _clear_output(self) -> None:
         """Remove the live output."""
         if self._speaker is not None:
             self._services.bus.say(Piece(self._speaker, "closed", self._services.clock.now_ms()))
 
-    def _say(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
+    def _publish(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
         if not self.over:
-            self._services.bus.say(Piece(self._named(), kind, self._services.clock.now_ms(), text, name, value))
+            self._services.bus.say(Piece(self._get_speaker(), kind, self._services.clock.now_ms(), text, name, value))
 
-    def _named(self) -> Speaker:
+    def _get_speaker(self) -> Speaker:
         if self._speaker is None:
             effect = self.effect
             self._speaker = Speaker(effect.run_id, effect.task_id, effect.attempt, effect.agent_id, effect.agent)

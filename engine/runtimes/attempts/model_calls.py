@@ -12,7 +12,7 @@ from engine.core.signals import BudgetShort
 from engine.core.specs.model_spec import ModelSpec
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest
 from engine.runtimes.attempts.attempt_slot import SlotHolder
-from engine.runtimes.attempts.reservations import Hold, is_bound, unreported
+from engine.runtimes.attempts.reservations import Reservation, has_budget, unreported
 from engine.runtimes.attempts.services import of_attempt
 
 
@@ -21,7 +21,7 @@ class ModelCaller(SlotHolder):
 
     _spent = NO_USAGE
     _total = NO_USAGE
-    _before: Usage | None = None
+    _reported_before: Usage | None = None
 
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
         """Send one request to a model; its usage is reported with the next finished step.
@@ -29,51 +29,56 @@ class ModelCaller(SlotHolder):
         Raises:
             ModelError: If there is no complete answer.
         """
-        models, came = self._services.models, [0]
+        models, characters_received = self._services.models, [0]
 
-        def heard(chunk: Chunk) -> None:
-            came[0] += len(chunk.text)
+        def count_chunk(chunk: Chunk) -> None:
+            characters_received[0] += len(chunk.text)
             on_chunk(chunk)
 
         usage, retry_after_s = NO_USAGE, None
-        hold: Hold | None = None
+        hold: Reservation | None = None
         try:
             await self._until_due(models.due_ms(request, self.now_ms()))
-            hold = await self._reserved(request)
+            hold = await self._reserve(request)
             try:
-                answer = await models.ask(request, heard, self.sleep)
+                answer = await models.ask(request, count_chunk, self.sleep)
             except ModelError as error:
                 usage, retry_after_s = error.usage, error.retry_after_s
                 raise
             except BaseException:  # cancelled by us: the provider reports no usage, but charges for it
-                usage = models.estimate(request, came[0])
+                usage = models.estimate(request, characters_received[0])
                 raise
             usage = answer.usage
             return answer
         finally:
             self.spend(usage)
             if hold is not None:
-                self._services.reserved.let_go(hold)
+                self._services.reserved.release(hold)
             models.settle(request, usage, self.now_ms(), retry_after_s=retry_after_s)
 
-    async def _reserved(self, request: ModelRequest) -> Hold | None:
+    async def _reserve(self, request: ModelRequest) -> Reservation | None:
         """Reserve the estimate of a call in the budgets that pay for it; None without budgets.
 
         Raises:
             AttemptInterrupted: If a budget is too small: then the attempt is stopped.
         """
         reserved = self._services.reserved
-        while is_bound(self.state, self):
-            found = reserved.hold(self.state, self, self._services.models.estimate(request))
-            if isinstance(found, Hold):
-                return found
-            if found is None:
+        while has_budget(self.state, self):
+            reservation = reserved.hold(self.state, self, self._services.models.estimate(request))
+            if isinstance(reservation, Reservation):
+                return reservation
+            if reservation is None:
                 with self.slot() as slot:
                     reserved.wait_on(slot)
                     await slot.wait()
                 continue
-            await self._written(
-                BudgetShort(**of_attempt(self.effect), subject=found.subject, amount=found.amount, needs=found.needs)
+            await self._report_and_wait(
+                BudgetShort(
+                    **of_attempt(self.effect),
+                    subject=reservation.subject,
+                    amount=reservation.amount,
+                    needs=reservation.needs,
+                )
             )
             # Usually the core stops the attempt now. If not, the budget was raised meanwhile, or the core does not know
             # yet what other attempts have spent: try again.
@@ -82,9 +87,9 @@ class ModelCaller(SlotHolder):
 
     def unreported(self) -> Usage:
         """Return the usage that the core does not know yet."""
-        if self._before is None:
+        if self._reported_before is None:
             return NO_USAGE
-        return unreported(self.state, self.effect, self._total, self._before)
+        return unreported(self.state, self.effect, self._total, self._reported_before)
 
     async def _until_due(self, due_ms: int) -> None:
         """Wait for the rate limit, without a slot."""
@@ -98,10 +103,10 @@ class ModelCaller(SlotHolder):
 
     def spend(self, usage: Usage) -> None:
         """Add usage, to be charged with the next step or at the end."""
-        if self._before is None:  # what this attempt reported before it was executed here (it migrated)
+        if self._reported_before is None:  # what this attempt reported before it was executed here (it migrated)
             task = self.state.tasks.get(self.effect.task_id)
-            known = None if task is None or task.attempt is None else task.attempt.spent
-            self._before = NO_USAGE if known is None else changed(known)
+            spent = None if task is None or task.attempt is None else task.attempt.spent
+            self._reported_before = NO_USAGE if spent is None else changed(spent)
         self._spent = self._spent.plus(usage)
         self._total = self._total.plus(usage)
 

@@ -14,10 +14,10 @@ class Pending(Generic[T]):
         on_done: Called once, when it is set or given up.
     """
 
-    __slots__ = ("_found", "_on_done", "done")
+    __slots__ = ("_future", "_on_done", "done")
 
     def __init__(self, on_done: Callable[[], None] | None = None) -> None:
-        self._found: asyncio.Future[tuple[T | None, BaseException | None]] = asyncio.get_running_loop().create_future()
+        self._future: asyncio.Future[tuple[T | None, BaseException | None]] = asyncio.get_running_loop().create_future()
         self._on_done = on_done
         self.done = False
         """True once it is set or given up."""
@@ -33,7 +33,7 @@ class Pending(Generic[T]):
     async def wait(self) -> T:
         """Return the value or raise the error; cancelling the wait gives it up."""
         try:
-            value, error = await self._found
+            value, error = await self._future
         finally:
             self._finish()
         if error is not None:
@@ -47,8 +47,8 @@ class Pending(Generic[T]):
     def _fill(self, value: T | None, error: BaseException | None) -> None:
         if not self.done:
             self._finish()
-            if not self._found.done():  # cancelled: the waiter notices only in a later iteration of the loop
-                self._found.set_result((value, error))
+            if not self._future.done():  # cancelled: the waiter notices only in a later iteration of the loop
+                self._future.set_result((value, error))
 
     def _finish(self) -> None:
         if not self.done:

@@ -61,7 +61,7 @@ def checked_question(question: str, options: list[str], default: str | None, due
     """
     if not question.strip():
         raise ValueError("ctx.ask: say what a person is asked")
-    if len(options) > MOST_OPTIONS or any(not 0 < len(one.strip()) <= OPTION_CHARACTERS for one in options):
+    if len(options) > MOST_OPTIONS or any(not 0 < len(option.strip()) <= OPTION_CHARACTERS for option in options):
         raise ValueError(f"ctx.ask: give at most {MOST_OPTIONS} options, of 1 to {OPTION_CHARACTERS} characters each")
     if len(set(options)) != len(options):
         raise ValueError(f"ctx.ask: the options {', '.join(options)} are not all different")
@@ -90,12 +90,12 @@ class PeopleLine(SlotHolder):
         super().__init__(effect, services)
         self.scope = _scopes()()
         """Cancelled by the host to stop it now."""
-        self._taken: set[str] = set()
+        self._taken_steer_ids: set[str] = set()
         """Ids of messages that its turns have taken."""
-        self._heard: dict[str, list[str]] = {}
+        self._recorded_steers: dict[str, list[str]] = {}
         """Messages that turns of earlier attempts have taken, by the keys of their steps."""
         self._turns = 0
-        self._asked: dict[str, Pending[StoredValue]] = {}
+        self._questions: dict[str, Pending[StoredValue]] = {}
         """Open questions, by key."""
 
     async def ask_person(
@@ -128,7 +128,7 @@ class PeopleLine(SlotHolder):
             return as_text(await self.recorded(key))
         self.raise_if_stopping()  # the core ignores the question then, so the wait would never end
         slot: Pending[StoredValue] = self._waiting_slot()
-        self._slots[id(slot)] = self._asked[key] = slot
+        self._slots[id(slot)] = self._questions[key] = slot
         until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)
         signal = PersonAsked(
             **of_attempt(self.effect),
@@ -141,11 +141,11 @@ class PeopleLine(SlotHolder):
             detail=detail or {},
         )
         self._services.signal(signal, lambda error: self.person_answered(key) if error is None else slot.fail(error))
-        why: ParkedFor = "ask" if kind == "ask" else "approval"
-        async with self.parked(why, until_ms):
+        reason: ParkedFor = "ask" if kind == "ask" else "approval"
+        async with self.parked(reason, until_ms):
             try:
-                said = await slot.wait()
-                await self._state_written()  # `person_answered` may have read the answer ahead of the disk
+                answer = await slot.wait()
+                await self._wait_state_written()  # `person_answered` may have read the answer ahead of the disk
             except AttemptInterrupted:
                 raise
             except BaseException:
@@ -155,8 +155,8 @@ class PeopleLine(SlotHolder):
                     self._services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
                 raise
             finally:
-                del self._slots[id(slot)], self._asked[key]
-        return as_text(await self._services.text(said))
+                del self._slots[id(slot)], self._questions[key]
+        return as_text(await self._services.text(answer))
 
     def has_asked(self, key: str) -> bool:
         """Return whether an attempt has asked under this key; the answer may have come since this one began."""
@@ -171,12 +171,12 @@ class PeopleLine(SlotHolder):
         Raises:
             AttemptInterrupted: If the engine stops first.
         """
-        found = self._grant(tool)
-        while found is not None:
-            await self._state_written()
-            read, found = found, self._grant(tool)  # it may have been revoked meanwhile, and another one given
-            if found is not None and found.id == read.id:
-                return found.allows
+        grant = self._grant(tool)
+        while grant is not None:
+            await self._wait_state_written()
+            checked_grant, grant = grant, self._grant(tool)  # it may have been revoked meanwhile, and another one given
+            if grant is not None and grant.id == checked_grant.id:
+                return grant.allows
         return None
 
     def _grant(self, tool: str) -> Grant | None:
@@ -212,29 +212,29 @@ class PeopleLine(SlotHolder):
         name = self.effect.agent
         if rule != "always" and is_exact and not await asks_for(rule, arguments):
             return
-        said = await self.granted(tool)
-        if said is None:
+        is_allowed = await self.granted(tool)
+        if is_allowed is None:
             try:
-                shown, has_secret = shown_whole(arguments)
+                shown_args, has_secret = shown_whole(arguments)
             except ValueError as error:
                 raise NotShown(tool, str(error)) from error
             because = "" if rule == "always" else f" ({in_words(rule)})"
             answer = await self.ask_person(
                 key,
-                f"{name} wants to call {tool} with {preview(json.dumps(shown, ensure_ascii=False), 300)}{because}",
+                f"{name} wants to call {tool} with {preview(json.dumps(shown_args, ensure_ascii=False), 300)}{because}",
                 [ALLOW_ONCE, REJECT_ONCE] if has_secret else FOUR_OPTIONS,
                 REJECT_ONCE if due_s is not None else None,
                 due_s,
                 kind="approval",
-                detail={"tool": tool, "arguments": shown},
+                detail={"tool": tool, "arguments": shown_args},
             )
-            said = answer in ALLOWING_ANSWERS
-        if not said:
+            is_allowed = answer in ALLOWING_ANSWERS
+        if not is_allowed:
             raise ToolRejected(tool)
 
     def person_answered(self, key: str) -> None:
         """Deliver the answer to a question, if there is one; called by the host."""
-        slot, task = self._asked.get(key), self.state.tasks.get(self.effect.task_id)
+        slot, task = self._questions.get(key), self.state.tasks.get(self.effect.task_id)
         if slot is not None and task is not None and key in task.steps:
             slot.put(task.steps[key])
 
@@ -253,7 +253,7 @@ class PeopleLine(SlotHolder):
         key = steers_key(turn, again)
         if self.is_recorded(key):
             return texts_of(await self.recorded(key))
-        step = None if self._was_heard_after(turn) else self._hearing(key)
+        step = None if self._has_later_steers(turn) else self._hearing(key)
         if step is None:
             return []
         await self.record(step)
@@ -263,37 +263,41 @@ class PeopleLine(SlotHolder):
         """Load the messages that earlier attempts have taken, so that `steers` can answer without waiting."""
         for key in self.effect.steps:
             if key.startswith(STEERED):
-                heard = self._heard.setdefault(steers_key(turn_of(key)), [])
-                heard += texts_of(await self.recorded(key))
+                texts = self._recorded_steers.setdefault(steers_key(turn_of(key)), [])
+                texts += texts_of(await self.recorded(key))
 
     def steers(self) -> list[str]:
         """Return the messages since the last call; each call is a turn."""
         self._turns += 1
         key = f"{STEERED}{self._turns}"
-        if key in self._heard:
-            return list(self._heard[key])
-        step = None if self.over or self._was_heard_after(self._turns) else self._hearing(key)
+        if key in self._recorded_steers:
+            return list(self._recorded_steers[key])
+        step = None if self.over or self._has_later_steers(self._turns) else self._hearing(key)
         if step is None:
             return []
         self._services.signal(step)  # before the code can report anything that follows from the messages
         return texts_of(step.output)
 
-    def steered(self, *, now: bool) -> None:
+    def notify_steer(self, *, now: bool) -> None:
         """Tell the runtime that a message waits; called by the host."""
         if self.on_steer is not None and not self.over:
             self.on_steer(now)
 
-    def _was_heard_after(self, turn: int) -> bool:
+    def _has_later_steers(self, turn: int) -> bool:
         """Return whether a later turn of an earlier attempt took messages; then those that wait now came after it."""
         return any(turn_of(key) > turn for key in self.effect.steps if key.startswith(STEERED))
 
     def _hearing(self, key: str) -> StepFinished | None:
         """Return the step that takes the waiting messages; None if there are none."""
         task = self.state.tasks.get(self.effect.task_id)
-        waiting = {} if task is None else {one: text for one, text in task.steers.items() if one not in self._taken}
+        waiting = (
+            {}
+            if task is None
+            else {steer_id: text for steer_id, text in task.steers.items() if steer_id not in self._taken_steer_ids}
+        )
         if not waiting:
             return None
-        self._taken.update(waiting)
+        self._taken_steer_ids.update(waiting)
         return StepFinished(
             **of_attempt(self.effect), name="steered", key=key, output=[*waiting.values()], steers=[*waiting]
         )
@@ -311,4 +315,4 @@ def turn_of(key: str) -> int:
 
 def texts_of(value: JsonValue) -> list[str]:
     """Return the texts of a step that took messages."""
-    return [str(one) for one in value] if isinstance(value, list) else []
+    return [str(text) for text in value] if isinstance(value, list) else []

@@ -24,7 +24,7 @@ from engine.runtimes.values import clean
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class EarlierMessage:
     """A message of an earlier run of the conversation."""
 
     role: Literal["user", "assistant", "tool", "summary"]
@@ -33,10 +33,10 @@ class Heard:
     call_id: str = ""
 
 
-class Remembering(Attempt):
+class AttemptMemory(Attempt):
     """The memory of an attempt: the conversation before it, and what it leaves for later ones."""
 
-    said: Sequence[Said] = ()
+    utterances: Sequence[Said] = ()
     """What a model said and heard, for later runs of the conversation."""
 
     async def conversation(self) -> tuple[Message, ...]:
@@ -45,38 +45,41 @@ class Remembering(Attempt):
         It stays the same for as long as the run is open, also in another engine.
         """
         text = self._services.text
-        said: list[Message] = []
+        messages: list[Message] = []
         for exchange in self.effect.conversation:
-            said.append(Message("user", as_text(await text(exchange.request))))
-            said.append(Message("assistant", _answer(exchange, await text(exchange.output))))
-        return tuple(said)
+            messages.append(Message("user", as_text(await text(exchange.request))))
+            messages.append(Message("assistant", _answer(exchange, await text(exchange.output))))
+        return tuple(messages)
 
-    async def heard(self) -> list[Heard]:
+    async def transcript(self) -> list[EarlierMessage]:
         """Return the whole conversation before the request, as a model is told it: calls and their results too.
 
         What a run has put in short stands for all before it.
         """
         text = self._services.text
-        heard: list[Heard] = []
+        messages: list[EarlierMessage] = []
         for exchange in self.effect.conversation:
-            asked = Heard("user", as_text(await text(exchange.request)))
-            if any(one.role == "summary" for one in exchange.said):
-                heard = []
-            heard.append(asked)
+            request = EarlierMessage("user", as_text(await text(exchange.request)))
+            if any(utterance.role == "summary" for utterance in exchange.said):
+                messages = []
+            messages.append(request)
             if exchange.status is not RunStatus.DONE or not exchange.said:
-                heard.append(Heard("assistant", _answer(exchange, await text(exchange.output))))
+                messages.append(EarlierMessage("assistant", _answer(exchange, await text(exchange.output))))
             else:
-                heard += [Heard(one.role, await text(one.content), one.call_id) for one in exchange.said]
-        return heard
+                messages += [
+                    EarlierMessage(utterance.role, await text(utterance.content), utterance.call_id)
+                    for utterance in exchange.said
+                ]
+        return messages
 
-    def says(self, said: list[Said]) -> None:
+    def leave_utterances(self, utterances: list[Said]) -> None:
         """Leave what was said in this attempt to later runs of the conversation, if it is part of one."""
         state = self.state
         task = state.tasks.get(self.effect.task_id)
         if task is not None and speaks_in(state, task):
-            self.said = said
+            self.utterances = utterances
 
-    def stands_in_journal(self, key: str) -> bool:
+    def is_in_journal(self, key: str) -> bool:
         """Tell whether the journal has the result of a call by its key: as a step, or as the one task that it asked."""
         task = self.state.tasks.get(self.effect.task_id)
         return task is not None and (key in task.steps or (key in task.calls and len(task.calls[key].children) == 1))
@@ -91,14 +94,14 @@ class Remembering(Attempt):
             BadValue: If the text is empty or above 10,000 characters, a tag is none, or the importance not in [0, 1].
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        check_arguments("remember", Remembering.remember, {"text": text, "tags": tags, "importance": importance})
-        said: list[JsonValue] = [clean(text), [clean(tag) for tag in tags], importance]
-        key = self.key("remember", said)
+        check_arguments("remember", AttemptMemory.remember, {"text": text, "tags": tags, "importance": importance})
+        step_input: list[JsonValue] = [clean(text), [clean(tag) for tag in tags], importance]
+        key = self.key("remember", step_input)
         if not self.is_recorded(key):
-            noted = InsightNoted(
+            signal = InsightNoted(
                 **of_attempt(self.effect), key=key, text=clean(text), tags=list(map(clean, tags)), importance=importance
             )
-            await self._written(noted)
+            await self._report_and_wait(signal)
             task = self.state.tasks.get(self.effect.task_id)
             if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
                 raise AttemptInterrupted
@@ -111,16 +114,17 @@ class Remembering(Attempt):
         Raises:
             BadValue: If the limit is not from 1 to 100.
         """
-        check_arguments("recall", Remembering.recall, {"query": query, "limit": limit})
+        check_arguments("recall", AttemptMemory.recall, {"query": query, "limit": limit})
         state = self.state
         agent = state.agents.get(self.effect.agent_id)
-        kept = [state.insights[one] for one in agent.insights] if agent is not None else []
-        known = [
-            Recalled(one.id, str(await self._services.text(one.text)), tuple(one.tags), one.importance) for one in kept
+        insights = [state.insights[insight_id] for insight_id in agent.insights] if agent is not None else []
+        candidates = [
+            Recalled(insight.id, str(await self._services.text(insight.text)), tuple(insight.tags), insight.importance)
+            for insight in insights
         ]
-        return best(query, known, limit)
+        return best(query, candidates, limit)
 
-    def part(self, value: JsonValue) -> str:
+    def store_part(self, value: JsonValue) -> str:
         """Write a part of a prompt into the journal, where it does not stand there yet, and return its hash."""
         content = msgspec.json.encode(value, order="sorted")
         name = hashlib.blake2b(content, digest_size=16).hexdigest()

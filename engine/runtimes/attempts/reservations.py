@@ -16,7 +16,7 @@ from engine.core.state import State
 from engine.runtimes.attempts.pending import Pending
 
 _NONE = Decimal(0)
-Counted: TypeAlias = Literal["tokens", "cost_usd"]
+AmountName: TypeAlias = Literal["tokens", "cost_usd"]
 
 
 class Payer(Protocol):
@@ -31,21 +31,21 @@ class Payer(Protocol):
 
 
 @dataclass(eq=False)
-class Hold:
+class Reservation:
     """The reservation of one call."""
 
-    by: Payer
+    attempt: Payer
     usage: Usage
     subjects: frozenset[str]
     """Ids of all levels that pay."""
 
 
 @dataclass(frozen=True)
-class Short:
+class BudgetShortage:
     """A budget that is too small for a call, even with no other call in progress."""
 
     subject: str
-    amount: Counted
+    amount: AmountName
     needs: Decimal
 
 
@@ -53,41 +53,41 @@ class Reservations:
     """The model calls in progress of one engine."""
 
     def __init__(self) -> None:
-        self._holds: dict[Hold, None] = {}
+        self._holds: dict[Reservation, None] = {}
         self._payers: dict[Payer, frozenset[str]] = {}
         """Attempts with usage that the core may not know yet, with the ids of all levels that pay for them."""
         self._waiting: list[Pending[None]] = []
 
-    def hold(self, state: State, by: Payer, usage: Usage) -> Hold | Short | None:
+    def hold(self, state: State, attempt: Payer, usage: Usage) -> Reservation | BudgetShortage | None:
         """Reserve the estimate of a call.
 
         Returns:
             The reservation; or the budget that is too small; or None if other calls have to end first.
         """
         must_wait = False
-        spent = {one: one.unreported() for one in self._payers}
-        self._payers = {one: ids for one, ids in self._payers.items() if spent[one] != NO_USAGE}
-        subjects = _payers_of(state, by)
+        spent = {payer: payer.unreported() for payer in self._payers}
+        self._payers = {payer: ids for payer, ids in self._payers.items() if spent[payer] != NO_USAGE}
+        subjects = _payers_of(state, attempt)
         for subject, budget in _budgets(state, subjects):
-            amount: Counted = "tokens" if budget.name == "tokens" else "cost_usd"
-            takes = amount_of(usage, amount)
-            under = [one for one, ids in self._payers.items() if subject.id in ids]
-            unreported = sum((amount_of(spent[one], amount) for one in under), _NONE)
-            if budget.spent + unreported + takes > budget.limit:
-                return Short(subject.id, amount, takes)
-            held = [one for one in self._holds if subject.id in one.subjects]
-            under_way = sum((amount_of(one.usage, amount) for one in held), _NONE)
-            must_wait = must_wait or budget.spent + unreported + under_way + takes > budget.limit
+            amount: AmountName = "tokens" if budget.name == "tokens" else "cost_usd"
+            needed = amount_of(usage, amount)
+            subject_payers = [payer for payer, ids in self._payers.items() if subject.id in ids]
+            unreported = sum((amount_of(spent[payer], amount) for payer in subject_payers), _NONE)
+            if budget.spent + unreported + needed > budget.limit:
+                return BudgetShortage(subject.id, amount, needed)
+            holds = [hold for hold in self._holds if subject.id in hold.subjects]
+            reserved = sum((amount_of(hold.usage, amount) for hold in holds), _NONE)
+            must_wait = must_wait or budget.spent + unreported + reserved + needed > budget.limit
         if must_wait:
             return None
-        hold = Hold(by, usage, frozenset(one.id for one in subjects))
+        hold = Reservation(attempt, usage, frozenset(subject.id for subject in subjects))
         self._holds[hold] = None
         return hold
 
-    def let_go(self, hold: Hold) -> None:
+    def release(self, hold: Reservation) -> None:
         """Release the reservation of a finished call, whose cost is known now."""
         self._holds.pop(hold, None)
-        self._payers[hold.by] = hold.subjects
+        self._payers[hold.attempt] = hold.subjects
         waiting, self._waiting = self._waiting, []
         for pending in waiting:
             pending.put(None)
@@ -97,14 +97,14 @@ class Reservations:
         self._waiting.append(pending)
 
 
-def is_bound(state: State, by: Payer) -> bool:
+def has_budget(state: State, attempt: Payer) -> bool:
     """Return whether any level that pays for an attempt has a budget."""
-    effect = by.effect
+    effect = attempt.effect
     task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
     return is_limited(state, task, state.runs.get(task.run_id) if task is not None else None, agent)
 
 
-def amount_of(usage: Usage, name: Counted) -> Decimal:
+def amount_of(usage: Usage, name: AmountName) -> Decimal:
     """Return an amount of a usage; unknown counts as nothing."""
     if name == "tokens":
         return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
@@ -123,15 +123,15 @@ def unreported(state: State, effect: StartAttempt, spent: Usage, before: Usage) 
     attempt = None if task is None else task.attempt
     if attempt is None or attempt.number != effect.attempt:
         return NO_USAGE
-    known = attempt.spent or NO_USAGE
-    all_in = (spent.tokens_in or 0) + (before.tokens_in or 0) - (known.tokens_in or 0)
-    all_out = (spent.tokens_out or 0) + (before.tokens_out or 0) - (known.tokens_out or 0)
-    cost = (spent.cost_usd or _NONE) + (before.cost_usd or _NONE) - (known.cost_usd or _NONE)
+    reported_usage = attempt.spent or NO_USAGE
+    all_in = (spent.tokens_in or 0) + (before.tokens_in or 0) - (reported_usage.tokens_in or 0)
+    all_out = (spent.tokens_out or 0) + (before.tokens_out or 0) - (reported_usage.tokens_out or 0)
+    cost = (spent.cost_usd or _NONE) + (before.cost_usd or _NONE) - (reported_usage.cost_usd or _NONE)
     return NO_USAGE if not (all_in or all_out or cost) else Usage(tokens_in=all_in, tokens_out=all_out, cost_usd=cost)
 
 
-def _payers_of(state: State, by: Payer) -> list[Subject]:
-    effect = by.effect
+def _payers_of(state: State, attempt: Payer) -> list[Subject]:
+    effect = attempt.effect
     task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
     return list(touched(state, task, state.runs.get(task.run_id) if task is not None else None, agent))
 

@@ -35,8 +35,8 @@ class Services(Protocol):
     def fail(self, error: Exception) -> None:
         """End the engine with an error: the journal is unreadable, or the engine has a defect."""
 
-    def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
-        """Queue a signal for the core; `then` is called once it is on disk, with an error if it was not decided."""
+    def signal(self, signal: Signal, on_done: Callable[[Exception | None], None] | None = None) -> None:
+        """Queue a signal for the core; `on_done` is called once it is on disk, with an error if it was not decided."""
 
     async def order(
         self,

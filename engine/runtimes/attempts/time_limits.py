@@ -12,39 +12,39 @@ class TimeLimit:
 
     Args:
         limit_s: Total running time, in seconds.
-        passed: Called when the time is up.
+        on_timeout: Called when the time is up.
     """
 
-    def __init__(self, timers: "Services", limit_s: float, passed: Callable[[], None]) -> None:
+    def __init__(self, timers: "Services", limit_s: float, on_timeout: Callable[[], None]) -> None:
         self._timers = timers
-        self._left_ms = round(limit_s * 1000)
-        self._passed = passed
+        self._remaining_ms = round(limit_s * 1000)
+        self._on_timeout = on_timeout
         self._since_ms = 0
-        self._take_back: Callable[[], None] | None = None
+        self._cancel_timer: Callable[[], None] | None = None
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Count the time from now on."""
-        if self._take_back is None:
+        if self._cancel_timer is None:
             self._wait()
 
-    def stand_still(self) -> None:
+    def suspend(self) -> None:
         """Count no time from now on."""
-        if self._take_back is not None:
-            self._take_back()
+        if self._cancel_timer is not None:
+            self._cancel_timer()
             self._count()
-            self._take_back = None
+            self._cancel_timer = None
 
     def _wait(self) -> None:
         clock = self._timers.clock
         self._since_ms = clock.awake_ms()
-        self._take_back = self._timers.later(clock.now_ms() + self._left_ms, self._due)
+        self._cancel_timer = self._timers.later(clock.now_ms() + self._remaining_ms, self._on_timer)
 
     def _count(self) -> None:
-        self._left_ms -= self._timers.clock.awake_ms() - self._since_ms
+        self._remaining_ms -= self._timers.clock.awake_ms() - self._since_ms
 
-    def _due(self) -> None:
+    def _on_timer(self) -> None:
         self._count()
-        if self._left_ms > 0:  # the computer was suspended, or its time was set forward
+        if self._remaining_ms > 0:  # the computer was suspended, or its time was set forward
             self._wait()
         else:
-            self._passed()
+            self._on_timeout()

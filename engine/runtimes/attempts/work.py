@@ -26,11 +26,11 @@ from engine.models.records import ModelError
 from engine.runtimes.attempts.model_calls import ModelCaller
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.people import PeopleLine
-from engine.runtimes.attempts.remembering import Remembering
+from engine.runtimes.attempts.remembering import AttemptMemory
 from engine.runtimes.attempts.services import Services, of_attempt
 from engine.runtimes.attempts.time_limits import TimeLimit
-from engine.runtimes.functions.task import Task, TaskInput, in_context
-from engine.runtimes.values import json_value, one_line, own, shown_input
+from engine.runtimes.functions.task import Task, TaskInput, with_earlier_results
+from engine.runtimes.values import copy_json, json_value, one_line, shown_input
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class DelegationResult:
     """None when it was done."""
 
 
-class Work(ModelCaller, PeopleLine, Remembering):
+class Work(ModelCaller, PeopleLine, AttemptMemory):
     """One try of a task by one agent."""
 
     patient = False
@@ -61,7 +61,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
     """Reported as ended while a thread or code of it still runs."""
     has_returned = False
     """Its code has returned, but for the `outside` part: another call on its `ctx` comes from code that kept it."""
-    _told_to_stop: anyio.Event | None = None
+    _stop_event: anyio.Event | None = None
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
 
     async def value(self) -> JsonValue:
         """Return the argument of `f(text)`: the task's own input unchanged, or a text that includes earlier results."""
-        return own(await self._value())
+        return copy_json(await self._value())
 
     async def _value(self) -> JsonValue:
         effect = self.effect
@@ -90,7 +90,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
             return await self._services.text(effect.input)
         if effect.takes == "previous":
             return as_text(await self._services.text(effect.inputs[-1].output))
-        return in_context(await self._services.text(effect.input), await self._inputs())
+        return with_earlier_results(await self._services.text(effect.input), await self._inputs())
 
     async def task(self) -> Task:
         """Return everything about the task."""
@@ -99,51 +99,52 @@ class Work(ModelCaller, PeopleLine, Remembering):
             id=effect.task_id,
             title=effect.title,
             text=as_text(await self._value()),
-            value=own(await self._services.text(effect.input)),
+            value=copy_json(await self._services.text(effect.input)),
             _request=await self._services.text(effect.request),
             inputs=await self._inputs(),
             folder=self.folder,
             attempt=effect.attempt,
-            options={key: json_value(one) for key, one in self.spec.options.items()},
+            options={key: json_value(option) for key, option in self.spec.options.items()},
             conversation=await self.conversation(),
         )
 
     async def _inputs(self) -> list[TaskInput]:
         text = self._services.text
         return [
-            TaskInput(agent=one.agent, title=one.title, _output=await text(one.output)) for one in self.effect.inputs
+            TaskInput(agent=task_input.agent, title=task_input.title, _output=await text(task_input.output))
+            for task_input in self.effect.inputs
         ]
 
-    def was_asked(self, key: str) -> bool:
+    def has_delegated(self, key: str) -> bool:
         """Return whether an attempt has already delegated under this key."""
         task = self.state.tasks.get(self.effect.task_id)
         return task is not None and key in task.calls
 
-    def finished(
+    def finished_step(
         self,
-        what: StepKind,
+        kind: StepKind,
         name: str,
         key: str,
         output: JsonValue,
         *,
-        given: JsonValue = None,
+        step_input: JsonValue = None,
         began_ms: int | None = None,
         is_charged: bool = True,
     ) -> signals.StepFinished:
         """Return the record of a step that ends now; it is charged for what was spent since the last report.
 
         Args:
-            given: Its input, of which an excerpt is kept.
+            step_input: Its input, of which an excerpt is kept.
             began_ms: When it began; None counts no time.
             is_charged: False for a step of the engine's own, beside the work that spends.
         """
         usage = self.take_spent() if is_charged else NO_USAGE
         return signals.StepFinished(
             **of_attempt(self.effect),
-            what=what,
+            what=kind,
             name=name,
             key=key,
-            input=shown_input(given),
+            input=shown_input(step_input),
             output=output,
             duration_ms=0 if began_ms is None else self.now_ms() - began_ms,
             usage=usage,
@@ -152,13 +153,13 @@ class Work(ModelCaller, PeopleLine, Remembering):
     def record_soon(self, step: signals.StepFinished) -> None:
         """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
         self._raise_if_over()
-        self._reports(step.key)
+        self._announce(step.key)
         self._services.signal(step)
 
-    def model_erred(self, error: ModelError) -> None:
+    def record_model_error(self, error: ModelError) -> None:
         """Journal a failed call of a model, with its cost."""
         self._raise_if_over()
-        self._reports(ModelFailed.type)
+        self._announce(ModelFailed.type)
         self._services.signal(
             signals.ModelErred(
                 **of_attempt(self.effect),
@@ -194,18 +195,18 @@ class Work(ModelCaller, PeopleLine, Remembering):
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool must not be called then.
         """
         try:
-            await self._written(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
+            await self._report_and_wait(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
             self.raise_if_stopping()
         except AttemptInterrupted:
             # Closes the call: without an end in the journal the task would be in doubt although nothing was called.
-            self._raised(key, "not called: the attempt was asked to stop")
+            self._report_tool_error(key, "not called: the attempt was asked to stop")
             raise
 
     async def tool_raised(self, key: str, error: BaseException) -> None:
         """Journal that a tool call ended with an error."""
-        self._raised(key, one_line(error))
+        self._report_tool_error(key, one_line(error))
 
-    def _raised(self, key: str, error: str) -> None:
+    def _report_tool_error(self, key: str, error: str) -> None:
         if not self.over:
             self._services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
 
@@ -226,7 +227,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """
         self._raise_if_over()
         slot: Pending[AnswerCall] = self._waiting_slot()
-        async with self._aside():
+        async with self._step_waiting():
             signal = signals.DelegationAsked(
                 **of_attempt(self.effect),
                 call_key=key,
@@ -237,7 +238,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
                 busy=self._is_busy,
             )
             self._calls[key] = slot
-            self._reports(key)
+            self._announce(key)
             self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
             # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
             if not self._is_busy:
@@ -248,14 +249,14 @@ class Work(ModelCaller, PeopleLine, Remembering):
                 self._calls.pop(key, None)
         if answer.refused is not None:
             raise DelegationFailed(target, answer.refused)
-        return await self._answered(answer)
+        return await self._to_results(answer)
 
-    async def answered_before(self, key: str) -> list[DelegationResult] | None:
+    async def earlier_results(self, key: str) -> list[DelegationResult] | None:
         """Return the outcomes of an earlier attempt's delegation under this key; None while some of it is open."""
         if not self.was_answered(key):
             return None
         # No signal: the outcomes are in the journal, and reading them again is not an event.
-        return await self._answered(answer_of(self.state, self.effect.task_id, self.effect.attempt, key))
+        return await self._to_results(answer_of(self.state, self.effect.task_id, self.effect.attempt, key))
 
     def was_answered(self, key: str) -> bool:
         """Return True if all tasks of an earlier attempt's delegation under this key have ended."""
@@ -265,14 +266,18 @@ class Work(ModelCaller, PeopleLine, Remembering):
             return False
         return task.attempt is None or key not in task.attempt.owed
 
-    async def _answered(self, answer: AnswerCall) -> list[DelegationResult]:
+    async def _to_results(self, answer: AnswerCall) -> list[DelegationResult]:
         text = self._services.text
         return [
-            DelegationResult(one.task_id, own(await text(one.output)), None if one.ok else one.error or "failed")
-            for one in answer.answers
+            DelegationResult(
+                outcome.task_id,
+                copy_json(await text(outcome.output)),
+                None if outcome.ok else outcome.error or "failed",
+            )
+            for outcome in answer.answers
         ]
 
-    def answered(self, answer: AnswerCall) -> None:
+    def accept_outcomes(self, answer: AnswerCall) -> None:
         """Accept the outcomes of a call; called by the host."""
         slot = self._calls.get(answer.call_key)
         if slot is not None:
@@ -292,24 +297,24 @@ class Work(ModelCaller, PeopleLine, Remembering):
         return until_ms - self._began_awake_ms - self._parked_ms
 
     @contextmanager
-    def at_most(self, seconds: float) -> Iterator[None]:
+    def limit_time(self, seconds: float) -> Iterator[None]:
         """Limit the body to a time on the engine's clock, also in an attempt that is stopped."""
         # Two limits: the engine's timer follows a virtual clock; the scope ends when the engine has no timers any more.
         with anyio.move_on_after(seconds, shield=True) as scope:
-            take_back = self._services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
+            cancel_timer = self._services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
             waiting: Pending[None] = self._waiting_slot()
             try:
                 yield
             finally:
                 waiting.put(None)
-                take_back()
+                cancel_timer()
 
     async def in_thread(self, call: Callable[[], T]) -> T:
         """Run a blocking `call` in a thread; when stopped, the thread is left running and counted."""
         self.outside += 1
-        return await self._services.threads.run(call, on_return=self.came_back)
+        return await self._services.threads.run(call, on_return=self.note_return)
 
-    def came_back(self) -> None:
+    def note_return(self) -> None:
         """Note that a leftover thread has returned; the last one frees the slot."""
         self.outside -= 1
         if self.stuck and self.outside == 0:
@@ -322,7 +327,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
         if limit_s is not None and self._time_limit is None:
             words = f"took longer than its time limit of {limit_s:g} s"
             self._time_limit = TimeLimit(self._services, limit_s, lambda: self._time_out(words))
-            self._time_limit.go_on()
+            self._time_limit.resume()
 
     def step_limit(self, name: str) -> AbstractContextManager[None]:
         """Fail the attempt if the body takes longer than a step may."""
@@ -330,7 +335,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
         if limit_s is None:
             return nullcontext()
         words = f"step {name!r} took longer than {limit_s:g} s"
-        return self._step_limited(TimeLimit(self._services, limit_s, lambda: self._time_out(words)))
+        return self._limit_step(TimeLimit(self._services, limit_s, lambda: self._time_out(words)))
 
     def _time_out(self, words: str) -> None:
         if not self.over:
@@ -350,18 +355,18 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """
         self.stopping = True
         self.patient = patient
-        if self._told_to_stop is not None and not patient:
-            self._told_to_stop.set()
+        if self._stop_event is not None and not patient:
+            self._stop_event.set()
         for slot in [*self._slots.values(), *self._calls.values()]:
             if not slot.done:
                 self.saw_stopping = True
                 slot.fail(AttemptInterrupted())
 
-    async def told_to_stop(self) -> None:
+    async def wait_for_stop(self) -> None:
         """Wait until it is asked to stop, unless the stop is patient."""
         if not self.stopping or self.patient:
-            self._told_to_stop = anyio.Event()
-            await self._told_to_stop.wait()
+            self._stop_event = anyio.Event()
+            await self._stop_event.wait()
 
     def stop_now(self) -> None:
         """Cancel it; code that ignores cancellation is abandoned after `GIVE_UP_MS`."""
@@ -381,8 +386,8 @@ class Work(ModelCaller, PeopleLine, Remembering):
         self.over = True
         if self._waits == 0:
             self._services.clock.release()
-        for take_back in self._timers:
-            take_back()
+        for cancel_timer in self._timers:
+            cancel_timer()
         if self._time_limit is not None:
-            self._time_limit.stand_still()
-        self._show_no_more()
+            self._time_limit.suspend()
+        self._clear_output()

@@ -26,7 +26,7 @@ reporter: contextvars.ContextVar[Callable[[int, int, str], None] | None] = conte
 """Receiver of `report_progress`, set by the runtime of the function."""
 MOST_LEAVES = 100
 """Of an exception group, how many exceptions are looked at."""
-WORDS_OF_LEAVES = 3
+SHOWN_LEAVES = 3
 """Of an exception group, how many exceptions are told."""
 
 
@@ -45,7 +45,7 @@ def report_progress(done: int, total: int, note: str = "") -> None:
         report(done, total, note)
 
 
-def find(reference: str, folder: str, sources: dict[str, Any], path: list[str]) -> Callable[..., Any]:
+def import_function(reference: str, folder: str, sources: dict[str, Any], path: list[str]) -> Callable[..., Any]:
     """Import the function that `reference` names.
 
     Args:
@@ -58,18 +58,18 @@ def find(reference: str, folder: str, sources: dict[str, Any], path: list[str]) 
     """
     sys.path += [entry for entry in path if entry not in sys.path]
     module, _, qualname = reference.partition(":")
-    isolated = _isolated()
+    isolated = _load_isolated()
     modules = {name: isolated.Source(*source) for name, source in sources.items()}
     target: Any = isolated.load(module, folder, modules) if module in modules else importlib.import_module(module)
-    where = getattr(target, "__file__", None) or f"the module {module!r}"
+    place = getattr(target, "__file__", None) or f"the module {module!r}"
     for name in qualname.split("."):
         target = getattr(target, name, None)
         if target is None:
-            raise NotThere(f"{where} has no {qualname!r}")
+            raise NotThere(f"{place} has no {qualname!r}")
     if not callable(target):
-        raise NotThere(f"{qualname!r} of {where} cannot be called")
-    found: Callable[..., Any] = target
-    return found
+        raise NotThere(f"{qualname!r} of {place} cannot be called")
+    function: Callable[..., Any] = target
+    return function
 
 
 class NotThere(Exception):
@@ -80,7 +80,7 @@ class Unfit(Exception):
     """A function that cannot be called as an agent's."""
 
 
-def _isolated() -> Any:
+def _load_isolated() -> Any:
     """Load `isolated.py` by its path: importing its package would load the engine into every child."""
     name = "engine.runtimes.functions.isolated"
     if name not in sys.modules:
@@ -92,7 +92,7 @@ def _isolated() -> Any:
     return sys.modules[name]
 
 
-def check(target: Callable[..., Any]) -> None:
+def check_callable(target: Callable[..., Any]) -> None:
     """Raise `Unfit` when `target` is not a plain function of one text."""
     if inspect.iscoroutinefunction(target) or inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise Unfit("a function in a process is a plain def that returns its output")
@@ -115,39 +115,39 @@ def traits_of(error: BaseException) -> dict[str, Any]:
         `types`, the names of its class and the bases of that; `retryable`, a bool or None; and `retry_after_s`, a
         number of seconds from its attribute of that name or `retry_after`, or None.
     """
-    own = _traits_of(error)
-    held = [_traits_of(one) for one in _leaves(error)]
-    said = [one for one in (own, *held) if one["retryable"] is not None]
-    waits = [one["retry_after_s"] for one in (own, *held) if one["retry_after_s"] is not None]
+    own_traits = _traits_of(error)
+    leaf_traits = [_traits_of(leaf) for leaf in _leaves(error)]
+    with_retryable = [traits for traits in (own_traits, *leaf_traits) if traits["retryable"] is not None]
+    waits = [traits["retry_after_s"] for traits in (own_traits, *leaf_traits) if traits["retry_after_s"] is not None]
     return {
-        "types": list(dict.fromkeys(name for one in (own, *held) for name in one["types"])),
-        "retryable": all(one["retryable"] for one in said) if said else None,
+        "types": list(dict.fromkeys(name for traits in (own_traits, *leaf_traits) for name in traits["types"])),
+        "retryable": all(traits["retryable"] for traits in with_retryable) if with_retryable else None,
         "retry_after_s": max(waits, default=None),
     }
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
     """Return what an exception group holds, also in groups of groups, up to `MOST_LEAVES`."""
-    found: list[BaseException] = []
+    leaves: list[BaseException] = []
     open_groups = [error] if isinstance(error, BaseExceptionGroup) else []
-    while open_groups and len(found) < MOST_LEAVES:
-        for one in BaseExceptionGroup.exceptions.__get__(open_groups.pop()):
-            (open_groups if isinstance(one, BaseExceptionGroup) else found).append(one)
-    return found[:MOST_LEAVES]
+    while open_groups and len(leaves) < MOST_LEAVES:
+        for exception in BaseExceptionGroup.exceptions.__get__(open_groups.pop()):
+            (open_groups if isinstance(exception, BaseExceptionGroup) else leaves).append(exception)
+    return leaves[:MOST_LEAVES]
 
 
 def _traits_of(error: BaseException) -> dict[str, Any]:
-    types = [one.__name__ for one in type(error).__mro__ if one not in (object, BaseException)]
+    types = [cls.__name__ for cls in type(error).__mro__ if cls not in (object, BaseException)]
     try:
         retryable = getattr(error, "retryable", None)
         waits = [getattr(error, name, None) for name in ("retry_after_s", "retry_after")]
     except BaseException:  # the exception is the user's: its attributes may raise anything, SystemExit too
         retryable, waits = None, []
-    seconds = [one for one in waits if isinstance(one, int | float) and not isinstance(one, bool)]
+    seconds = [wait for wait in waits if isinstance(wait, int | float) and not isinstance(wait, bool)]
     return {
         "types": types,
         "retryable": retryable if isinstance(retryable, bool) else None,
-        "retry_after_s": next((float(one) for one in seconds if 0 <= one <= 1e9), None),
+        "retry_after_s": next((float(wait_s) for wait_s in seconds if 0 <= wait_s <= 1e9), None),
     }
 
 
@@ -160,8 +160,8 @@ class _Channel:
         self._writing = threading.Lock()
         self.waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         # From here on, neither the user's code nor a program that it starts can write into an answer.
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
         os.dup2(2, 1)
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -186,13 +186,13 @@ class _Channel:
 
 def _answer(request: dict[str, Any]) -> str:
     try:
-        target = find(request["reference"], request["folder"], request["sources"], request["path"])
+        target = import_function(request["reference"], request["folder"], request["sources"], request["path"])
         if "value" in request:
             return json.dumps({"output": target(request["value"])}, allow_nan=False)
-        check(target)
+        check_callable(target)
         return json.dumps({"output": None})
     except BaseException as error:  # user code: SystemExit and KeyboardInterrupt fail the attempt, not the process
-        text = words_of(error)
+        text = error_text(error)
         if isinstance(error, ModuleNotFoundError):
             text = f"{text}; {missing_module_hint(error.name or '')}"
         return json.dumps({"error": text, "type": type(error).__name__, "traits": traits_of(error)})
@@ -204,12 +204,12 @@ def missing_module_hint(name: str) -> str:
     return str(getattr(package, "MISSING_MODULE_HINT", "install it or put it beside the team"))
 
 
-def words_of(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return the text of an exception, with its class if the text is empty or only a key; of a group, what it holds."""
     leaves = _leaves(error)
     if leaves:
-        return "; ".join(_with_class(one) for one in leaves[:WORDS_OF_LEAVES]) + (
-            f" and {len(leaves) - WORDS_OF_LEAVES} more" if len(leaves) > WORDS_OF_LEAVES else ""
+        return "; ".join(_with_class(leaf) for leaf in leaves[:SHOWN_LEAVES]) + (
+            f" and {len(leaves) - SHOWN_LEAVES} more" if len(leaves) > SHOWN_LEAVES else ""
         )
     try:
         text = str(error)
@@ -221,7 +221,7 @@ def words_of(error: BaseException) -> str:
 
 
 def _with_class(error: BaseException) -> str:
-    name, text = type(error).__name__, next(iter(words_of(error).strip().splitlines()), "")
+    name, text = type(error).__name__, next(iter(error_text(error).strip().splitlines()), "")
     return text if text.startswith(name) else f"{name}: {text}"
 
 

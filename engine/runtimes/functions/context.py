@@ -23,10 +23,10 @@ from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError
 from engine.runtimes.attempts.people import checked_question
 from engine.runtimes.attempts.work import DelegationResult, Work
 from engine.runtimes.functions.task import Task
-from engine.runtimes.toolbox.calling import ToolError, called
+from engine.runtimes.toolbox.calling import ToolError, call_user_code
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
-from engine.runtimes.values import MAX_VALUES, Amounts, clean, json_value, one_line, own, usage_of
+from engine.runtimes.values import MAX_VALUES, Amounts, clean, copy_json, json_value, one_line, usage_of
 
 
 class UnknownTool(EngineError):
@@ -36,8 +36,8 @@ class UnknownTool(EngineError):
         name: Name of the tool.
     """
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"no tool {name!r}; the spec names {', '.join(known) or 'none'}")
+    def __init__(self, name: str, tool_names: Iterable[str]) -> None:
+        super().__init__(f"no tool {name!r}; the spec names {', '.join(tool_names) or 'none'}")
         self.name = name
 
 
@@ -94,7 +94,7 @@ class Context:
             NotJson: If the input or the output is not JSON.
         """
         name = _text("step", "name", name)
-        return await self._step(name, lambda _: self._called(name, partial(function, *args)), list(args))
+        return await self._run_step(name, lambda _: self._call_in_time(name, partial(function, *args)), list(args))
 
     async def tool(self, name: str, /, *args: Json, **named: Json) -> Any:
         """Call a tool of the agent's spec, as a step.
@@ -114,11 +114,15 @@ class Context:
             ToolRejected: If a person has to allow the call, and does not.
             ToolError: If a tool of a server fails.
         """
-        given = json_value([list(args), named])
+        arguments = json_value([list(args), named])
         if "/" in name and self._kit is not None:
-            return await self._step(f"tool:{name}", lambda key: self._served(name, given, key=key), given, what="tool")
+            return await self._run_step(
+                f"tool:{name}", lambda key: self._call_server_tool(name, arguments, key=key), arguments, kind="tool"
+            )
         tool = self._tool(name)
-        return await self._step(f"tool:{name}", lambda key: self._shown(tool, given, key=key), given, what="tool")
+        return await self._run_step(
+            f"tool:{name}", lambda key: self._call_function(tool, arguments, key=key), arguments, kind="tool"
+        )
 
     async def delegate(self, target: str, value: Json) -> Any:
         """Delegate a task to another member, and wait for its output without a slot.
@@ -163,7 +167,7 @@ class Context:
         if not values:
             return []
         key = work.key(f"map:{target}", values)
-        return outputs(target, await work.ask("map", key, target, values), return_failures)
+        return collect_outputs(target, await work.ask("map", key, target, values), return_failures)
 
     async def ask(
         self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
@@ -185,9 +189,12 @@ class Context:
         """
         work = self._work
         work.raise_if_stopping()
-        question, choices = _text("ask", "question", question), [_text("ask", "an option", one) for one in options]
-        asked = checked_question(question, choices, default, due_s)
-        return await work.ask_person(work.key("ask", [question, *choices]), **asked)
+        question, choices = (
+            _text("ask", "question", question),
+            [_text("ask", "an option", option) for option in options],
+        )
+        question_fields = checked_question(question, choices, default, due_s)
+        return await work.ask_person(work.key("ask", [question, *choices]), **question_fields)
 
     async def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
         """Store an insight for this agent's later work, and return its id; `recall` finds it by words and tags.
@@ -205,12 +212,12 @@ class Context:
 
     async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
         """Return the insights of this agent that match `query`, best first; a recorded step."""
-        found = await self.step("recall", self._recalled, query, limit)
-        return [msgspec.convert(one, Recalled) for one in found]
+        insights = await self.step("recall", self._recall, query, limit)
+        return [msgspec.convert(insight, Recalled) for insight in insights]
 
-    async def _recalled(self, query: str, limit: int) -> JsonValue:
-        found: JsonValue = msgspec.to_builtins(await self._work.recall(query, limit))
-        return found
+    async def _recall(self, query: str, limit: int) -> JsonValue:
+        insights: JsonValue = msgspec.to_builtins(await self._work.recall(query, limit))
+        return insights
 
     def steers(self) -> list[str]:
         """Return messages of people to this task since the last call; a rerun gets the same messages."""
@@ -246,10 +253,10 @@ class Context:
             raise UnknownTool(name, self._tools)
         return self._tools[name]
 
-    async def _shown(self, tool: FunctionTool, given: JsonValue, *, key: str) -> JsonValue:
+    async def _call_function(self, tool: FunctionTool, arguments: JsonValue, *, key: str) -> JsonValue:
         """Call a tool, and show it in the live output."""
-        self._work.tool_started(tool.name, _arguments(given))
-        args, named = _parts(given)
+        self._work.tool_started(tool.name, _shown_arguments(arguments))
+        args, named = _split_arguments(arguments)
         try:
             output = await tool.perform(self._work, args, named, key=key)
         except Exception as error:  # not BaseException: a cancelled call has no end, which leaves it in doubt
@@ -258,10 +265,10 @@ class Context:
         self._work.tool_ended(tool.name, output)
         return output
 
-    async def _served(self, name: str, given: JsonValue, *, key: str) -> JsonValue:
+    async def _call_server_tool(self, name: str, arguments: JsonValue, *, key: str) -> JsonValue:
         """Call a tool of an MCP server, and show it in the live output."""
-        args, named = _parts(given)
-        tool = None if self._kit is None else await self._kit.served(self._work, name)
+        args, named = _split_arguments(arguments)
+        tool = None if self._kit is None else await self._kit.server_tool(self._work, name)
         if tool is None:
             raise UnknownTool(name, [*self._tools, *self._work.spec.mcp])
         if args:
@@ -277,32 +284,32 @@ class Context:
         self._work.tool_ended(name, output)
         return output
 
-    async def _called(self, name: str, call: Callable[[], Any]) -> JsonValue:
+    async def _call_in_time(self, name: str, call: Callable[[], Any]) -> JsonValue:
         with self._work.step_limit(name):
-            return json_value(await called(self._work, call))
+            return json_value(await call_user_code(self._work, call))
 
-    async def _step(
-        self, name: str, call: Callable[[str], Awaitable[JsonValue]], value: object, *, what: StepKind = "code"
+    async def _run_step(
+        self, name: str, call: Callable[[str], Awaitable[JsonValue]], value: object, *, kind: StepKind = "code"
     ) -> JsonValue:
         """Run a step, or return its output from the journal; `call` gets the key of the step."""
         work = self._work
         work.raise_if_stopping()
-        given = json_value(value)
-        key = work.key(name, given)
+        step_input = json_value(value)
+        key = work.key(name, step_input)
         if work.is_recorded(key):
             return await work.recorded(key)
         async with work.step():
             began_ms = work.now_ms()
             output = await call(key)
-            await work.record(work.finished(what, name, key, output, given=given, began_ms=began_ms))
-            return own(output)
+            await work.record(work.finished_step(kind, name, key, output, step_input=step_input, began_ms=began_ms))
+            return copy_json(output)
 
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _waits(
+def _blocking(
     method: Callable[Concatenate[Context, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate["BlockingContext", P], T]:
     """Return a method of `Context` as one that blocks its thread until the loop has the answer."""
@@ -315,7 +322,7 @@ def _waits(
     return call
 
 
-def _at_once(method: Callable[Concatenate[Context, P], T]) -> Callable[Concatenate["BlockingContext", P], T]:
+def _blocking_sync(method: Callable[Concatenate[Context, P], T]) -> Callable[Concatenate["BlockingContext", P], T]:
     """The same for a method that waits for nothing."""
 
     @wraps(method)
@@ -351,18 +358,18 @@ class BlockingContext:
         """True once the attempt is asked to stop."""
         return self._context.cancelled
 
-    step = _waits(Context.step)
-    tool = _waits(Context.tool)
-    delegate = _waits(Context.delegate)
-    map = _waits(Context.map)
-    ask = _waits(Context.ask)
-    remember = _waits(Context.remember)
-    recall = _waits(Context.recall)
-    sleep = _waits(Context.sleep)
-    steers = _at_once(Context.steers)
-    emit = _at_once(Context.emit)
-    progress = _at_once(Context.progress)
-    spent = _at_once(Context.spent)
+    step = _blocking(Context.step)
+    tool = _blocking(Context.tool)
+    delegate = _blocking(Context.delegate)
+    map = _blocking(Context.map)
+    ask = _blocking(Context.ask)
+    remember = _blocking(Context.remember)
+    recall = _blocking(Context.recall)
+    sleep = _blocking(Context.sleep)
+    steers = _blocking_sync(Context.steers)
+    emit = _blocking_sync(Context.emit)
+    progress = _blocking_sync(Context.progress)
+    spent = _blocking_sync(Context.spent)
 
     def _check_thread(self) -> None:
         if threading.get_ident() == self._loop_thread_id:
@@ -376,30 +383,30 @@ def _text(call: str, name: str, value: object) -> str:
     return clean(value)
 
 
-def _parts(given: JsonValue) -> tuple[list[JsonValue], dict[str, JsonValue]]:
+def _split_arguments(arguments: JsonValue) -> tuple[list[JsonValue], dict[str, JsonValue]]:
     """Return the positional and keyword arguments in the input of a tool call."""
-    assert isinstance(given, list)
-    by_place, by_name = given
-    assert isinstance(by_place, list)
-    assert isinstance(by_name, dict)
-    return by_place, by_name
+    assert isinstance(arguments, list)
+    positional, named = arguments
+    assert isinstance(positional, list)
+    assert isinstance(named, dict)
+    return positional, named
 
 
-def _arguments(given: JsonValue) -> JsonValue:
+def _shown_arguments(arguments: JsonValue) -> JsonValue:
     """Return the arguments of a tool call as they are shown: without the kind that is empty."""
-    by_place, by_name = _parts(given)
-    return given if by_place and by_name else by_place or by_name
+    positional, named = _split_arguments(arguments)
+    return arguments if positional and named else positional or named
 
 
-def outputs(target: str, answers: list[DelegationResult], return_failures: bool) -> list[Any]:
+def collect_outputs(target: str, answers: list[DelegationResult], return_failures: bool) -> list[Any]:
     """Return outputs and failures in order, or raise the first failure."""
-    found: list[Any] = []
+    results: list[Any] = []
     for answer in answers:
         if answer.error is None:
-            found.append(answer.output)
+            results.append(answer.output)
             continue
         failure = DelegationFailed(target, answer.error, answer.task_id)
         if not return_failures:
             raise failure
-        found.append(failure)
-    return found
+        results.append(failure)
+    return results

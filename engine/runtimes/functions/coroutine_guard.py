@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @types.coroutine
-def driven(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -> Generator[Any, Any, T]:
+def drive(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -> Generator[Any, Any, T]:
     """Run `coroutine` to its end; exceptions thrown after it was abandoned are raised here, not in it.
 
     Args:

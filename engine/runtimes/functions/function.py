@@ -59,11 +59,11 @@ class FunctionRuntime:
         function, name = await self._code.load(self._reference), self._spec.name
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise Unusable(f"agent {name!r}: its function yields; return the output, and stream with ctx.emit")
-        wanted = self._spec.run_in
-        if wanted == "thread" and is_async(function):
+        run_in = self._spec.run_in
+        if run_in == "thread" and is_async(function):
             raise Unusable(f"agent {name!r}: an async def runs in the loop; leave out run_in='thread'")
-        self._in_thread = wanted == "thread" or (wanted is None and not is_async(function))
-        self._takes_context = arguments(function, name) == 2
+        self._in_thread = run_in == "thread" or (run_in is None and not is_async(function))
+        self._takes_context = count_arguments(function, name) == 2
         if not self._takes_context:
             check_keys(self._spec, WITHOUT_CONTEXT)
         await check_output_schema(self._spec)
@@ -76,14 +76,14 @@ class FunctionRuntime:
         if self._takes_context:
             await work.load_steers()
             context = Context(work, await work.task(), self._tools, self._kit)
-            given: Any = context.task, BlockingContext(context, current_token()) if self._in_thread else context
+            args: Any = context.task, BlockingContext(context, current_token()) if self._in_thread else context
         else:
-            given = (await work.value(),)
+            args = (await work.value(),)
         if self._in_thread:
             _report_from_thread(work)
-            result = await work.in_thread(partial(self._function, *given))
+            result = await work.in_thread(partial(self._function, *args))
         else:
-            result = self._function(*given)
+            result = self._function(*args)
         output = await result if inspect.isawaitable(result) else result
         return await typed_value(work, output, self._code.threads)
 
@@ -111,8 +111,8 @@ class ProcessRuntime:
         except CallFailed as failure:
             if failure.error_type == Unfit.__name__:
                 raise Unusable(f"agent {self._name!r}: {failure}") from failure
-            said = str(failure) if failure.error_type == NotThere.__name__ else f"{failure.error_type}: {failure}"
-            raise Unusable(f"{self._reference!r}: {said}") from failure
+            reason = str(failure) if failure.error_type == NotThere.__name__ else f"{failure.error_type}: {failure}"
+            raise Unusable(f"{self._reference!r}: {reason}") from failure
         except ProcessDied as death:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
         self._origin = origin
@@ -132,7 +132,7 @@ def _not_loaded(text: str) -> str:
     raise Unusable("its function was not loaded")
 
 
-def arguments(function: Callable[..., Any], name: str) -> int:
+def count_arguments(function: Callable[..., Any], name: str) -> int:
     """Return 1 for `f(text)` and 2 for `f(task, ctx)`.
 
     Raises:
@@ -142,12 +142,13 @@ def arguments(function: Callable[..., Any], name: str) -> int:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return 1  # written in C, without a signature
-    needed = [
-        one
-        for one in signature.parameters.values()
-        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    required = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    count = 2 if len(needed) == 2 else 1
+    count = 2 if len(required) == 2 else 1
     try:
         signature.bind(*range(count))
     except TypeError:

@@ -32,20 +32,20 @@ class Source(NamedTuple):
 Sources = Mapping[str, Source]
 """Modules of a folder by the names that its own code calls them by."""
 
-KEPT = 20
+LOADED_VERSIONS = 20
 """Versions of a folder that stay loaded: each edit of its code makes another one."""
 
 _numbers = itertools.count(1)
 _guard = threading.Lock()
-_of_folder: dict[str, list["_Namespace"]] = {}
-_of_prefix: dict[str, "_Namespace"] = {}
+_by_folder: dict[str, list["_Namespace"]] = {}
+_by_prefix: dict[str, "_Namespace"] = {}
 
 
 def load(module: str, folder: str, sources: Sources) -> ModuleType:
     """Import a module of a folder, with everything that it imports from there.
 
     Modules loaded from the same bytes are shared. If a file has changed since, all of `sources` are loaded again beside
-    the old modules, which attempts may still use. Only the newest `KEPT` versions can import more of their modules.
+    the old modules, which attempts may still use. Only the newest `LOADED_VERSIONS` can import more of their modules.
 
     Args:
         module: One of `sources`.
@@ -56,13 +56,13 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
         Exception: Whatever its code raises.
     """
     with _guard:
-        known = _of_folder.setdefault(folder, [])
-        namespace = next((one for one in reversed(known) if one.fits(sources)), None)
+        namespaces = _by_folder.setdefault(folder, [])
+        namespace = next((candidate for candidate in reversed(namespaces) if candidate.matches(sources)), None)
         if namespace is None:
             namespace = _Namespace(folder)
-            known.append(namespace)
-            while len(known) > KEPT:
-                known.pop(0).unload()
+            namespaces.append(namespace)
+            while len(namespaces) > LOADED_VERSIONS:
+                namespaces.pop(0).unload()
         namespace.sources.update(sources)
     return importlib.import_module(f"{namespace.prefix}.{module}")
 
@@ -76,18 +76,18 @@ class _Namespace:
         package = ModuleType(self.prefix, f"Modules of {folder}.")
         package.__path__ = []
         sys.modules[self.prefix] = package
-        _of_prefix[self.prefix] = self
+        _by_prefix[self.prefix] = self
         # Modules look up `__import__` in their builtins: replacing it there affects the folder's code and nothing else.
         self.builtins = {**vars(builtins), "__import__": self._import}
 
-    def fits(self, sources: Sources) -> bool:
+    def matches(self, sources: Sources) -> bool:
         """Return whether no module of `sources` was loaded from other bytes."""
         return all(self.sources.get(name, source) == source for name, source in sources.items())
 
     def unload(self) -> None:
         """Drop the modules; code that still runs keeps what it has imported."""
-        del _of_prefix[self.prefix]
-        for name in [one for one in list(sys.modules) if one.partition(".")[0] == self.prefix]:
+        del _by_prefix[self.prefix]
+        for name in [module for module in list(sys.modules) if module.partition(".")[0] == self.prefix]:
             del sys.modules[name]
 
     def spec(self, fullname: str, source: Source) -> ModuleSpec | None:
@@ -95,7 +95,7 @@ class _Namespace:
         if not source.sha256:
             return ModuleSpec(fullname, None, is_package=True)
         if source.path.endswith(tuple(EXTENSION_SUFFIXES)):
-            _checked(source)
+            _read_checked(source)
             return spec_from_file_location(fullname, source.path, loader=ExtensionFileLoader(fullname, source.path))
         loader = _Loader(fullname, source, self.builtins)
         spec = spec_from_file_location(fullname, source.path, loader=loader)
@@ -135,7 +135,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         """Compile the bytes with the listed hash; cached bytecode is ignored, because nobody has checked it."""
-        code: CodeType = compile(_checked(self._source), self._source.path, "exec", dont_inherit=True)
+        code: CodeType = compile(_read_checked(self._source), self._source.path, "exec", dont_inherit=True)
         return code
 
     def exec_module(self, module: ModuleType) -> None:
@@ -152,12 +152,12 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Return the import spec of a module of a team's folder; None for all others."""
         prefix, _, name = fullname.partition(".")
-        namespace = _of_prefix.get(prefix)
+        namespace = _by_prefix.get(prefix)
         source = namespace.sources.get(name) if namespace is not None else None
         return namespace.spec(fullname, source) if namespace is not None and source is not None else None
 
 
-def _checked(source: Source) -> bytes:
+def _read_checked(source: Source) -> bytes:
     """Return the bytes of a file.
 
     Raises:

@@ -15,7 +15,7 @@ from engine.errors import CallFailed, ProcessDied
 from engine.trusted_code.references import Origin
 
 PROGRAM = Path(__file__).with_name("child.py")
-CHECKS = 3
+CHECK_TRIES = 3
 """How often a reference is checked whose process is killed meanwhile: memory ran out, or somebody meant another one."""
 
 Report = Callable[[int, int, str], None]
@@ -39,14 +39,14 @@ class Processes:
 
         Raises:
             CallFailed: If it is not.
-            ProcessDied: If the import ended the process; where a signal did, `CHECKS` times in a row.
+            ProcessDied: If the import ended the process; where a signal did, `CHECK_TRIES` times in a row.
         """
         async with self._checks:
-            for left in reversed(range(CHECKS)):
+            for checks_left in reversed(range(CHECK_TRIES)):
                 try:
                     await self._ask(_request(origin), _ignore)
                 except ProcessDied as death:
-                    if not (death.killed and left):
+                    if not (death.killed and checks_left):
                         raise
                 else:
                     return

@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.models.records import Message
-from engine.runtimes.values import own
+from engine.runtimes.values import copy_json
 
 # Requests and inputs may be large, and most items of a list look at neither: they are copied when they are looked at.
 
@@ -24,7 +24,7 @@ class TaskInput:
     @cached_property
     def output(self) -> JsonValue:
         """Its output."""
-        return own(self._output)
+        return copy_json(self._output)
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Task:
     @cached_property
     def request(self) -> JsonValue:
         """The request of the run."""
-        return own(self._request)
+        return copy_json(self._request)
 
 
-def in_context(value: JsonValue, inputs: list[TaskInput]) -> str:
+def with_earlier_results(value: JsonValue, inputs: list[TaskInput]) -> str:
     """Return the input of a task, followed by every earlier result under the name of its agent."""
-    parts = [as_text(value)] + [f"## {one.agent}\n\n{as_text(one._output)}" for one in inputs]
+    parts = [as_text(value)] + [f"## {task_input.agent}\n\n{as_text(task_input._output)}" for task_input in inputs]
     return "\n\n".join(parts)

@@ -14,7 +14,7 @@ from engine.runtimes.attempts.pending import Pending
 
 T = TypeVar("T")
 
-KEPT_IDLE = 32
+IDLE_THREADS = 32
 """Number of idle threads that are kept."""
 
 
@@ -60,9 +60,9 @@ class Threads:
         while self._idle:
             self._idle.pop().jobs.put(None)
 
-    def came_back(self, thread: "_Thread", job: _Job, result: object, error: BaseException | None) -> None:
+    def release(self, thread: "_Thread", job: _Job, result: object, error: BaseException | None) -> None:
         """Return a thread to the idle ones; runs in the loop."""
-        if self._closed or len(self._idle) >= KEPT_IDLE:
+        if self._closed or len(self._idle) >= IDLE_THREADS:
             thread.jobs.put(None)
         else:
             self._idle.append(thread)
@@ -89,7 +89,7 @@ class _Thread:
             except BaseException as raised:  # user code: even SystemExit must end only the attempt
                 error = raised
             try:
-                anyio.from_thread.run_sync(self._owner.came_back, self, job, result, error, token=self._token)
+                anyio.from_thread.run_sync(self._owner.release, self, job, result, error, token=self._token)
             except RuntimeError:
                 return  # the loop has ended
             del job, result, error  # an idle thread must not keep the last call's objects alive

@@ -68,12 +68,12 @@ def tool(
         Unusable: If an option is invalid, or the object cannot be marked.
     """
     if callable(name):
-        return declared(name)
+        return declare(name)
     _check(name, timeout_s, at_once)
     if approve != "never":
         _check_rule(approve)
     return partial(
-        declared,
+        declare,
         name=name,
         approve=approve,
         timeout_s=None if timeout_s is None else float(timeout_s),
@@ -84,10 +84,10 @@ def tool(
 
 def idempotent(tool: F) -> F:
     """Declare a tool idempotent; the same as `@tool(idempotent=True)`."""
-    return declared(tool, idempotent=True)
+    return declare(tool, idempotent=True)
 
 
-def declared(function: F, **options: Any) -> F:
+def declare(function: F, **options: Any) -> F:
     """Add declared options to a function, and return it.
 
     Raises:
@@ -104,8 +104,8 @@ def options_of(function: Callable[..., Any]) -> ToolOptions:
     """Return the declared options of a function."""
     while isinstance(function, partial) and not hasattr(function, _OPTIONS):
         function = function.func
-    found = getattr(function, _OPTIONS, None)
-    return found if isinstance(found, ToolOptions) else ToolOptions()
+    options = getattr(function, _OPTIONS, None)
+    return options if isinstance(options, ToolOptions) else ToolOptions()
 
 
 def takes_key(call: Callable[..., Any]) -> bool:

@@ -17,7 +17,7 @@ from engine.runtimes.model.tools import Arguments, error_result
 
 
 @dataclass(frozen=True, slots=True)
-class Forwarded:
+class ForwardedAnswer:
     """The answer of a worker that is that of the task."""
 
     task_id: str
@@ -29,21 +29,21 @@ class CallResult:
     """What became of a call."""
 
     value: JsonValue
-    forwarded: Forwarded | None = None
+    forwarded: ForwardedAnswer | None = None
     is_read: bool = False
     """It is a part of an earlier result."""
     key: str = ""
     """Of the call; empty where it has none."""
 
 
-class OwnTool(ABC):
+class BuiltinTool(ABC):
     """A tool of the engine, of one attempt."""
 
     name: ClassVar[str]
     """Its name in the engine; the model may know it by another one."""
-    asks_others: ClassVar[bool] = False
+    only_delegates: ClassVar[bool] = False
     """It only delegates work: the answer that calls it and the delegation are one commit."""
-    comes_last: ClassVar[bool] = False
+    runs_last: ClassVar[bool] = False
     """It is called once the other calls of the turn have ended."""
 
     def __init__(self, work: Work) -> None:
@@ -62,43 +62,43 @@ class OwnTool(ABC):
         """
         work, began_ms = self._work, self._work.now_ms()
         try:
-            found = await self._result(arguments, key)
-        except Refused as refused:
-            found = refused.result
+            outcome = await self._result(arguments, key)
+        except CallRefused as refused:
+            outcome = refused.result
         except (BadValue, CommandRefusedError) as error:
-            found = error_result(error.reason)
-        if isinstance(found, CallResult):
-            return found
-        step = work.finished("tool", f"tool:{name}", key, found, given=dict(arguments), began_ms=began_ms)
+            outcome = error_result(error.reason)
+        if isinstance(outcome, CallResult):
+            return outcome
+        step = work.finished_step("tool", f"tool:{name}", key, outcome, step_input=dict(arguments), began_ms=began_ms)
         await work.record(step)
-        return CallResult(found)
+        return CallResult(outcome)
 
     @abstractmethod
     async def _result(self, arguments: Arguments, key: str) -> "JsonValue | CallResult":
         """Return the result of a call, which is recorded then; a `CallResult` stands in the journal already.
 
         Raises:
-            Refused, BadValue, CommandRefusedError: If the call fails; the model is told why.
+            CallRefused, BadValue, CommandRefusedError: If the call fails; the model is told why.
         """
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """A call of a built-in tool failed; the model is told why."""
 
-    def __init__(self, error: str, **besides: JsonValue) -> None:
+    def __init__(self, error: str, **details: JsonValue) -> None:
         super().__init__(error)
-        self.result = error_result(error, **besides)
+        self.result = error_result(error, **details)
 
 
 def text_in(arguments: Arguments, name: str, *, needed: bool = True) -> str:
     """Return a text that a call has to say.
 
     Raises:
-        Refused: If it is none.
+        CallRefused: If it is none.
     """
     value = arguments.get(name, "")
     if not isinstance(value, str) or (needed and not value.strip()):
-        raise Refused(f"{name} must be a text")
+        raise CallRefused(f"{name} must be a text")
     return value
 
 
@@ -106,9 +106,9 @@ def texts_in(arguments: Arguments, name: str) -> list[str]:
     """Return a list of texts that a call may say.
 
     Raises:
-        Refused: If it is none.
+        CallRefused: If it is none.
     """
     value = arguments.get(name) or []
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise Refused(f"{name} must be a list of texts")
-    return [str(one) for one in value]
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise CallRefused(f"{name} must be a list of texts")
+    return [str(text) for text in value]

@@ -16,22 +16,22 @@ from engine.core.records.values import as_text
 from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
 from engine.runtimes.attempts.work import Work
-from engine.runtimes.model.builtin_tools import CallResult, OwnTool
+from engine.runtimes.model.builtin_tools import BuiltinTool, CallResult
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
-from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of
+from engine.runtimes.model.tools import Tool, call_tool, error_result, schema_of
 from engine.runtimes.toolbox.kit import Kit
 
-Make: TypeAlias = Callable[[], Coroutine[Any, Any, CallResult]]
+Handler: TypeAlias = Callable[[], Coroutine[Any, Any, CallResult]]
 
 
 class Calls:
     """Performs the calls of one attempt.
 
     Args:
-        own: Built-in tools that it may use.
+        builtin_tools: Built-in tools that it may use.
         workers: Its workers; None if it does not lead.
     """
 
@@ -41,14 +41,14 @@ class Calls:
         options: ModelOptions,
         *,
         kit: Kit | None = None,
-        own: Sequence[OwnTool] = (),
+        builtin_tools: Sequence[BuiltinTool] = (),
         workers: Workers | None = None,
     ) -> None:
         self._work = work
-        self._own = {options.name_of(tool.name): tool for tool in own}
+        self._builtin = {options.name_of(tool.name): tool for tool in builtin_tools}
         # Built-in tools win over the agent's tools of the same name.
         self._tools: dict[str, Tool] = {}
-        self._take({} if kit is None else kit.functions)
+        self._set_tools({} if kit is None else kit.functions)
         self._kit = kit
         self.workers = workers
         self.results = Results(options)
@@ -61,23 +61,23 @@ class Calls:
             EngineError: If a tool server cannot be reached; one line.
         """
         if self._kit is not None and self._kit.has_servers:
-            self._take(await self._kit.tools(self._work))
+            self._set_tools(await self._kit.tools(self._work))
 
-    def _take(self, tools: Mapping[str, Tool]) -> None:
-        self._tools = {name: tool for name, tool in tools.items() if name not in self._own}
+    def _set_tools(self, tools: Mapping[str, Tool]) -> None:
+        self._tools = {name: tool for name, tool in tools.items() if name not in self._builtin}
 
     def schemas(self) -> list[ToolSchema]:
         """Return the tools for the next turn; those that change come last, for the provider's prompt cache."""
-        own = [tool.schema(name) for name, tool in self._own.items()]
+        changing = [tool.schema(name) for name, tool in self._builtin.items()]
         fixed = [schema_of(tool) for tool in self._tools.values()]
-        return [*fixed, *(schema for schema in own if schema is not None), *self.results.schemas()]
+        return [*fixed, *(schema for schema in changing if schema is not None), *self.results.schemas()]
 
-    def asks_others(self, call: Call) -> bool:
+    def only_delegates(self, call: Call) -> bool:
         """Return True for a call that only delegates."""
-        own = self._own.get(call.name)
-        return own is not None and own.asks_others
+        tool = self._builtin.get(call.name)
+        return tool is not None and tool.only_delegates
 
-    async def made(self, calls: Sequence[Call], begun: Callable[[], None]) -> list[CallResult]:
+    async def perform(self, calls: Sequence[Call], begun: Callable[[], None]) -> list[CallResult]:
         """Make calls at once, and return what became of each, in order; what forwards an answer comes after the rest.
 
         Args:
@@ -87,93 +87,96 @@ class Calls:
         Raises:
             AttemptInterrupted: If the attempt is asked to stop; once each of them has come to its next step.
         """
-        found: dict[int, CallResult] = {}
+        results: dict[int, CallResult] = {}
         # Keys count how often the same was called before, so they are taken in the order of the calls.
-        made = [(place, *self._make(call), self._comes_last(call)) for place, call in enumerate(calls)]
+        jobs = [(place, *self._prepare(call), self._runs_last(call)) for place, call in enumerate(calls)]
 
-        async def put(place: int, make: Make) -> None:
+        async def put(place: int, make: Handler) -> None:
             begun()
-            found[place] = await make()
+            results[place] = await make()
 
-        def keyed(place: int) -> CallResult:
-            return replace(found[place], key=made[place][1])
+        def with_key(place: int) -> CallResult:
+            return replace(results[place], key=jobs[place][1])
 
-        for late in (False, True):
-            due = []
-            for place, key, make, is_late in made:
-                if is_late is not late:
+        for is_last in (False, True):
+            waiting_jobs = []
+            for place, key, make, is_late in jobs:
+                if is_late is not is_last:
                     continue
                 if self._work.is_recorded(key) or self._work.was_answered(key):
                     await put(place, make)  # from the journal: fifty tasks of the loop would only wait for each other
                 else:
-                    due.append((place, make))
-            await at_once([partial(put, *one) for one in due])
-        return [keyed(place) for place in range(len(calls))]
+                    waiting_jobs.append((place, make))
+            await run_concurrently([partial(put, *job) for job in waiting_jobs])
+        return [with_key(place) for place in range(len(calls))]
 
-    def _comes_last(self, call: Call) -> bool:
-        own = self._own.get(call.name)
-        return own is not None and own.comes_last
+    def _runs_last(self, call: Call) -> bool:
+        tool = self._builtin.get(call.name)
+        return tool is not None and tool.runs_last
 
-    def _make(self, call: Call) -> tuple[str, Make]:
+    def _prepare(self, call: Call) -> tuple[str, Handler]:
         """Return the key of a call, and a function that performs it."""
-        own, arguments = self._own.get(call.name), call.arguments
-        is_read = call.name == self.results.tool and own is None and call.name not in self._tools
+        tool, arguments = self._builtin.get(call.name), call.arguments
+        is_read = call.name == self.results.tool and tool is None and call.name not in self._tools
         if is_read and isinstance(arguments, dict):
-            return "", lambda: _given(CallResult(self.results.read(arguments), is_read=True))
-        said = call.invalid if call.invalid is not None else arguments
-        key = self._work.key(f"call:{call.name if own is None else own.name}", said)
-        return key, self._keyed(call, key, said)
+            return "", lambda: _completed(CallResult(self.results.read(arguments), is_read=True))
+        call_input = call.invalid if call.invalid is not None else arguments
+        key = self._work.key(f"call:{call.name if tool is None else tool.name}", call_input)
+        return key, self._handler(call, key, call_input)
 
-    def _keyed(self, call: Call, key: str, said: JsonValue) -> Make:
-        work, arguments, own = self._work, call.arguments, self._own.get(call.name)
+    def _handler(self, call: Call, key: str, call_input: JsonValue) -> Handler:
+        work, arguments, tool = self._work, call.arguments, self._builtin.get(call.name)
         is_recorded = work.is_recorded(key)
-        if own is None and self.workers is not None and self._work.was_asked(key):
-            own = next((one for one in self._own.values() if one.name == call.name), None)  # it was renamed since
-        if own is None and not is_recorded and self._work.has_asked(key):
-            own = AskHuman(self._work)  # a person is asked since an attempt that might: the answer is its result
-        if own is not None and isinstance(arguments, dict) and (own.comes_last or not is_recorded):
-            return lambda: own.answer(call.name, arguments, key)
+        if tool is None and self.workers is not None and self._work.has_delegated(key):
+            # It was renamed since.
+            tool = next((candidate for candidate in self._builtin.values() if candidate.name == call.name), None)
+        if tool is None and not is_recorded and self._work.has_asked(key):
+            tool = AskHuman(self._work)  # a person is asked since an attempt that might: the answer is its result
+        if tool is not None and isinstance(arguments, dict) and (tool.runs_last or not is_recorded):
+            return lambda: tool.answer(call.name, arguments, key)
         if is_recorded:
-            return lambda: self._recorded(key)
+            return lambda: self._recorded_result(key)
         if call.invalid is not None or not isinstance(arguments, dict):
-            error = f"the arguments of {call.name} are not a JSON object: {as_text(said)[:200]}"
-            return lambda: self._refused(call, key, error_result(error))
-        return lambda: self._called(call, arguments, key)
+            error = f"the arguments of {call.name} are not a JSON object: {as_text(call_input)[:200]}"
+            return lambda: self._record_refusal(call, key, error_result(error))
+        return lambda: self._call_tool(call, arguments, key)
 
-    async def _recorded(self, key: str) -> CallResult:
+    async def _recorded_result(self, key: str) -> CallResult:
         return CallResult(await self._work.recorded(key))
 
-    async def _refused(self, call: Call, key: str, result: dict[str, JsonValue]) -> CallResult:
+    async def _record_refusal(self, call: Call, key: str, result: dict[str, JsonValue]) -> CallResult:
         """Record that a call could not be made."""
-        given = call.invalid if call.invalid is not None else call.arguments
-        await self._work.record(self._work.finished("tool", f"tool:{call.name}", key, result, given=given))
+        call_input = call.invalid if call.invalid is not None else call.arguments
+        await self._work.record(
+            self._work.finished_step("tool", f"tool:{call.name}", key, result, step_input=call_input)
+        )
         return CallResult(result)
 
-    async def _called(self, call: Call, arguments: dict[str, JsonValue], key: str) -> CallResult:
+    async def _call_tool(self, call: Call, arguments: dict[str, JsonValue], key: str) -> CallResult:
         if call.name not in self._tools:  # the turn was answered by an attempt before this one
             await self.refresh()
         tool = self._tools.get(call.name)
         if tool is None:
-            names: list[JsonValue] = [*self._tools, *self._own]
+            names: list[JsonValue] = [*self._tools, *self._builtin]
             error = f"there is no tool {call.name!r}" if call.name else "a call names no tool"
-            return await self._refused(call, key, error_result(error, tools=names))
+            return await self._record_refusal(call, key, error_result(error, tools=names))
         async with self._limit:
-            return CallResult(await called_tool(self._work, tool, arguments, key))
+            return CallResult(await call_tool(self._work, tool, arguments, key))
 
 
-async def _given(outcome: CallResult) -> CallResult:
+async def _completed(outcome: CallResult) -> CallResult:
     return outcome
 
 
-async def at_once(jobs: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+async def run_concurrently(jobs: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
     """Run jobs concurrently; if one ends the attempt, the others first reach their end or next step."""
-    ended: list[AttemptInterrupted | Exception] = []
+    errors: list[AttemptInterrupted | Exception] = []
 
     async def run(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await job()
         except (AttemptInterrupted, Exception) as error:
-            ended.append(error)
+            errors.append(error)
 
     if len(jobs) <= 1:
         for job in jobs:
@@ -182,5 +185,5 @@ async def at_once(jobs: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> No
     async with anyio.create_task_group() as group:
         for job in jobs:
             group.start_soon(run, job)
-    if ended:
-        raise next((one for one in ended if isinstance(one, AttemptInterrupted)), ended[0])
+    if errors:
+        raise next((error for error in errors if isinstance(error, AttemptInterrupted)), errors[0])

@@ -20,7 +20,7 @@ class Conversation:
         self.messages: list[Message] = []
         self.task = Message(role="user")
         """The message with the task."""
-        self._said: list[Said | None] = []
+        self._utterances: list[Said | None] = []
         """The place of each message in the journal; None for messages before the task."""
         self._digest = ""
 
@@ -30,30 +30,30 @@ class Conversation:
         return self._digest
 
     @property
-    def said(self) -> list[Said]:
+    def utterances(self) -> list[Said]:
         """The last messages after the task, for later runs of the conversation.
 
         They begin with an answer, because providers refuse a tool result without its call.
         """
-        said = [one for one in self._said if one is not None]
-        if len(said) <= UTTERANCES:
-            return said
-        last = said[1 - UTTERANCES :]
-        first = next((place for place, one in enumerate(last) if one.role == "assistant"), len(last))
+        utterances = [utterance for utterance in self._utterances if utterance is not None]
+        if len(utterances) <= UTTERANCES:
+            return utterances
+        last = utterances[1 - UTTERANCES :]
+        first = next((place for place, utterance in enumerate(last) if utterance.role == "assistant"), len(last))
         return [Said(role="user", text="(What came before this is left out here.)"), *last[first:]]
 
     def begin(self, text: str) -> None:
         """Add the task's text after the messages of earlier runs."""
-        self._said = [None] * len(self._said)
+        self._utterances = [None] * len(self._utterances)
         self.task = Message(role="user", text=text)
         self._add(self.task, self.task, None)
 
-    def user(self, text: str) -> None:
+    def add_user_text(self, text: str) -> None:
         """Add a message for the model."""
         message = Message(role="user", text=text)
         self._add(message, message, Said(role="user", text=text))
 
-    def answered(self, answer: ModelAnswer, key: str = "") -> None:
+    def add_answer(self, answer: ModelAnswer, key: str = "") -> None:
         """Add an answer of the model, with the key of its step."""
         message = Message(
             role="assistant",
@@ -64,40 +64,42 @@ class Conversation:
         )
         self._add(message, message, Said(role="assistant", key=key))
 
-    def heard(self, call_id: str, text: str, *, whole: str, key: str = "") -> None:
+    def add_result(self, call_id: str, text: str, *, full_text: str, key: str = "") -> None:
         """Add the result of a call.
 
         Args:
             text: The result as shown to the model, possibly cut.
-            whole: The whole result, for the hash: so `result_chars` may change without changing keys.
+            full_text: The whole result, for the hash: so `result_chars` may change without changing keys.
             key: Key of the step or call with the result; empty if there is none.
         """
         message = Message(role="tool", text=text, call_id=call_id)
-        said = Said(role="tool", key=key, call_id=call_id, text="" if key else text)
-        self._add(message, message if whole == text else msgspec.structs.replace(message, text=whole), said)
+        utterance = Said(role="tool", key=key, call_id=call_id, text="" if key else text)
+        self._add(
+            message, message if full_text == text else msgspec.structs.replace(message, text=full_text), utterance
+        )
 
-    def summed_up(self, summary: str, *, kept: int, key: str = "") -> None:
+    def replace_by_summary(self, summary: str, *, keep_count: int, key: str = "") -> None:
         """Replace all but the last messages by a summary.
 
         Args:
             summary: Text of the summary.
-            kept: Number of last messages to keep.
+            keep_count: Number of last messages to keep.
             key: Key of the step with the summary.
         """
-        first = len(self.messages) - kept
-        last = list(zip(self.messages[first:], self._said[first:], strict=True))
-        self.messages, self._said = [], []
+        first = len(self.messages) - keep_count
+        last = list(zip(self.messages[first:], self._utterances[first:], strict=True))
+        self.messages, self._utterances = [], []
         self._add(self.task, self.task, None)
-        short = Message(role="user", text=in_short(summary))
-        self._add(short, short, Said(role="summary", key=key))
-        for message, said in last:
-            self._add(message, message, said)
+        summary_message = Message(role="user", text=summary_text(summary))
+        self._add(summary_message, summary_message, Said(role="summary", key=key))
+        for message, utterance in last:
+            self._add(message, message, utterance)
 
-    def _add(self, message: Message, hashed: Message, said: Said | None) -> None:
+    def _add(self, message: Message, hashed: Message, utterance: Said | None) -> None:
         content = msgspec.json.encode(hashed, order="sorted")
         self._digest = hashlib.blake2b(self._digest.encode() + content, digest_size=8).hexdigest()
         self.messages.append(message)
-        self._said.append(said)
+        self._utterances.append(utterance)
 
     @property
     def characters(self) -> int:
@@ -105,7 +107,7 @@ class Conversation:
         return sum(length_of(message) for message in self.messages)
 
 
-def in_short(summary: str) -> str:
+def summary_text(summary: str) -> str:
     """Return the text of the message with a summary."""
     return f"What was said so far, in short:\n\n{summary}"
 

@@ -14,7 +14,7 @@ from engine.core.state import CallKind, State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
 from engine.runtimes.attempts.work import DelegationResult, Work
-from engine.runtimes.model.builtin_tools import CallResult, Forwarded, OwnTool, Refused, text_in
+from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, CallResult, ForwardedAnswer, text_in
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
 from engine.runtimes.model.tools import Arguments, object_schema
 
@@ -24,36 +24,36 @@ class Workers:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._seen: tuple[State, int] | None = None
-        self._now: list[Worker] = []
+        self._cached_at: tuple[State, int] | None = None
+        self._available: list[Worker] = []
         self._names: frozenset[str] = frozenset()
 
     @property
-    def now(self) -> list[Worker]:
+    def available(self) -> list[Worker]:
         """The workers available now, with their track records if the supervisor's settings ask for that."""
         state, effect = self._work.state, self._work.effect
         # Only events change a state: the fifty calls of one turn look once, and the schemas of a turn too.
-        if self._seen is None or self._seen[0] is not state or self._seen[1] != state.seq:
+        if self._cached_at is None or self._cached_at[0] is not state or self._cached_at[1] != state.seq:
             task = state.tasks.get(effect.task_id)
             category = None if task is None else category_told(state, self._home, task)
-            self._now = workers_of(state, self._home, lead_id=effect.agent_id, category=category)
-            self._names = frozenset(one.name for one in self._now)
-            self._seen = state, state.seq
-        return self._now
+            self._available = workers_of(state, self._home, lead_id=effect.agent_id, category=category)
+            self._names = frozenset(worker.name for worker in self._available)
+            self._cached_at = state, state.seq
+        return self._available
 
     @property
     def names(self) -> list[str]:
         """Their names, of the first hundred."""
-        return [one.name for one in self.now[:MOST_NAMED]]
+        return [worker.name for worker in self.available[:MOST_NAMED]]
 
     @property
-    def named(self) -> dict[str, JsonValue]:
+    def name_schema(self) -> dict[str, JsonValue]:
         """The JSON Schema of who may be given work now."""
-        return {"type": "string", **_one_of(self.now)}
+        return {"type": "string", **_worker_enum(self.available)}
 
     def why_not(self, worker: str) -> str | None:
         """Return why `worker` cannot get work; None if it can."""
-        workers = self.now
+        workers = self.available
         if worker in self._names or (len(workers) > MOST_NAMED and worker in capabilities_of(workers)):
             return None
         return why_no_worker(self._work.state, self._home, worker, lead_id=self._work.effect.agent_id)
@@ -63,8 +63,8 @@ class Workers:
         state = self._work.state
         task = state.tasks[self._work.effect.task_id]
         children = [state.tasks[child] for call in task.calls.values() for child in call.children]
-        done = sorted((one for one in children if one.status == "done"), key=lambda one: one.ended_ms or 0)
-        return [(self._name_of(one), one) for one in done]
+        done = sorted((child for child in children if child.status == "done"), key=lambda child: child.ended_ms or 0)
+        return [(self._name_of(child), child) for child in done]
 
     @property
     def _home(self) -> Supervisor:
@@ -72,12 +72,12 @@ class Workers:
         return state.supervisors[state.agents[self._work.effect.agent_id].supervisor_id]
 
     def _name_of(self, task: Task) -> str:
-        state, who = self._work.state, task.worker_id or task.agent_id or ""
-        member = state.agents.get(who) or state.supervisors.get(who)
+        state, worker_id = self._work.state, task.worker_id or task.agent_id or ""
+        member = state.agents.get(worker_id) or state.supervisors.get(worker_id)
         return "" if member is None else member.name
 
 
-class WorkersTool(OwnTool):
+class WorkersTool(BuiltinTool):
     """A tool about the workers of a lead.
 
     Args:
@@ -93,43 +93,43 @@ class WorkersTool(OwnTool):
     ) -> list[DelegationResult]:
         """Return the outcomes of work that is given, by this attempt or an earlier one; refuse if nobody takes it."""
         try:
-            before = await self._work.answered_before(key)
+            before = await self._work.earlier_results(key)
             return before or await self._work.ask(kind, key, target, items, plan=plan)
         except DelegationFailed as failure:
             self._work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
-            raise Refused(failure.reason) from failure
+            raise CallRefused(failure.reason) from failure
 
 
 class Delegate(WorkersTool):
     """The tool `delegate`: give work to a worker and return its answer."""
 
     name = "delegate"
-    asks_others = True
+    only_delegates = True
 
     def schema(self, name: str) -> ToolSchema | None:
         """Name exactly who may be asked now; of very many, what they can do."""
-        if not self._workers.now:
+        if not self._workers.available:
             return None
-        what: dict[str, JsonValue] = {"type": "string", "description": "What to do, in full."}
+        instructions: dict[str, JsonValue] = {"type": "string", "description": "What to do, in full."}
         about = "Give work to a worker, and get its answer."
-        return ToolSchema(name, about, object_schema(worker=self._workers.named, instructions=what))
+        return ToolSchema(name, about, object_schema(worker=self._workers.name_schema, instructions=instructions))
 
     async def _result(self, arguments: Arguments, key: str) -> CallResult:
         """Delegate to a worker; return its answer, or why there is none."""
         try:
-            return CallResult(await self._asked(arguments, key))
-        except Refused as refused:
-            raise Refused(str(refused), workers=[*self._workers.names]) from None
+            return CallResult(await self._delegate(arguments, key))
+        except CallRefused as refused:
+            raise CallRefused(str(refused), workers=[*self._workers.names]) from None
 
-    async def _asked(self, arguments: Arguments, key: str) -> JsonValue:
+    async def _delegate(self, arguments: Arguments, key: str) -> JsonValue:
         worker, instructions = str(arguments.get("worker")), arguments.get("instructions")
-        if not self._work.was_asked(key):
+        if not self._work.has_delegated(key):
             worker, instructions = text_in(arguments, "worker"), text_in(arguments, "instructions")
             if (reason := self._workers.why_not(worker)) is not None:
-                raise Refused(reason)
+                raise CallRefused(reason)
         (answer,) = await self._outcomes("delegate", key, worker, [instructions])
         if answer.error is not None:
-            raise Refused(f"{worker} failed: {answer.error}")
+            raise CallRefused(f"{worker} failed: {answer.error}")
         return answer.output
 
 
@@ -137,44 +137,44 @@ class ForwardMessage(WorkersTool):
     """The tool `forward_message`: end the task with a worker's last answer, unchanged."""
 
     name = "forward_message"
-    comes_last = True
+    runs_last = True
 
     def schema(self, name: str) -> ToolSchema | None:
         """List the workers available now; an earlier answer of any of them can be forwarded."""
-        workers = self._workers.now
+        workers = self._workers.available
         if not workers:
             return None
-        named = _one_of(workers) if len(workers) <= MOST_NAMED else {}
-        whose: dict[str, JsonValue] = {"type": "string", **named}
-        return ToolSchema(name, "End with the last answer of a worker, word for word.", object_schema(worker=whose))
+        enum = _worker_enum(workers) if len(workers) <= MOST_NAMED else {}
+        worker: dict[str, JsonValue] = {"type": "string", **enum}
+        return ToolSchema(name, "End with the last answer of a worker, word for word.", object_schema(worker=worker))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return the worker's last answer in this task as the task's output."""
         work = self._work
         called = None if work.is_recorded(key) else await super().answer(name, arguments, key)
         result = await work.recorded(key) if called is None else called.value
-        said = result.get("forwarded") if isinstance(result, dict) else None
+        forwarded_id = result.get("forwarded") if isinstance(result, dict) else None
         # In another database it has another id, and still is that worker's last.
-        known = (task for _, task in self._workers.answers() if task.id == said)
-        task = next(known, self._last_of(arguments)) if said is not None else None
+        matching_tasks = (task for _, task in self._workers.answers() if task.id == forwarded_id)
+        task = next(matching_tasks, self._last_of(arguments)) if forwarded_id is not None else None
         if task is None:
             return CallResult(result)
-        return CallResult(result, Forwarded(task.id, await work.text(task.output)))
+        return CallResult(result, ForwardedAnswer(task.id, await work.text(task.output)))
 
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         task = self._last_of(arguments)
         if task is None:
-            there = dict.fromkeys(who for who, _ in self._workers.answers())
-            raise Refused(f"{arguments.get('worker')} has given no answer in this task", answered=[*there])
+            names = dict.fromkeys(worker for worker, _ in self._workers.answers())
+            raise CallRefused(f"{arguments.get('worker')} has given no answer in this task", answered=[*names])
         return {"forwarded": task.id}
 
     def _last_of(self, arguments: Arguments) -> Task | None:
         """Return the last task of the worker that a call names."""
         answers = reversed(self._workers.answers())
-        return next((task for who, task in answers if who == arguments.get("worker")), None)
+        return next((task for worker, task in answers if worker == arguments.get("worker")), None)
 
 
-def _one_of(workers: Sequence[Worker]) -> dict[str, JsonValue]:
+def _worker_enum(workers: Sequence[Worker]) -> dict[str, JsonValue]:
     """Return the enum of workers, or of what very many of them can do."""
-    named = len(workers) <= MOST_NAMED
-    return {"enum": [*([one.name for one in workers] if named else capabilities_of(workers))]}
+    lists_names = len(workers) <= MOST_NAMED
+    return {"enum": [*([worker.name for worker in workers] if lists_names else capabilities_of(workers))]}

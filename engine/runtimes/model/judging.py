@@ -12,10 +12,10 @@ from engine.core.state import State, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerForm:
     """The form of an answer that a strategy evaluates."""
 
-    words: str
+    instructions: str
     """For the model."""
     schema: JsonValue = None
     """The form of the answer; None leaves it free."""
@@ -35,47 +35,54 @@ SCORE: JsonValue = {
 ITEMS: JsonValue = {"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]}
 
 
-def asked_by_strategy(state: State, task: Task) -> Asked | None:
+def answer_form_of(state: State, task: Task) -> AnswerForm | None:
     """Return what the strategy of its graph wants of the answer to a task; None where it looks for nothing in it."""
-    following = (state.tasks.get(one) for one in task.before)
-    check = next((one for one in following if one is not None and one.check is not None and _looks(one, task)), None)
+    successors = (state.tasks.get(task_id) for task_id in task.before)
+    check = next(
+        (
+            successor
+            for successor in successors
+            if successor is not None and successor.check is not None and _inspects(successor, task)
+        ),
+        None,
+    )
     if check is None or check.check is None:
         return None
-    what, args, role = check.check.what, check.check.args, task.role.partition(":")[0]
-    if what == "approved":
-        return _review(args.get("rejects")) if role == "level" else _APPROVE
-    if what == "score":
-        return Asked(
+    check_kind, args, role = check.check.what, check.check.args, task.role.partition(":")[0]
+    if check_kind == "approved":
+        return _review_form(args.get("rejects")) if role == "level" else _APPROVAL_FORM
+    if check_kind == "score":
+        return AnswerForm(
             f"You judge the work that you are given. Give it a score; {args.get('until')} and more is good enough."
             ' Answer with JSON alone: {"score": a number, "reasons": what would make it better}.',
             SCORE,
         )
-    if what == "items":
-        return Asked(
+    if check_kind == "items":
+        return AnswerForm(
             "Split the work into items that can be done apart from each other."
             ' Answer with JSON alone: {"items": [...]}.',
             ITEMS,
         )
     guards = args.get("guards")
-    ways = "; ".join(in_words(guard) for guard in guards) if isinstance(guards, list) else ""
-    return Asked(f"How it goes on is read from your answer, by the first of these that holds: {ways}.")
+    conditions = "; ".join(in_words(guard) for guard in guards) if isinstance(guards, list) else ""
+    return AnswerForm(f"How it goes on is read from your answer, by the first of these that holds: {conditions}.")
 
 
-def _looks(check: Task, task: Task) -> bool:
+def _inspects(check: Task, task: Task) -> bool:
     return task.id in (check.after if check.sees is None else check.sees)
 
 
-_APPROVE = Asked(
+_APPROVAL_FORM = AnswerForm(
     "You check the work that you are given."
     ' Answer with JSON alone: {"approved": true or false, "reasons": why it is sent back}.',
     APPROVAL,
 )
 
 
-def _review(rejects: JsonValue) -> Asked:
+def _review_form(rejects: JsonValue) -> AnswerForm:
     """Return what a reviewer is asked for whose answer goes on where it approves."""
     word = str(rejects[0]).upper() if isinstance(rejects, list) and rejects else "REJECTED"
-    return Asked(
+    return AnswerForm(
         f"You review the work that you are given. To send it back, begin your answer with {word} and say what is to"
         " be changed. Otherwise give the work as it is to go on."
     )

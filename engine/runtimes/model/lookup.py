@@ -13,7 +13,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import PermanentFailure
 
-VARIABLE = "QUARTERDECK_MODEL"
+MODEL_VARIABLE = "QUARTERDECK_MODEL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedMo
     Raises:
         NoModel: If neither its spec nor the environment names one.
     """
-    said = [spec.model] if isinstance(spec.model, str) else list(spec.model or ())
-    names = said or [name for name in (os.environ.get(VARIABLE, "").strip(),) if name]
+    spec_models = [spec.model] if isinstance(spec.model, str) else list(spec.model or ())
+    names = spec_models or [name for name in (os.environ.get(MODEL_VARIABLE, "").strip(),) if name]
     if not names:
-        raise NoModel(f"agent {spec.name!r} has no model: give it model=, or set {VARIABLE}")
+        raise NoModel(f"agent {spec.name!r} has no model: give it model=, or set {MODEL_VARIABLE}")
     return [NamedModel(name, model_named(state, supervisor_id, name)) for name in names]
 
 

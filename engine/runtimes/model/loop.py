@@ -20,14 +20,14 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import CallResult
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.compaction import Compaction
-from engine.runtimes.model.conversation import Conversation, in_short
+from engine.runtimes.model.conversation import Conversation, summary_text
 from engine.runtimes.model.errors import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
-from engine.runtimes.model.output import Unfit, fits
+from engine.runtimes.model.output import SchemaMismatch, parse_output
 from engine.runtimes.model.prompt import system_text
-from engine.runtimes.model.turn import Turns, kept
+from engine.runtimes.model.turn import Turns, answer_record
 
-SAME = 3
+LOOP_TURNS = 3
 """Identical turns in a row that count as a loop."""
 
 
@@ -44,41 +44,41 @@ class Loop:
         self._options = options
         self._turns = turns
         self._calls = calls
-        self._said = Conversation()
-        self._compaction = Compaction(work, turns, self._said, options.compact_at)
-        self._besides = ""
-        self._hears = True
+        self._conversation = Conversation()
+        self._compaction = Compaction(work, turns, self._conversation, options.compact_at)
+        self._extra_instructions = ""
+        self._takes_steers = True
         """Whether this is the task's own conversation, which takes messages of people."""
-        self._heard: Counter[int] = Counter()
+        self._steers_taken: Counter[int] = Counter()
         """How often each turn has taken messages: at its beginning, and when it was cut short for them."""
-        self._asking: anyio.CancelScope | None = None
+        self._request_scope: anyio.CancelScope | None = None
         """Cancel scope of the present request."""
-        self._past: list[tuple[object, object]] = []
-        self._asked_again = False
+        self._past_turns: list[tuple[object, object]] = []
+        self._has_retried = False
         self._unreported: Callable[[], StepFinished] | None = None
 
-    async def run(self, text: str | None = None, *, besides: str = "") -> JsonValue:
+    async def run(self, text: str | None = None, *, extra_instructions: str = "") -> JsonValue:
         """Return the output of the task.
 
         Args:
             text: The request; None means the task's own text, after the conversation that it is part of.
-            besides: Text in addition to the instructions.
+            extra_instructions: Text in addition to the instructions.
 
         Raises:
             ModelStopped: If the model does not come to an output.
             ModelError: If no model answers.
         """
-        self._besides, self._hears = besides, text is None
+        self._extra_instructions, self._takes_steers = extra_instructions, text is None
         if text is None:
             self._work.on_steer = self._cut_short
-            await self._hear_earlier()
-        self._said.begin(as_text(await self._work.value()) if text is None else text)
+            await self._add_earlier_messages()
+        self._conversation.begin(as_text(await self._work.value()) if text is None else text)
         try:
             for turn in range(1, self._options.turns + 1):
                 is_over, output = await self._turn(turn)
                 if is_over:
                     if text is None:
-                        self._work.says(self._said.said)
+                        self._work.leave_utterances(self._conversation.utterances)
                     return output
         finally:
             if not self._work.over:  # an answer that was paid for must not be lost if the attempt stops here
@@ -88,121 +88,127 @@ class Loop:
     async def _turn(self, turn: int) -> tuple[bool, JsonValue]:
         """Run a turn; return whether it was the last, and the output."""
         answer, key = await self._answer(turn)
-        self._said.answered(answer, key)
+        self._conversation.add_answer(answer, key)
         if answer.finish == "length":
             raise AnswerCut
         if not answer.calls:
-            return await self._end(answer)
-        outcomes = await self._calls.made(answer.calls, self._report)
+            return await self._finish(answer)
+        outcomes = await self._calls.perform(answer.calls, self._report)
         self._hear(turn, answer.calls, outcomes)
-        forwarded = next((one.forwarded for one in outcomes if one.forwarded is not None), None)
+        forwarded = next((outcome.forwarded for outcome in outcomes if outcome.forwarded is not None), None)
         if forwarded is not None:
             return True, forwarded.output
         self._look_for_loop(answer.calls, outcomes)
         return False, None
 
-    async def _hear_earlier(self) -> None:
+    async def _add_earlier_messages(self) -> None:
         """Add the messages of earlier runs of the conversation."""
-        for place, one in enumerate(await self._work.heard()):
-            content = one.content
-            if one.role == "tool":
-                shown = self._calls.results.shown(content, f"e{place}")
-                self._said.heard(one.call_id, shown, whole=as_text(content))
-            elif one.role == "assistant":
+        for place, message in enumerate(await self._work.transcript()):
+            content = message.content
+            if message.role == "tool":
+                excerpt = self._calls.results.excerpt_of(content, f"e{place}")
+                self._conversation.add_result(message.call_id, excerpt, full_text=as_text(content))
+            elif message.role == "assistant":
                 text = {"text": as_text(content)}
-                self._said.answered(msgspec.convert(content if isinstance(content, dict) else text, ModelAnswer))
-            elif one.role == "summary":
-                self._said.user(in_short(str(content["summary"]) if isinstance(content, dict) else as_text(content)))
+                self._conversation.add_answer(
+                    msgspec.convert(content if isinstance(content, dict) else text, ModelAnswer)
+                )
+            elif message.role == "summary":
+                self._conversation.add_user_text(
+                    summary_text(str(content["summary"]) if isinstance(content, dict) else as_text(content))
+                )
             else:
-                self._said.user(as_text(content))
+                self._conversation.add_user_text(as_text(content))
 
     async def _answer(self, turn: int) -> tuple[ModelAnswer, str]:
         """Return the answer of a turn, from the journal or a model, and its key."""
         work, name = self._work, f"turn:{turn}"
-        while work.is_recorded(steers_key(turn, self._heard[turn])):
-            await self._hear_people(turn)
-        shorter, is_short, key = await self._keys(name)
-        if (recorded := await self._turns.recorded(key)) is not None:
-            return recorded, key
+        while work.is_recorded(steers_key(turn, self._steers_taken[turn])):
+            await self._add_steers(turn)
+        compaction_key, is_compacted, key = await self._keys(name)
+        if (recorded_answer := await self._turns.recorded(key)) is not None:
+            return recorded_answer, key
         # Only now, when no answer is recorded: a message sent after a crash must not come before recorded answers.
-        if await self._hear_people(turn):
-            shorter, is_short, key = await self._keys(name)
+        if await self._add_steers(turn):
+            compaction_key, is_compacted, key = await self._keys(name)
         while True:
             work.raise_if_stopping()
-            if (recorded := await self._turns.recorded(key)) is not None:
-                return recorded, key
+            if (recorded_answer := await self._turns.recorded(key)) is not None:
+                return recorded_answer, key
             await self._calls.refresh()
-            system, schemas = self._told()
-            if not is_short and self._compaction.is_due(len(system.text) + len(str(schemas))):
-                is_short, key = True, await self._shortened(shorter, name)
+            system, schemas = self._system_and_tools()
+            if not is_compacted and self._compaction.is_due(len(system.text) + len(str(schemas))):
+                is_compacted, key = True, await self._summarise(compaction_key, name)
                 continue
             try:
-                asked = await self._asked(name, key, system, schemas)
+                reply = await self._request_answer(name, key, system, schemas)
             except ModelError as error:
                 if error.error_type != "context":
                     raise
-                if is_short or not self._compaction.is_possible:
-                    self._turns.hand_over(error)
+                if is_compacted or not self._compaction.is_possible:
+                    self._turns.use_next_model(error)
                     continue
-                is_short, key = True, await self._shortened(shorter, name)
+                is_compacted, key = True, await self._summarise(compaction_key, name)
                 continue
-            if asked is None:
-                if await self._hear_people(turn):
-                    shorter, is_short, key = await self._keys(name)
+            if reply is None:
+                if await self._add_steers(turn):
+                    compaction_key, is_compacted, key = await self._keys(name)
                 continue
-            answer, step = asked
-            await self._keep(answer, partial(step, kept(answer)))
+            answer, step = reply
+            await self._record_answer(answer, partial(step, answer_record(answer)))
             return answer, key
 
-    async def _asked(
+    async def _request_answer(
         self, name: str, key: str, system: Message, schemas: Sequence[ToolSchema]
     ) -> tuple[ModelAnswer, Callable[[JsonValue], StepFinished]] | None:
         """Ask a model for the answer of a turn; None if a person's message cut the request short."""
         with anyio.CancelScope() as scope:
-            self._asking = scope
+            self._request_scope = scope
             try:
-                return await self._turns.ask(name, key, messages=(system, *self._said.messages), tools=schemas)
+                return await self._turns.ask(name, key, messages=(system, *self._conversation.messages), tools=schemas)
             finally:
-                self._asking = None
+                self._request_scope = None
         return None
 
     async def _keys(self, name: str) -> tuple[str, bool, str]:
         """Return the key of a compaction before the turn, whether it is recorded, and the key of the turn after it."""
-        shorter = self._work.key("compact", self._said.digest)
-        is_short = await self._compaction.recorded(shorter)
-        return shorter, is_short, self._work.key(name, self._said.digest)
+        compaction_key = self._work.key("compact", self._conversation.digest)
+        is_compacted = await self._compaction.resume(compaction_key)
+        return compaction_key, is_compacted, self._work.key(name, self._conversation.digest)
 
-    async def _hear_people(self, turn: int) -> bool:
+    async def _add_steers(self, turn: int) -> bool:
         """Add new messages of people; return whether there were any."""
-        said = await self._work.take_steers(turn, self._heard[turn]) if self._hears else []
-        for text in said:
-            self._said.user(text)
-        self._heard[turn] += bool(said)
-        return bool(said)
+        texts = await self._work.take_steers(turn, self._steers_taken[turn]) if self._takes_steers else []
+        for text in texts:
+            self._conversation.add_user_text(text)
+        self._steers_taken[turn] += bool(texts)
+        return bool(texts)
 
     def _cut_short(self, now: bool) -> None:
         """Cancel the request under way for an urgent message; its usage still counts."""
-        if now and self._asking is not None:
-            self._asking.cancel()
+        if now and self._request_scope is not None:
+            self._request_scope.cancel()
 
-    async def _shortened(self, shorter: str, name: str) -> str:
+    async def _summarise(self, compaction_key: str, name: str) -> str:
         """Summarise the conversation, and return the key of the turn after that."""
-        await self._compaction.put_in_short(shorter)
-        return self._work.key(name, self._said.digest)
+        await self._compaction.summarise(compaction_key)
+        return self._work.key(name, self._conversation.digest)
 
-    def _told(self) -> tuple[Message, Sequence[ToolSchema]]:
+    def _system_and_tools(self) -> tuple[Message, Sequence[ToolSchema]]:
         """Return system message and tool schemas, built anew for each turn, because team and tools may change."""
-        workers = None if self._calls.workers is None else self._calls.workers.now
-        system = Message(role="system", text=system_text(self._work.spec, self._options, workers, self._besides))
+        workers = None if self._calls.workers is None else self._calls.workers.available
+        system = Message(
+            role="system", text=system_text(self._work.spec, self._options, workers, self._extra_instructions)
+        )
         return system, self._calls.schemas()
 
-    async def _keep(self, answer: ModelAnswer, step: Callable[[], StepFinished]) -> None:
+    async def _record_answer(self, answer: ModelAnswer, step: Callable[[], StepFinished]) -> None:
         """Journal an answer before its calls are made, or together with its delegations if it has no other calls.
 
         A report wakes the engine's loop at once, so a delegation one iteration later would be in the next batch, which
         costs another commit. Therefore the answer is reported only when the first delegation is made.
         """
-        if all(self._calls.asks_others(call) for call in answer.calls):
+        if all(self._calls.only_delegates(call) for call in answer.calls):
             self._unreported = step
         else:
             await self._work.record(step())
@@ -217,24 +223,24 @@ class Loop:
         """Add the results to the conversation."""
         for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             text = as_text(outcome.value)
-            shown = text if outcome.is_read else self._calls.results.shown(outcome.value, f"r{turn}.{place + 1}")
-            whole = as_text([call.name, call.arguments]) if outcome.is_read else text
-            key = outcome.key if self._work.stands_in_journal(outcome.key) else ""
-            self._said.heard(call.id, shown, whole=whole, key=key)
+            excerpt = text if outcome.is_read else self._calls.results.excerpt_of(outcome.value, f"r{turn}.{place + 1}")
+            full_text = as_text([call.name, call.arguments]) if outcome.is_read else text
+            key = outcome.key if self._work.is_in_journal(outcome.key) else ""
+            self._conversation.add_result(call.id, excerpt, full_text=full_text, key=key)
 
     def _look_for_loop(self, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
         """Detect a loop.
 
         Raises:
-            Looping: If the last `SAME` turns had the same calls with the same results.
+            Looping: If the last `LOOP_TURNS` turns had the same calls with the same results.
         """
         values = [outcome.value for outcome in outcomes]
-        self._past.append(([(call.name, call.arguments, call.invalid) for call in calls], values))
-        last = self._past[-SAME:]
-        if len(last) == SAME and all(one == last[0] for one in last):
+        self._past_turns.append(([(call.name, call.arguments, call.invalid) for call in calls], values))
+        last = self._past_turns[-LOOP_TURNS:]
+        if len(last) == LOOP_TURNS and all(past_turn == last[0] for past_turn in last):
             raise Looping([call.name for call in calls])
 
-    async def _end(self, answer: ModelAnswer) -> tuple[bool, JsonValue]:
+    async def _finish(self, answer: ModelAnswer) -> tuple[bool, JsonValue]:
         """Handle an answer without calls: return whether it is final, and the output; otherwise ask once more.
 
         Raises:
@@ -245,18 +251,18 @@ class Loop:
             raise AnswerRefused(answer.text)
         schema = self._turns.output
         if not answer.text.strip():
-            return self._again("You answered nothing. Give your answer now.", EmptyAnswer())
+            return self._ask_again("You answered nothing. Give your answer now.", EmptyAnswer())
         if schema is None:
             return True, answer.text
         try:
-            return True, await fits(answer.text, schema)
-        except Unfit as unfit:
+            return True, await parse_output(answer.text, schema)
+        except SchemaMismatch as unfit:
             words = f"Your answer does not fit the schema of the output: {unfit}. Answer again, with the JSON alone."
-            return self._again(words, InvalidOutput(str(unfit)))
+            return self._ask_again(words, InvalidOutput(str(unfit)))
 
-    def _again(self, words: str, otherwise: Exception) -> tuple[bool, JsonValue]:
-        if self._asked_again:
+    def _ask_again(self, words: str, otherwise: Exception) -> tuple[bool, JsonValue]:
+        if self._has_retried:
             raise otherwise
-        self._asked_again = True
-        self._said.user(words)
+        self._has_retried = True
+        self._conversation.add_user_text(words)
         return False, None

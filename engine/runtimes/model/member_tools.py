@@ -17,11 +17,11 @@ from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec
 from engine.models.records import ToolSchema
 from engine.runtimes.attempts.work import Work
-from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
+from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, CallResult, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 
 
-class ListWorkers(OwnTool):
+class ListWorkers(BuiltinTool):
     """The tool `list_workers`: list the members that can get work now."""
 
     name = "list_workers"
@@ -37,12 +37,12 @@ class ListWorkers(OwnTool):
         agent = work.state.agents[work.effect.agent_id]
         home = work.state.supervisors[agent.supervisor_id]
         return [
-            {"name": one.name, "description": one.description, "specialties": [*one.specialties]}
-            for one in workers_of(work.state, home, lead_id=agent.id)
+            {"name": worker.name, "description": worker.description, "specialties": [*worker.specialties]}
+            for worker in workers_of(work.state, home, lead_id=agent.id)
         ]
 
 
-class CreateAgent(OwnTool):
+class CreateAgent(BuiltinTool):
     """The tool `create_agent`: add an agent with at most its creator's rights.
 
     Args:
@@ -56,7 +56,7 @@ class CreateAgent(OwnTool):
         super().__init__(work)
         self._tools = tools
         self._models = models
-        self._one_at_a_time = anyio.Lock()
+        self._lock = anyio.Lock()
 
     def schema(self, name: str) -> ToolSchema | None:
         """Name what the creator has to give."""
@@ -67,9 +67,9 @@ class CreateAgent(OwnTool):
             "specialties": {"type": "array", "items": text},
             "model": {"type": "string", "enum": [*self._models]},
             **{
-                key: {"type": "array", "items": {"type": "string", "enum": [*mine]}}
-                for key, mine in (("tools", self._tools), ("mcp", spec.mcp), ("may", spec.may))
-                if mine
+                key: {"type": "array", "items": {"type": "string", "enum": [*names]}}
+                for key, names in (("tools", self._tools), ("mcp", spec.mcp), ("may", spec.may))
+                if names
             },
             "tokens": {"type": "integer", "minimum": 1, "description": "The most tokens that it may spend in all."},
         }
@@ -78,7 +78,7 @@ class CreateAgent(OwnTool):
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Add it by a command of the agent's own, once; what it comes to is recorded."""
-        async with self._one_at_a_time:
+        async with self._lock:
             return await super().answer(name, arguments, key)
 
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
@@ -92,26 +92,30 @@ class CreateAgent(OwnTool):
         """Return what is to be made.
 
         Raises:
-            Refused: If its creator has no right to something of it.
+            CallRefused: If its creator has no right to something of it.
         """
-        mine = self._work.spec
+        creator_spec = self._work.spec
         model = text_in(arguments, "model", needed=False)
-        chosen = _within("model", [model] if model else [], self._models)
-        tools = _within("tools", texts_in(arguments, "tools"), self._tools)
-        mcp = _within("mcp", texts_in(arguments, "mcp"), mine.mcp)
+        models = _check_within("model", [model] if model else [], self._models)
+        tools = _check_within("tools", texts_in(arguments, "tools"), self._tools)
+        mcp = _check_within("mcp", texts_in(arguments, "mcp"), creator_spec.mcp)
         return changed(  # how long and how much it may work is as of its creator
-            mine,
+            creator_spec,
             name=text_in(arguments, "name"),
             agent_type="llm",
             instructions=text_in(arguments, "instructions"),
             description=text_in(arguments, "description", needed=False),
             specialties=texts_in(arguments, "specialties"),
-            model=chosen[0] if chosen else [*self._models],
+            model=models[0] if models else [*self._models],
             tools=[self._tools[name] for name in tools],
             mcp=mcp,
-            approve={name: rule for name, rule in mine.approve.items() if self._is_among(name, tools, mcp)},
-            may=[one for one in mine.may if one in _within("may", texts_in(arguments, "may"), mine.may)],
-            limits=_limits(arguments, mine.limits),
+            approve={name: rule for name, rule in creator_spec.approve.items() if self._is_among(name, tools, mcp)},
+            may=[
+                right
+                for right in creator_spec.may
+                if right in _check_within("may", texts_in(arguments, "may"), creator_spec.may)
+            ],
+            limits=_limits(arguments, creator_spec.limits),
             output=None,
             category=None,
             weight=1.0,
@@ -120,26 +124,26 @@ class CreateAgent(OwnTool):
             options={},
         )
 
-    def _is_among(self, ruled: str, tools: Sequence[str], mcp: Sequence[str]) -> bool:
+    def _is_among(self, rule_name: str, tools: Sequence[str], mcp: Sequence[str]) -> bool:
         """Return whether a rule of its creator is for one of these tools, or for a tool of these servers."""
-        return ruled in (*tools, *mcp) or ruled.partition("/")[0] in mcp
+        return rule_name in (*tools, *mcp) or rule_name.partition("/")[0] in mcp
 
 
-def _within(what: str, asked: Sequence[str], mine: Sequence[str] | Mapping[str, str]) -> list[str]:
-    beyond = next((one for one in asked if one not in mine), None)
-    if beyond is not None:
-        raise Refused(f"{what}: {beyond!r} is not yours to give", **{what: [*mine]})
-    return [*asked]
+def _check_within(field: str, requested: Sequence[str], allowed: Sequence[str] | Mapping[str, str]) -> list[str]:
+    excess = next((name for name in requested if name not in allowed), None)
+    if excess is not None:
+        raise CallRefused(f"{field}: {excess!r} is not yours to give", **{field: [*allowed]})
+    return [*requested]
 
 
-def _limits(arguments: Arguments, mine: Limits | None) -> Limits | None:
+def _limits(arguments: Arguments, creator_limits: Limits | None) -> Limits | None:
     """Return the budget of what is made: its creator's, and no more tokens than were said."""
     tokens = arguments.get("tokens")
     if tokens is None:
-        return mine
+        return creator_limits
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1:
-        raise Refused("tokens must be a whole number, 1 or more")
-    most = None if mine is None else mine.tokens
-    if most is not None and tokens > most:
-        raise Refused(f"tokens: {tokens:,} are more than your own {most:,}")
-    return changed(mine, tokens=tokens) if mine is not None else Limits(tokens=tokens)
+        raise CallRefused("tokens must be a whole number, 1 or more")
+    max_tokens = None if creator_limits is None else creator_limits.tokens
+    if max_tokens is not None and tokens > max_tokens:
+        raise CallRefused(f"tokens: {tokens:,} are more than your own {max_tokens:,}")
+    return changed(creator_limits, tokens=tokens) if creator_limits is not None else Limits(tokens=tokens)

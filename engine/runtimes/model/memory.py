@@ -5,16 +5,16 @@ import msgspec
 from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
 from engine.runtimes.attempts.work import Work
-from engine.runtimes.model.builtin_tools import OwnTool, Refused, text_in, texts_in
+from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 
-FOUND = 5
+RECALLED_INSIGHTS = 5
 """How many things are recalled at once."""
 KEPT_CHARACTERS = 2_000
 """Of a request and its answer, each, that a `MemoryAgent` keeps."""
 
 
-class Remember(OwnTool):
+class Remember(BuiltinTool):
     """The tool `remember`: store an insight for later tasks."""
 
     name = "remember"
@@ -32,12 +32,12 @@ class Remember(OwnTool):
         """Keep it once; the call is recorded besides, with the id of what is kept."""
         importance = arguments.get("importance", 0.5)
         if isinstance(importance, bool) or not isinstance(importance, int | float):
-            raise Refused("importance must be a number from 0 to 1")
+            raise CallRefused("importance must be a number from 0 to 1")
         text, tags = text_in(arguments, "text"), tuple(texts_in(arguments, "tags"))
         return {"remembered": await self._work.remember(text, tags, float(importance))}
 
 
-class Recall(OwnTool):
+class Recall(BuiltinTool):
     """The tool `recall`: search the stored insights."""
 
     name = "recall"
@@ -49,22 +49,24 @@ class Recall(OwnTool):
 
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Return what is found, the best first."""
-        found: JsonValue = msgspec.to_builtins(await self._work.recall(text_in(arguments, "query"), FOUND))
-        return found
+        insights: JsonValue = msgspec.to_builtins(
+            await self._work.recall(text_in(arguments, "query"), RECALLED_INSIGHTS)
+        )
+        return insights
 
 
-async def recalled(work: Work, request: str) -> str:
+async def recall_text(work: Work, request: str) -> str:
     """Return what is remembered that has to do with a request, as a `MemoryAgent` is told it; a recorded step."""
     key = work.key("recalled", request)
     if work.is_recorded(key):
         return str(await work.recorded(key))
-    found = await work.recall(request, FOUND)
-    text = "\n".join(f"- {one.text}" for one in found)
-    await work.record(work.finished("tool", "recall", key, text))
+    insights = await work.recall(request, RECALLED_INSIGHTS)
+    text = "\n".join(f"- {insight.text}" for insight in insights)
+    await work.record(work.finished_step("tool", "recall", key, text))
     return text
 
 
-async def remembered(work: Work, request: str, answer: str) -> None:
+async def remember_answer(work: Work, request: str, answer: str) -> None:
     """Keep what was asked and answered."""
-    said = f"Asked: {request[:KEPT_CHARACTERS]}\nAnswered: {answer[:KEPT_CHARACTERS]}"
-    await work.remember(said, ("task",), 0.5)
+    text = f"Asked: {request[:KEPT_CHARACTERS]}\nAnswered: {answer[:KEPT_CHARACTERS]}"
+    await work.remember(text, ("task",), 0.5)

@@ -50,9 +50,9 @@ class ModelOptions(BaseModel):
         if unknown is not None:
             raise ValueError(f"tool_names: no tool {unknown!r} of the engine; there are {', '.join(TOOL_NAMES)}")
         names = [self.name_of(tool) for tool in TOOL_NAMES]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"tool_names: two tools would have the name {twice!r}")
+        duplicate = next((name for name in names if names.count(name) > 1), None)
+        if duplicate is not None:
+            raise ValueError(f"tool_names: two tools would have the name {duplicate!r}")
         return self
 
     def name_of(self, tool: str) -> str:

@@ -3,11 +3,11 @@
 from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
 from engine.runtimes.attempts.people import checked_question
-from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
+from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, CallResult, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 
 
-class AskHuman(OwnTool):
+class AskHuman(BuiltinTool):
     """Ask a person and wait for the answer."""
 
     name = "ask_human"
@@ -23,7 +23,7 @@ class AskHuman(OwnTool):
         """Ask; the answer is recorded under the key of the call."""
         question, options = text_in(arguments, "question"), texts_in(arguments, "options")
         try:
-            asked = checked_question(question, options, None, None)
+            question_fields = checked_question(question, options, None, None)
         except ValueError as wrong:
-            raise Refused(str(wrong).removeprefix("ctx.ask: ")) from wrong
-        return CallResult(await self._work.ask_person(key, **asked))
+            raise CallRefused(str(wrong).removeprefix("ctx.ask: ")) from wrong
+        return CallResult(await self._work.ask_person(key, **question_fields))

@@ -13,7 +13,7 @@ from engine.core.records.values import preview
 from engine.core.signals import PlannedItem
 from engine.models.records import ToolSchema
 from engine.runtimes.attempts.work import DelegationResult
-from engine.runtimes.model.builtin_tools import CallResult, Refused, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallRefused, CallResult, text_in, texts_in
 from engine.runtimes.model.delegation import WorkersTool
 from engine.runtimes.model.tools import Arguments, object_schema
 
@@ -21,7 +21,7 @@ MOST_TASKS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedTask:
     """One task of a plan."""
 
     name: str
@@ -34,16 +34,16 @@ class CreatePlan(WorkersTool):
     """The tool `create_plan`: run tasks with dependencies, each with the results of those before it."""
 
     name = "create_plan"
-    asks_others = True
+    only_delegates = True
 
     def schema(self, name: str) -> ToolSchema | None:
         """A plan is a list of tasks; each names its worker as `delegate` does."""
-        if not self._workers.now:
+        if not self._workers.available:
             return None
         text: JsonValue = {"type": "string"}
         task = object_schema(
             id=text,
-            worker={**self._workers.named},
+            worker={**self._workers.name_schema},
             instructions=text,
             after={"type": "array", "items": text, "description": "Ids of tasks whose results this one needs."},
         )
@@ -56,17 +56,17 @@ class CreatePlan(WorkersTool):
 
     async def _result(self, arguments: Arguments, key: str) -> JsonValue | CallResult:
         """Run a plan; return the outcome of each of its tasks."""
-        tasks = planned(arguments)
-        if not self._work.was_asked(key):
+        tasks = parse_plan(arguments)
+        if not self._work.has_delegated(key):
             for task in tasks:
                 if (reason := self._workers.why_not(task.worker)) is not None:
-                    raise Refused(f"{task.name}: {reason}", workers=[*self._workers.names])
-        outcomes = await self._carried_out(tasks, key)
+                    raise CallRefused(f"{task.name}: {reason}", workers=[*self._workers.names])
+        outcomes = await self._carry_out(tasks, key)
         if not any("error" in outcome for outcome in outcomes.values()):
             return CallResult({name: outcome["result"] for name, outcome in outcomes.items()})
         return {name: {**outcome} for name, outcome in outcomes.items()}
 
-    async def _carried_out(self, tasks: Sequence[Planned], key: str) -> dict[str, dict[str, JsonValue]]:
+    async def _carry_out(self, tasks: Sequence[PlannedTask], key: str) -> dict[str, dict[str, JsonValue]]:
         """Have the tasks done as one call, in which each waits for those that it comes after."""
         places = {task.name: place for place, task in enumerate(tasks)}
         items = [
@@ -74,7 +74,7 @@ class CreatePlan(WorkersTool):
                 title=preview(f"{task.name}: {task.instructions}"),
                 target=task.worker,
                 input=task.instructions,
-                after=[places[one] for one in task.after],
+                after=[places[name] for name in task.after],
             )
             for task in tasks
         ]
@@ -83,47 +83,51 @@ class CreatePlan(WorkersTool):
         return {task.name: _outcome(task, by_name) for task in tasks}
 
 
-def _outcome(task: Planned, answers: Mapping[str, DelegationResult]) -> dict[str, JsonValue]:
+def _outcome(task: PlannedTask, answers: Mapping[str, DelegationResult]) -> dict[str, JsonValue]:
     answer = answers[task.name]
     if answer.error is None:
         return {"result": answer.output}
-    failed = next((one for one in task.after if answers[one].error is not None), None)
+    failed = next((name for name in task.after if answers[name].error is not None), None)
     if failed is not None:
         return {"error": f"not begun: {failed} failed"}
     return {"error": f"{task.worker} failed: {answer.error}"}
 
 
-def planned(arguments: Arguments) -> list[Planned]:
+def parse_plan(arguments: Arguments) -> list[PlannedTask]:
     """Return the tasks of a plan.
 
     Raises:
-        Refused: If it cannot be carried out: ids twice or unknown, tasks that wait for themselves.
+        CallRefused: If it cannot be carried out: ids twice or unknown, tasks that wait for themselves.
     """
-    said = arguments.get("tasks")
-    if not isinstance(said, list) or not 0 < len(said) <= MOST_TASKS:
-        raise Refused(f"tasks must be a list of 1 to {MOST_TASKS} tasks")
-    tasks: list[Planned] = []
-    for one in said:
-        if not isinstance(one, dict):
-            raise Refused("each task must be an object with id, worker, instructions and after")
-        after = tuple(dict.fromkeys(texts_in(one, "after")))
-        tasks.append(Planned(text_in(one, "id"), text_in(one, "worker"), text_in(one, "instructions"), after))
+    task_objects = arguments.get("tasks")
+    if not isinstance(task_objects, list) or not 0 < len(task_objects) <= MOST_TASKS:
+        raise CallRefused(f"tasks must be a list of 1 to {MOST_TASKS} tasks")
+    tasks: list[PlannedTask] = []
+    for task_object in task_objects:
+        if not isinstance(task_object, dict):
+            raise CallRefused("each task must be an object with id, worker, instructions and after")
+        after = tuple(dict.fromkeys(texts_in(task_object, "after")))
+        tasks.append(
+            PlannedTask(
+                text_in(task_object, "id"), text_in(task_object, "worker"), text_in(task_object, "instructions"), after
+            )
+        )
     names = [task.name for task in tasks]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise Refused(f"two tasks have the id {twice!r}")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise CallRefused(f"two tasks have the id {duplicate!r}")
     for task in tasks:
-        unknown = next((one for one in task.after if one not in names), None)
+        unknown = next((name for name in task.after if name not in names), None)
         if unknown is not None:
-            raise Refused(f"{task.name} comes after {unknown!r}, which is not a task of the plan")
+            raise CallRefused(f"{task.name} comes after {unknown!r}, which is not a task of the plan")
     _check_acyclic(tasks)
     return tasks
 
 
-def _check_acyclic(tasks: Sequence[Planned]) -> None:
+def _check_acyclic(tasks: Sequence[PlannedTask]) -> None:
     try:
         TopologicalSorter({task.name: task.after for task in tasks}).prepare()
     except CycleError as error:
         cycle: list[str] = error.args[1]
         names = [task.name for task in tasks if task.name in cycle]
-        raise Refused(f"the tasks {', '.join(names)} wait for each other") from None
+        raise CallRefused(f"the tasks {', '.join(names)} wait for each other") from None

@@ -17,19 +17,21 @@ MOST_NAMED = 100
 """Most workers that are listed by name; beyond that their capabilities are listed."""
 
 
-def system_text(spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker] | None, besides: str) -> str:
+def system_text(
+    spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker] | None, extra_instructions: str
+) -> str:
     """Return the system message.
 
     Args:
         spec: Whose.
         options: What it calls the engine's tools.
         workers: Whom it may give work to; None where it does not lead.
-        besides: What it is told besides.
+        extra_instructions: What it is told besides.
     """
     parts = [spec.instructions.strip() or _about(spec)]
     if workers is not None:
-        parts.append(_leading(options, workers))
-    parts += [besides, _records(workers or ())]
+        parts.append(_lead_instructions(options, workers))
+    parts += [extra_instructions, _records(workers or ())]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -37,22 +39,22 @@ def _about(spec: AgentSpec) -> str:
     return f"You are {spec.name}. {spec.description}".strip()
 
 
-def _leading(options: ModelOptions, workers: Sequence[Worker]) -> str:
+def _lead_instructions(options: ModelOptions, workers: Sequence[Worker]) -> str:
     delegate, forward = options.name_of("delegate"), options.name_of("forward_message")
-    said = (
+    text = (
         f"You lead a team. Give work to its members with `{delegate}`: say in full what each has to do, because a"
         " worker sees its instructions and nothing else of this conversation. Calls of one turn run at the same time."
         f" Answer the request yourself once you have what you need, or end with `{forward}` where one worker's last"
         " answer is the answer, word for word."
     )
     if not workers:
-        return f"{said}\n\nNo worker is available at the moment: answer yourself."
+        return f"{text}\n\nNo worker is available at the moment: answer yourself."
     if len(workers) > MOST_NAMED:
-        return f"{said}\n\n{len(workers)} workers are there; name a capability, and one who has it does the work."
-    return f"{said}\n\nWorkers:\n" + "\n".join(_line(worker) for worker in workers)
+        return f"{text}\n\n{len(workers)} workers are there; name a capability, and one who has it does the work."
+    return f"{text}\n\nWorkers:\n" + "\n".join(_worker_line(worker) for worker in workers)
 
 
-def _line(worker: Worker) -> str:
+def _worker_line(worker: Worker) -> str:
     about = worker.description.strip()
     skills = f" ({', '.join(worker.specialties)})" if worker.specialties else ""
     return f"- {worker.name}{skills}" + (f": {about}" if about else "")
@@ -70,10 +72,10 @@ def _records(workers: Sequence[Worker]) -> str:
 def _record(record: TrackRecord) -> str:
     seconds, cost_usd = mean_of(record)
     money = "" if cost_usd is None else f" and {dollars(Decimal(str(cost_usd)))}"
-    return f"{record.done} of {record.done + record.failed} done, {_short(seconds)} s{money} each"
+    return f"{record.done} of {record.done + record.failed} done, {_format_number(seconds)} s{money} each"
 
 
-def _short(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 

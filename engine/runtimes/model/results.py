@@ -18,42 +18,42 @@ class Results:
     """
 
     def __init__(self, options: ModelOptions) -> None:
-        self._most = options.result_chars
+        self._max_characters = options.result_chars
         self.tool = options.name_of("read_result")
         """What the model calls the tool that reads on."""
-        self._whole: dict[str, str] = {}
+        self._full_texts: dict[str, str] = {}
         """Texts that were cut, by the names that the model has for them."""
 
     def schemas(self) -> list[ToolSchema]:
         """Return the tool that reads on, once there is something to read."""
-        if not self._whole:
+        if not self._full_texts:
             return []
         about = "Read on in a result that was too long to be shown whole."
-        result: JsonValue = {"type": "string", "enum": [*self._whole]}
+        result: JsonValue = {"type": "string", "enum": [*self._full_texts]}
         start: JsonValue = {"type": "integer", "minimum": 0, "description": "The character to begin at."}
         return [ToolSchema(self.tool, about, object_schema(result=result, start=start))]
 
-    def shown(self, value: JsonValue, name: str) -> str:
+    def excerpt_of(self, value: JsonValue, name: str) -> str:
         """Return what the model is shown of a result; `name` is what it is called where it is cut."""
         text = as_text(value)
-        if len(text) <= self._most:
+        if len(text) <= self._max_characters:
             return text
-        self._whole[name] = text
-        return self._from(name, 0)
+        self._full_texts[name] = text
+        return self._excerpt_from(name, 0)
 
     def read(self, arguments: Arguments) -> JsonValue:
         """Return the part of a result that the model asks for."""
         name, start = arguments.get("result"), arguments.get("start", 0)
-        if not isinstance(name, str) or name not in self._whole:
-            return error_result(f"there is no result {name!r} to read on in", results=[*self._whole])
-        if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start < len(self._whole[name]):
-            return error_result(f"start must be from 0 to {len(self._whole[name]) - 1:,}")
-        return self._from(name, start)
+        if not isinstance(name, str) or name not in self._full_texts:
+            return error_result(f"there is no result {name!r} to read on in", results=[*self._full_texts])
+        if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start < len(self._full_texts[name]):
+            return error_result(f"start must be from 0 to {len(self._full_texts[name]) - 1:,}")
+        return self._excerpt_from(name, start)
 
-    def _from(self, name: str, start: int) -> str:
-        whole = self._whole[name]
-        end = min(start + self._most, len(whole))
-        if end == len(whole):
-            return whole[start:]
-        said = f"[characters {start:,} to {end:,} of {len(whole):,}; read on with {self.tool}"
-        return f'{whole[start:end]}\n{said}(result="{name}", start={end})]'
+    def _excerpt_from(self, name: str, start: int) -> str:
+        text = self._full_texts[name]
+        end = min(start + self._max_characters, len(text))
+        if end == len(text):
+            return text[start:]
+        note = f"[characters {start:,} to {end:,} of {len(text):,}; read on with {self.tool}"
+        return f'{text[start:end]}\n{note}(result="{name}", start={end})]'

@@ -52,9 +52,9 @@ def schema_of(tool: Tool) -> ToolSchema:
     return ToolSchema(name=tool.name, description=tool.description, parameters=tool.parameters)
 
 
-def error_result(error: str, **besides: JsonValue) -> dict[str, JsonValue]:
+def error_result(error: str, **details: JsonValue) -> dict[str, JsonValue]:
     """Return the result of a call that did not come about: what went wrong, and what the model may do instead."""
-    return {"error": error, **besides}
+    return {"error": error, **details}
 
 
 def object_schema(optional: Arguments | None = None, /, **needed: JsonValue) -> dict[str, JsonValue]:
@@ -63,7 +63,7 @@ def object_schema(optional: Arguments | None = None, /, **needed: JsonValue) -> 
     return {"type": "object", "properties": properties, "required": [*needed], "additionalProperties": False}
 
 
-async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> JsonValue:
+async def call_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> JsonValue:
     """Call a tool once, as a recorded step, and return its result."""
     async with work.step():
         began_ms = work.now_ms()
@@ -77,6 +77,8 @@ async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) ->
             await work.tool_raised(key, crash)
             raise
         work.tool_ended(tool.name, result)
-        given = dict(arguments)
-        await work.record(work.finished("tool", f"tool:{tool.name}", key, result, given=given, began_ms=began_ms))
+        step_input = dict(arguments)
+        await work.record(
+            work.finished_step("tool", f"tool:{tool.name}", key, result, step_input=step_input, began_ms=began_ms)
+        )
     return result

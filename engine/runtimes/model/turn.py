@@ -59,7 +59,7 @@ class Turns:
         *,
         messages: Sequence[Message],
         tools: Sequence[ToolSchema],
-        what: Literal["model", "compact"] = "model",
+        kind: Literal["model", "compact"] = "model",
         plain: bool = False,
     ) -> tuple[ModelAnswer, Callable[[JsonValue], StepFinished]]:
         """Ask until a model answers, and return the answer with what makes the step to be recorded.
@@ -83,21 +83,28 @@ class Turns:
                 if plain and not is_text(answer):
                     again = Message(role="user", text="Answer with text alone; there are no tools to call.")
                     answer = await self._answer([*messages, again], tools, plain=plain)
-            told = [messages[0]] if messages and messages[0].role == "system" else []
-            asked: dict[str, JsonValue] = {"model": self.model.name, "messages": len(messages) - len(told)}
+            system_messages = [messages[0]] if messages and messages[0].role == "system" else []
+            step_input: dict[str, JsonValue] = {
+                "model": self.model.name,
+                "messages": len(messages) - len(system_messages),
+            }
             duration_ms, usage = work.now_ms() - began_ms, work.take_spent()
 
         def step(output: JsonValue) -> StepFinished:
             return StepFinished(
                 **of_attempt(work.effect),
-                what=what,
+                what=kind,
                 name=name,
                 key=key,
-                input=asked,
+                input=step_input,
                 output=output,
                 duration_ms=duration_ms,
                 usage=usage,
-                parts=[work.part(one) for one in (told[0].text if told else "", msgspec.to_builtins(tools)) if one],
+                parts=[
+                    work.store_part(part)
+                    for part in (system_messages[0].text if system_messages else "", msgspec.to_builtins(tools))
+                    if part
+                ],
             )
 
         return answer, step
@@ -114,15 +121,15 @@ class Turns:
                 params=self._params,
             )
             try:
-                return await work.ask_model(request, _unshown if plain else self._show)
+                return await work.ask_model(request, _ignore_chunk if plain else self._show)
             except ModelError as error:
-                work.model_erred(error)
+                work.record_model_error(error)
                 if error.error_type == "context" and not plain:
                     raise  # another model would not help as much as a shorter conversation
-                self.hand_over(error)
+                self.use_next_model(error)
             work.raise_if_stopping()
 
-    def hand_over(self, error: ModelError) -> None:
+    def use_next_model(self, error: ModelError) -> None:
         """Go on with the next model.
 
         Raises:
@@ -134,7 +141,7 @@ class Turns:
         del self._models[0]
 
     def _show(self, chunk: Chunk) -> None:
-        show = self._work.emit if chunk.kind == "text" else self._work.thought
+        show = self._work.emit if chunk.kind == "text" else self._work.show_thought
         show(chunk.text)
 
 
@@ -143,12 +150,12 @@ def is_text(answer: ModelAnswer) -> bool:
     return answer.finish != "refusal" and bool(answer.text.strip())
 
 
-def _unshown(chunk: Chunk) -> None:
+def _ignore_chunk(chunk: Chunk) -> None:
     """Ignore text that is not output."""
 
 
-def kept(answer: ModelAnswer) -> JsonValue:
+def answer_record(answer: ModelAnswer) -> JsonValue:
     """Return what the journal keeps of an answer; its usage is that of the step."""
-    found: dict[str, JsonValue] = msgspec.to_builtins(answer)
-    found.pop("usage", None)
-    return found
+    record: dict[str, JsonValue] = msgspec.to_builtins(answer)
+    record.pop("usage", None)
+    return record

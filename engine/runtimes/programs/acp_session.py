@@ -211,7 +211,7 @@ class AcpSession(AcpAsking):
         """Ask it to end its turn, and let it."""
         if self._link is not None and self._session_id is not None:
             await self._link.cancel(self._session_id)
-            with self._work.at_most(CANCELS_S):
+            with self._work.limit_time(CANCELS_S):
                 await self._finished.wait()
 
     def raise_if_broken(self) -> None:
@@ -306,7 +306,7 @@ class AcpSession(AcpAsking):
                 self._is_loading = False
         session_id = await link.new_session(folder, servers)
         work = self._work
-        await work.record(work.finished("code", SESSION, work.new_key(SESSION), {"session_id": session_id}))
+        await work.record(work.finished_step("code", SESSION, work.new_key(SESSION), {"session_id": session_id}))
         return session_id, False
 
     async def _earlier(self) -> str | None:
@@ -332,7 +332,7 @@ class AcpSession(AcpAsking):
     def heard_thought(self, text: str) -> None:
         """Show what it thinks."""
         if not self._is_loading:
-            self._work.thought(text)
+            self._work.show_thought(text)
 
     def heard_plan(self, entries: list[dict[str, str]]) -> None:
         """Keep a plan that is another."""
@@ -428,4 +428,4 @@ class AcpSession(AcpAsking):
         self._steps += 1
         if not work.over and self._steps <= MOST_STEPS:
             kind: StepKind = "tool" if is_tool else "code"
-            work.record_soon(work.finished(kind, name, work.new_key(name), output, given=arguments, began_ms=began_ms))
+            work.record_soon(work.finished_step(kind, name, work.new_key(name), output, step_input=arguments, began_ms=began_ms))

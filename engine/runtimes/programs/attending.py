@@ -91,12 +91,12 @@ class Attended:
         for number, wait_s in ladder:
             if not self.program.exited.is_set():
                 self.program.signal(number)
-                with self._work.at_most(wait_s):
+                with self._work.limit_time(wait_s):
                     await self.program.exited.wait()
 
     async def end_soon(self, seconds: float) -> None:
         """Wait for its exit and stop it if needed; its result counts either way."""
-        with self._work.at_most(seconds):
+        with self._work.limit_time(seconds):
             await self.program.exited.wait()
         self._is_finished = not self.program.exited.is_set()
         await self.stop()
@@ -126,7 +126,7 @@ class Attended:
             await self.stop()
 
     async def _stop_when_told(self, before: Talk) -> None:
-        await self._work.told_to_stop()
+        await self._work.wait_for_stop()
         self.is_stopped = self._work.saw_stopping = True
         await before()
         await self.stop()

@@ -24,5 +24,5 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
     except Exception as error:  # whatever went wrong, it is over
         await work.tool_raised(key, error)
         raise
-    await work.record(work.finished("tool", f"tool:{name}", key, output, given=value, began_ms=began_ms))
+    await work.record(work.finished_step("tool", f"tool:{name}", key, output, step_input=value, began_ms=began_ms))
     return output

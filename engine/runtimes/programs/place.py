@@ -56,7 +56,7 @@ async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, 
     try:
         yield place
     finally:
-        with work.at_most(TIDIES_UP_STOPPED_S if work.stopping else TIDIES_UP_S):
+        with work.limit_time(TIDIES_UP_STOPPED_S if work.stopping else TIDIES_UP_S):
             await _tidy_up(work, tree, place, threads)
 
 
@@ -70,7 +70,7 @@ async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -
         place.left = f"The branch {tree.branch} has {words} in {tree.path}"
         if not work.over:
             output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "left": words}
-            work.record_soon(work.finished("code", STEP, work.new_key(STEP), output, is_charged=False))
+            work.record_soon(work.finished_step("code", STEP, work.new_key(STEP), output, is_charged=False))
 
 
 async def _earlier(work: Work, threads: Threads) -> Worktree | None:
@@ -89,5 +89,5 @@ async def _new(work: Work, folder: Path, threads: Threads) -> Worktree:
     with anyio.CancelScope(shield=True):  # half a worktree would be left
         tree = await threads.run(partial(added, top, name))
     output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "top": str(tree.top)}
-    await work.record(work.finished("code", STEP, work.new_key(STEP), output))
+    await work.record(work.finished_step("code", STEP, work.new_key(STEP), output))
     return tree

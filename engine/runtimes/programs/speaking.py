@@ -105,7 +105,7 @@ class Speaking:
     async def cancel(self) -> None:
         """Tell it that it is to stop, and let it."""
         await self._program.send(lines.encode("cancel"))
-        with self._work.at_most(CLEANS_UP_S):
+        with self._work.limit_time(CLEANS_UP_S):
             await self._program.exited.wait()
 
     async def read(self) -> None:
@@ -183,7 +183,9 @@ class Speaking:
         if self._steps > MOST_STEPS:
             raise TooManyLines(f"it wrote more than {MOST_STEPS:,} steps")
         began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
-        step = work.finished("code", name, work.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms)
+        step = work.finished_step(
+            "code", name, work.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms
+        )
         is_next = work.stopping and work.patient  # asked to stop before this step, which is therefore its last
         with suppress(AttemptInterrupted):  # the step is recorded, and how it is stopped is seen to elsewhere
             await work.record(step)

@@ -38,7 +38,7 @@ async def function_value(
     try:
         return CallValue(json_value(arguments))
     except NotJson:
-        return await work.in_thread(lambda: _converted(arguments))
+        return await work.in_thread(lambda: _convert(arguments))
 
 
 def _with_defaults(
@@ -54,7 +54,7 @@ def _with_defaults(
     return {name: value for name, value in bound.arguments.items() if name not in engine_key}
 
 
-def _converted(arguments: Mapping[str, Any]) -> CallValue:
+def _convert(arguments: Mapping[str, Any]) -> CallValue:
     texts: dict[str, JsonValue] = {}
     is_exact = True
     for name, value in arguments.items():
@@ -88,7 +88,7 @@ def _representation(value: Any) -> str:
 def server_value(arguments: Mapping[str, JsonValue], schema: Any) -> CallValue:
     """Return the value of a call of a server's tool: with the defaults that its schema names."""
     try:
-        return CallValue(_SchemaDefaults(schema).added_to(dict(arguments), schema))
+        return CallValue(_SchemaDefaults(schema).add_defaults(dict(arguments), schema))
     except RecursionError:
         return CallValue(dict(arguments), is_exact=False)
 
@@ -98,9 +98,9 @@ class _SchemaDefaults:
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._left = MOST_SCHEMA_PARTS
+        self._parts_left = MOST_SCHEMA_PARTS
 
-    def added_to(self, value: JsonValue, schema: Any) -> JsonValue:
+    def add_defaults(self, value: JsonValue, schema: Any) -> JsonValue:
         """Return the value with the defaults of a part of the schema.
 
         Raises:
@@ -108,14 +108,14 @@ class _SchemaDefaults:
         """
         if not isinstance(schema, Mapping) or not isinstance(value, dict | list):
             return value
-        self._left -= 1
-        if self._left < 0:
+        self._parts_left -= 1
+        if self._parts_left < 0:
             raise RecursionError
-        for part in self._parts_beside(schema):
-            value = self.added_to(value, part)
+        for part in self._linked_schemas(schema):
+            value = self.add_defaults(value, part)
         items, properties = schema.get("items"), schema.get("properties")
         if isinstance(value, list) and items is not None:
-            return [self.added_to(item, items) for item in value]
+            return [self.add_defaults(item, items) for item in value]
         if isinstance(value, dict) and isinstance(properties, Mapping):
             defaults = {
                 name: part["default"]
@@ -123,10 +123,10 @@ class _SchemaDefaults:
                 if isinstance(part, Mapping) and "default" in part
             }
             value = {**value, **{name: default for name, default in defaults.items() if name not in value}}
-            return {name: self.added_to(item, properties.get(name)) for name, item in value.items()}
+            return {name: self.add_defaults(item, properties.get(name)) for name, item in value.items()}
         return value
 
-    def _parts_beside(self, schema: Mapping[str, Any]) -> Iterator[Any]:
+    def _linked_schemas(self, schema: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the schemas that hold for a value besides this one: what it refers to, and parts of a union."""
         if isinstance(target := schema.get("$ref"), str):
             yield self._referenced(target)

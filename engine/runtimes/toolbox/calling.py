@@ -51,7 +51,7 @@ class CalledTool(Protocol):
         """How many calls may run at once."""
 
 
-async def performed(work: Work, tool: CalledTool, call: Callable[[], Any], *, key: str) -> JsonValue:
+async def perform_call(work: Work, tool: CalledTool, call: Callable[[], Any], *, key: str) -> JsonValue:
     """Return the result of a tool call as JSON; the caller records the end of the call.
 
     Args:
@@ -66,17 +66,17 @@ async def performed(work: Work, tool: CalledTool, call: Callable[[], Any], *, ke
         ToolError: If it raises what is no `Exception`, such as `SystemExit`.
         Exception: Any other error that the tool raises.
     """
-    async with tool.gate.passed(work):
+    async with tool.gate.enter(work):
         if not tool.options.idempotent:
             await work.tool_began(tool.name, key)
         elif takes_key(call):
             call = partial(call, **{KEY: f"{work.effect.task_id}:{key}"})
-        with work.step_limit(f"tool:{tool.name}"), _limited(tool.name, tool.options.timeout_s), _raised():
-            return output_of(await called(work, call))
+        with work.step_limit(f"tool:{tool.name}"), _limit_time(tool.name, tool.options.timeout_s), _translate_exits():
+            return output_of(await call_user_code(work, call))
 
 
 @contextmanager
-def _raised() -> Iterator[None]:
+def _translate_exits() -> Iterator[None]:
     """Turn what a tool raises and Python keeps for its own end, as `sys.exit` does, into an error like any other.
 
     Only a call that was cut off has no known end, and is a question to a person.
@@ -89,7 +89,7 @@ def _raised() -> Iterator[None]:
         raise ToolError(with_class(error)) from error
 
 
-async def approved(
+async def wait_for_approval(
     work: Work,
     name: str,
     options: ToolOptions,
@@ -117,7 +117,7 @@ async def approved(
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def translate_tool_errors() -> Iterator[None]:
     """Turn errors of a tool into `ToolError`; errors that end the attempt or the agent pass through."""
     try:
         yield
@@ -132,7 +132,7 @@ def told() -> Iterator[None]:
 
 
 @contextmanager
-def _limited(name: str, limit_s: float | None) -> Iterator[None]:
+def _limit_time(name: str, limit_s: float | None) -> Iterator[None]:
     with anyio.move_on_after(limit_s) as scope:
         yield
     if scope.cancelled_caught and limit_s is not None:
@@ -158,7 +158,7 @@ def output_of(value: object) -> JsonValue:
             raise error from None
 
 
-async def called(work: Work, call: Callable[[], Any]) -> Any:
+async def call_user_code(work: Work, call: Callable[[], Any]) -> Any:
     """Call a user's callable: awaited if it is async, in a thread if it is not."""
     result = call() if is_async(call) else await work.in_thread(call)
     return await result if inspect.isawaitable(result) else result

@@ -30,7 +30,7 @@ _OTHERS = (
 
 
 @dataclass(slots=True)
-class Described:
+class ParsedDocstring:
     """A parsed docstring."""
 
     text: str = ""
@@ -39,13 +39,13 @@ class Described:
     """One line for each described parameter."""
 
 
-def described(function: Callable[..., Any]) -> Described:
+def docstring_of(function: Callable[..., Any]) -> ParsedDocstring:
     """Return the parsed docstring of a function; empty if it has none of its own."""
     docstring = inspect.getdoc(function) if getattr(function, "__doc__", None) else None
-    return parsed(docstring or "")
+    return parse_docstring(docstring or "")
 
 
-def parsed(docstring: str) -> Described:
+def parse_docstring(docstring: str) -> ParsedDocstring:
     """Return a parsed docstring; common indentation is ignored."""
     # Here, because most programs describe no tool.
     from docstring_parser import ParseError
@@ -55,9 +55,9 @@ def parsed(docstring: str) -> Described:
         with suppress(ParseError):
             readings.append(parse(docstring))
     if not readings:
-        return Described(docstring.strip())
-    reading = max(readings, key=lambda one: len(one.meta))
-    return Described((reading.description or "").strip(), dict(_parameters(reading)))
+        return ParsedDocstring(docstring.strip())
+    reading = max(readings, key=lambda candidate: len(candidate.meta))
+    return ParsedDocstring((reading.description or "").strip(), dict(_parameters(reading)))
 
 
 def _parameters(reading: "Docstring") -> Iterator[tuple[str, str]]:

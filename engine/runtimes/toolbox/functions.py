@@ -9,9 +9,9 @@ from engine.errors import Unusable
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import options_of
 from engine.runtimes.toolbox.call_value import function_value
-from engine.runtimes.toolbox.calling import ToolError, approved, performed, told
+from engine.runtimes.toolbox.calling import ToolError, perform_call, translate_tool_errors, wait_for_approval
 from engine.runtimes.toolbox.gate import Gate
-from engine.runtimes.toolbox.schemas import BadArguments, Described
+from engine.runtimes.toolbox.schemas import BadArguments, FunctionSchema
 
 
 class FunctionTool:
@@ -27,7 +27,7 @@ class FunctionTool:
         self.name = self.options.name or name
         self.function = function
         self.gate = gate
-        self._described: Described | None = None
+        self._function_schema: FunctionSchema | None = None
 
     def describe(self) -> None:
         """Build its schema, once; blocks while pydantic does so.
@@ -35,54 +35,54 @@ class FunctionTool:
         Raises:
             Unusable: If no schema can be built.
         """
-        if self._described is None:
-            self._described = Described(self.name, self.function)
+        if self._function_schema is None:
+            self._function_schema = FunctionSchema(self.name, self.function)
 
     @property
     def description(self) -> str:
         """Its description for a model."""
-        return self._known().schema.description
+        return self._get_schema().schema.description
 
     @property
     def parameters(self) -> Mapping[str, JsonValue]:
         """The JSON Schema of its arguments."""
-        return self._known().schema.parameters
+        return self._get_schema().schema.parameters
 
     async def call(self, work: Work, arguments: Mapping[str, JsonValue], key: str) -> JsonValue:
         """Return the result of one call by a model: `model.tools.Tool.call`."""
-        with told():
-            positional, named = await self._bound(work, arguments)
-            await self._approved(work, positional, named)
-            return await performed(work, self, partial(self.function, *positional, **named), key=key)
+        with translate_tool_errors():
+            positional, named = await self._bind(work, arguments)
+            await self._approve(work, positional, named)
+            return await perform_call(work, self, partial(self.function, *positional, **named), key=key)
 
     async def perform(
         self, work: Work, args: Sequence[JsonValue], named: Mapping[str, JsonValue], *, key: str
     ) -> JsonValue:
         """Return the result of a call by code; errors of the function are raised."""
         call = partial(self.function, *args, **named)
-        await self._approved(work, args, named)
+        await self._approve(work, args, named)
         try:
-            return await performed(work, self, call, key=key)
+            return await perform_call(work, self, call, key=key)
         except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
             if not self.options.idempotent:
                 await work.tool_raised(key, error)
             raise
 
-    async def _bound(self, work: Work, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
+    async def _bind(self, work: Work, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
         """Return what the function is called with by a model; in a thread where checking that runs the user's code."""
-        described = self._known()
+        described = self._get_schema()
         try:
             if described.runs_code:
-                return await work.in_thread(partial(described.bound, arguments))
-            return described.bound(arguments)
+                return await work.in_thread(partial(described.bind, arguments))
+            return described.bind(arguments)
         except BadArguments as bad:
             raise ToolError(str(bad)) from bad
 
-    async def _approved(self, work: Work, args: Sequence[Any], named: Mapping[str, Any]) -> None:
+    async def _approve(self, work: Work, args: Sequence[Any], named: Mapping[str, Any]) -> None:
         value = partial(function_value, work, self.function, args, named)
-        await approved(work, self.name, self.options, value)
+        await wait_for_approval(work, self.name, self.options, value)
 
-    def _known(self) -> Described:
-        if self._described is None:
+    def _get_schema(self) -> FunctionSchema:
+        if self._function_schema is None:
             raise Unusable(f"tool {self.name!r} was not described")
-        return self._described
+        return self._function_schema

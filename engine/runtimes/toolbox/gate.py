@@ -12,23 +12,23 @@ class Gate:
     """A limit on concurrent calls.
 
     Args:
-        most: The limit; None means no limit.
+        limit: How many calls may run at once; None means no limit.
     """
 
-    def __init__(self, most: int | None) -> None:
-        self.most = most
-        self._under_way = 0
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self._running = 0
         self._waiting: deque[Pending[None]] = deque()
 
     @asynccontextmanager
-    async def passed(self, work: Work) -> AsyncIterator[None]:
-        """Enter once fewer than `most` calls run.
+    async def enter(self, work: Work) -> AsyncIterator[None]:
+        """Enter once fewer than `limit` calls run.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits.
         """
-        if self.most is None or (self._under_way < self.most and not self._waiting):
-            self._under_way += 1
+        if self.limit is None or (self._running < self.limit and not self._waiting):
+            self._running += 1
         else:
             await self._wait(work)
         try:
@@ -56,4 +56,4 @@ class Gate:
             if not slot.done:
                 slot.put(None)
                 return
-        self._under_way -= 1
+        self._running -= 1

@@ -9,7 +9,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.model.tools import Tool
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.mcp_servers import Server
-from engine.runtimes.toolbox.mcp_tools import ServedTool, legal_names
+from engine.runtimes.toolbox.mcp_tools import ServerTool, legal_names
 
 
 class NotOffered(PermanentFailure):
@@ -29,7 +29,7 @@ class Kit:
         self._code = code
         self.functions = functions
         """The function tools."""
-        self._served: dict[tuple[str, str], ServedTool] = {}
+        self._server_tools: dict[tuple[str, str], ServerTool] = {}
 
     @property
     def has_servers(self) -> bool:
@@ -43,16 +43,16 @@ class Kit:
             UnknownServer, NotOffered: If the spec names a missing server or tool.
             ServerDown: If a server does not work.
         """
-        found: dict[str, Tool] = dict(self.functions)
+        tools: dict[str, Tool] = dict(self.functions)
         home_id = work.state.agents[work.effect.agent_id].supervisor_id
-        for name, wanted in self._wanted().items():
+        for name, tool_names in self._tool_names().items():
             server = self._code.servers.server(work.state, home_id, name)
             await self._code.servers.prepare(self._code)
-            for tool in await self._of(server, wanted, work):
-                found.setdefault(tool.name, tool)
-        return found
+            for tool in await self._tools_of(server, tool_names, work):
+                tools.setdefault(tool.name, tool)
+        return tools
 
-    async def served(self, work: Work, full_name: str) -> ServedTool | None:
+    async def server_tool(self, work: Work, full_name: str) -> ServerTool | None:
         """Return the tool of a server by its name in the team; None if the agent does not have it.
 
         Raises:
@@ -61,34 +61,34 @@ class Kit:
         server = full_name.partition("/")[0]
         if server not in self._spec.mcp and full_name not in self._spec.mcp:
             return None
-        found = [one for one in (await self.tools(work)).values() if isinstance(one, ServedTool)]
-        return next((one for one in found if one.full_name == full_name), None)
+        tools = [tool for tool in (await self.tools(work)).values() if isinstance(tool, ServerTool)]
+        return next((tool for tool in tools if tool.full_name == full_name), None)
 
-    def _wanted(self) -> dict[str, set[str]]:
+    def _tool_names(self) -> dict[str, set[str]]:
         """Return the named servers, each with the named tools; an empty list means all of its tools."""
-        wanted: dict[str, set[str]] = {}
-        every = {one for one in self._spec.mcp if "/" not in one}
-        for one in self._spec.mcp:
-            server, _, tool = one.partition("/")
-            wanted.setdefault(server, set())
-            if server not in every:
-                wanted[server].add(tool)
-        return wanted
+        tool_names: dict[str, set[str]] = {}
+        whole_servers = {name for name in self._spec.mcp if "/" not in name}
+        for name in self._spec.mcp:
+            server, _, tool = name.partition("/")
+            tool_names.setdefault(server, set())
+            if server not in whole_servers:
+                tool_names[server].add(tool)
+        return tool_names
 
-    async def _of(self, server: Server, wanted: set[str], work: Work) -> list[ServedTool]:
-        offered = {one.name: one for one in await server.tools(self._code, work)}
-        ruled = {one.partition("/")[2] for one in self._spec.approve if one.startswith(f"{server.name}/")}
-        missing = sorted((wanted | ruled) - offered.keys())
+    async def _tools_of(self, server: Server, tool_names: set[str], work: Work) -> list[ServerTool]:
+        offered_tools = {tool.name: tool for tool in await server.tools(self._code, work)}
+        ruled_names = {name.partition("/")[2] for name in self._spec.approve if name.startswith(f"{server.name}/")}
+        missing = sorted((tool_names | ruled_names) - offered_tools.keys())
         if missing:
-            there = ", ".join(offered) or "none"
-            raise NotOffered(f"the server {server.name!r} offers no {missing[0]!r}; it has {there}")
-        names = legal_names(server.name, list(offered))
+            offered_names = ", ".join(offered_tools) or "none"
+            raise NotOffered(f"the server {server.name!r} offers no {missing[0]!r}; it has {offered_names}")
+        names = legal_names(server.name, list(offered_tools))
         tools = []
-        for name, one in offered.items():
-            if wanted and name not in wanted:
+        for name, tool in offered_tools.items():
+            if tool_names and name not in tool_names:
                 continue
-            known = self._served.get((server.name, name))
-            if known is None or not known.is_of(server, one):
-                known = self._served[server.name, name] = ServedTool(self._code, server, one, names[name])
-            tools.append(known)
+            server_tool = self._server_tools.get((server.name, name))
+            if server_tool is None or not server_tool.is_of(server, tool):
+                server_tool = self._server_tools[server.name, name] = ServerTool(self._code, server, tool, names[name])
+            tools.append(server_tool)
         return tools

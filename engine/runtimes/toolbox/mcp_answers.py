@@ -103,7 +103,7 @@ def _tidy(result: dict[str, Any]) -> None:
             tool["inputSchema"] = {**(schema if isinstance(schema, dict) else {}), "type": "object"}
 
 
-def failed(request_id: int | str, fault: Fault, reason: str) -> "JSONRPCError":
+def error_response(request_id: int | str, fault: Fault, reason: str) -> "JSONRPCError":
     """Return an error in place of the answer to a request."""
     from mcp_types import ErrorData, JSONRPCError
 

@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 MOST_PAGES = 50
-SHOWN_CHARACTERS = 10_000
+DESCRIPTION_CHARACTERS = 10_000
 """Most characters of a tool's description for a model."""
 
 
-class Lost(EngineError):
+class ConnectionLost(EngineError):
     """A server was lost before it answered: it is unknown whether the call took place."""
 
 
-class NotReached(EngineError):
+class CallNotAccepted(EngineError):
     """A server did not accept a call, which can be repeated over a new connection."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedTool:
     """A tool that a server offers."""
 
     name: str
@@ -54,29 +54,29 @@ class Offered:
 class Connection:
     """A connection to a running server."""
 
-    def __init__(self, client: "Client", ended: anyio.Event) -> None:
+    def __init__(self, client: "Client", close_event: anyio.Event) -> None:
         self._client = client
-        self.ended = ended
+        self.close_event = close_event
         """Set once it no longer answers."""
         self.is_stale = True
         """Its tools are unknown, or have changed."""
 
-    async def tools(self) -> list[Offered]:
+    async def tools(self) -> list[OfferedTool]:
         """Return the tools that it offers now.
 
         Raises:
-            Lost, NotReached: If the connection is lost.
+            ConnectionLost, CallNotAccepted: If the connection is lost.
             ToolError: If the server reports an error, or its answer cannot be used.
         """
         self.is_stale = False
-        offered: dict[str, Offered] = {}
+        offered: dict[str, OfferedTool] = {}
         cursors: set[str | None] = {None}
         cursor = None
         for _ in range(MOST_PAGES):
-            with self._answer():
+            with self._translate_errors():
                 page = await self._client.list_tools(cursor=cursor)
                 for tool in page.tools:
-                    offered.setdefault(tool.name, _offered(tool))
+                    offered.setdefault(tool.name, _to_offered_tool(tool))
             cursor = page.next_cursor
             if cursor in cursors or len(offered) >= MOST_TOOLS:
                 break
@@ -87,11 +87,11 @@ class Connection:
         """Return the result of a tool: its text, or its structured content.
 
         Raises:
-            Lost: If the server is lost before it answers.
-            NotReached: If the server is lost and did not accept the call.
+            ConnectionLost: If the server is lost before it answers.
+            CallNotAccepted: If the server is lost and did not accept the call.
             ToolError: If the tool reports a failure, the server refuses the call, or its answer cannot be used.
         """
-        with self._answer():
+        with self._translate_errors():
             result = await self._client.call_tool(name, dict(arguments))
             output = _output(result)
         if result.is_error:
@@ -100,11 +100,11 @@ class Connection:
         return output
 
     @contextmanager
-    def _answer(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turn what a server or the package reports in place of an answer into an error of ours.
 
         Raises:
-            Lost, NotReached, ToolError: As `call`.
+            ConnectionLost, CallNotAccepted, ToolError: As `call`.
         """
         from mcp.shared.exceptions import MCPError
         from pydantic import ValidationError
@@ -112,7 +112,7 @@ class Connection:
         try:
             yield
         except MCPError as error:
-            self._note(error)
+            self._raise_if_lost(error)
             raise ToolError(
                 one_line(error) if error.message else f"the server reports error {error.code}, and does not say why"
             ) from error
@@ -123,24 +123,24 @@ class Connection:
         except RuntimeError as error:  # requests of the server in place of a result
             raise _unusable(one_line(error)) from error
 
-    def _note(self, error: Any) -> None:
+    def _raise_if_lost(self, error: Any) -> None:
         """Raise if an error means that the server is lost, or its answer useless.
 
         Raises:
-            Lost, NotReached, ToolError: As `call`.
+            ConnectionLost, CallNotAccepted, ToolError: As `call`.
         """
         from mcp_types import CONNECTION_CLOSED
 
         if error.code == Fault.UNUSABLE:
             raise _unusable(error.message) from error
         if error.code == Fault.NOT_REACHED:
-            self.ended.set()
-            raise NotReached(error.message) from error
+            self.close_event.set()
+            raise CallNotAccepted(error.message) from error
         if error.code == Fault.LOST:
-            raise Lost(error.message) from error
+            raise ConnectionLost(error.message) from error
         if error.code == CONNECTION_CLOSED:
-            self.ended.set()
-            raise Lost("the server ended before it answered") from error
+            self.close_event.set()
+            raise ConnectionLost("the server ended before it answered") from error
 
 
 def _unusable(reason: str) -> ToolError:
@@ -148,9 +148,7 @@ def _unusable(reason: str) -> ToolError:
 
 
 @asynccontextmanager
-async def connected(
-    spec: McpSpec, start: Callable[[], Awaitable[Child]], words: LastWords
-) -> AsyncIterator[Connection]:
+async def connect(spec: McpSpec, start: Callable[[], Awaitable[Child]], words: LastWords) -> AsyncIterator[Connection]:
     """Connect to a server while the context is open.
 
     Args:
@@ -164,10 +162,10 @@ async def connected(
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared.message import SessionMessage
 
-    ended = anyio.Event()
+    close_event = anyio.Event()
     connections: list[Connection] = []
 
-    async def heard(message: Any) -> None:
+    async def note_tool_change(message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             for connection in connections:
                 connection.is_stale = True
@@ -176,22 +174,22 @@ async def connected(
         transport = over_http(spec, streamable_http_client)
     else:
         words.program = await start()
-        transport = over_pipes(words.program, ended, SessionMessage)
-    async with Client(transport, cache=None, message_handler=heard) as client:
-        connections.append(Connection(client, ended))
+        transport = over_pipes(words.program, close_event, SessionMessage)
+    async with Client(transport, cache=None, message_handler=note_tool_change) as client:
+        connections.append(Connection(client, close_event))
         yield connections[0]
 
 
-def _offered(tool: Any) -> Offered:
+def _to_offered_tool(tool: Any) -> OfferedTool:
     schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
-    return Offered(
+    return OfferedTool(
         name=clean(tool.name),
-        description=clean(tool.description or tool.title or tool.name)[:SHOWN_CHARACTERS],
-        parameters={"type": "object", "properties": {}, **_plain(schema)},
+        description=clean(tool.description or tool.title or tool.name)[:DESCRIPTION_CHARACTERS],
+        parameters={"type": "object", "properties": {}, **_plain_schema(schema)},
     )
 
 
-def _plain(schema: dict[str, Any]) -> dict[str, JsonValue]:
+def _plain_schema(schema: dict[str, Any]) -> dict[str, JsonValue]:
     """Return a schema of arguments; a very long one is left to the server, which looks at calls itself."""
     if len(json.dumps(schema)) > SCHEMA_CHARACTERS:
         return {}
@@ -215,9 +213,9 @@ def _text(block: Any) -> str:
         return str(block.resource.text)
     if block.type == "resource_link":
         return f"[{block.name}: {block.uri}]"
-    held = getattr(block, "data", None) or getattr(getattr(block, "resource", None), "blob", None) or ""
+    content = getattr(block, "data", None) or getattr(getattr(block, "resource", None), "blob", None) or ""
     kind = getattr(block, "mime_type", None) or block.type
-    return f"[{kind}, {len(held):,} characters of base64, left out: no text]"
+    return f"[{kind}, {len(content):,} characters of base64, left out: no text]"
 
 
 def load() -> None:

@@ -17,7 +17,7 @@ from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable
 from engine.models.redaction import note_sent
 from engine.runtimes.toolbox import mcp_answers
-from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, failed, parse, too_large
+from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, error_response, parse, too_large
 from engine.runtimes.values import one_line
 
 FORGOTTEN = frozenset({404, 410})
@@ -49,13 +49,13 @@ async def over_http(spec: McpSpec, transport: Callable[..., Any]) -> AsyncIterat
                 response = await super().send(request, stream=True, **options)
             except httpx2.TransportError as error:
                 if request_id is not None:
-                    return _response(request, failed(request_id, *_unreached(error)))
+                    return _response(request, error_response(request_id, *_transport_fault(error)))
                 if request.method == "POST":  # a notification, which has no answer: what is lost, the next call says
                     return httpx2.Response(202, request=request)
                 raise
             try:
                 if request_id is not None:
-                    return await _checked(response, request_id)
+                    return await _check_response(response, request_id)
                 _check_plain(response)
                 response.stream = _events(response, None)
                 if not stream:
@@ -100,7 +100,7 @@ def _request_id(request: Any) -> int | str | None:
     return request_id
 
 
-def _unreached(error: Any) -> tuple[Fault, str]:
+def _transport_fault(error: Any) -> tuple[Fault, str]:
     import httpx2
 
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
@@ -108,7 +108,7 @@ def _unreached(error: Any) -> tuple[Fault, str]:
     return Fault.LOST, "the server ended before it answered"
 
 
-async def _checked(response: Any, request_id: int | str) -> Any:
+async def _check_response(response: Any, request_id: int | str) -> Any:
     """Return the response to a request, or one with an error of ours in its place."""
     import httpx2
 
@@ -128,9 +128,9 @@ async def _checked(response: Any, request_id: int | str) -> Any:
         else:
             return response  # a redirect, no body, or a kind that the package refuses
     except Unreadable as error:
-        message = failed(request_id, Fault.UNUSABLE, str(error))
+        message = error_response(request_id, Fault.UNUSABLE, str(error))
     except httpx2.TransportError:
-        message = failed(request_id, Fault.LOST, "the server ended before its answer was complete")
+        message = error_response(request_id, Fault.LOST, "the server ended before its answer was complete")
     await response.aclose()
     return _response(response.request, message, session=response.headers.get(_SESSION))
 
@@ -168,7 +168,9 @@ async def _refusal(response: Any, body: bytes, request_id: int | str) -> Any:
     status, words = response.status_code, body[:1_000].decode(errors="replace").lower()
     has_session = _SESSION in response.request.headers
     if has_session and (status in FORGOTTEN or (status == REFUSED and any(word in words for word in _SESSION_WORDS))):
-        return failed(request_id, Fault.NOT_REACHED, f"the server does not know its session any more (status {status})")
+        return error_response(
+            request_id, Fault.NOT_REACHED, f"the server does not know its session any more (status {status})"
+        )
     try:
         message = await parse(body)
         if isinstance(message, JSONRPCError):
@@ -177,7 +179,7 @@ async def _refusal(response: Any, body: bytes, request_id: int | str) -> Any:
         pass
     reason = f"the server answered with status {status} {response.reason_phrase}".rstrip()
     if status in GATEWAY:
-        return failed(request_id, Fault.LOST, reason)
+        return error_response(request_id, Fault.LOST, reason)
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=INTERNAL_ERROR, message=reason))
 
 
@@ -199,7 +201,7 @@ def _events(response: Any, request_id: int | str | None) -> Any:
                 async for event in _whole_events(body):
                     fields = _fields(event)
                     is_resumable = is_resumable or "id" in fields
-                    yield event if request_id is None else await _checked_event(event, fields)
+                    yield event if request_id is None else await _check_event(event, fields)
                 if request_id is None or is_resumable:  # the package asks for the rest
                     return
                 fault = Fault.LOST, "the server ended its answer before the result"
@@ -211,7 +213,7 @@ def _events(response: Any, request_id: int | str | None) -> Any:
                 if request_id is None:
                     return
                 fault = Fault.UNUSABLE, str(error)
-            yield f"\n\nevent: message\ndata: {_json(failed(request_id, *fault))}\n\n".encode()
+            yield f"\n\nevent: message\ndata: {_json(error_response(request_id, *fault))}\n\n".encode()
 
         async def aclose(self) -> None:
             await body.aclose()
@@ -250,7 +252,7 @@ def _fields(event: bytes) -> dict[str, bytes]:
     return fields
 
 
-async def _checked_event(event: bytes, fields: dict[str, bytes]) -> bytes:
+async def _check_event(event: bytes, fields: dict[str, bytes]) -> bytes:
     """Return an event as the package may read it.
 
     Raises:

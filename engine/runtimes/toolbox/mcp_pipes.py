@@ -10,12 +10,12 @@ import anyio
 from engine.children.child import Child
 from engine.children.tail import how_ended
 from engine.runtimes.toolbox import mcp_answers
-from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, answered_id, failed, parse, too_large
+from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, answered_id, error_response, parse, too_large
 
 CHUNK_BYTES = 256 * 1024
 MOST_LINES_SKIPPED = 8
 """How many times as long as a message an answer may be that is passed over."""
-GOES_S = 0.5
+EXIT_TIMEOUT_S = 0.5
 """How long a program may take to end by itself after its input was closed, in seconds."""
 
 
@@ -42,7 +42,7 @@ class LastWords:
 
 
 @asynccontextmanager
-async def over_pipes(program: Child, ended: anyio.Event, wrap: Callable[[Any], Any]) -> AsyncIterator[Any]:
+async def over_pipes(program: Child, close_event: anyio.Event, wrap: Callable[[Any], Any]) -> AsyncIterator[Any]:
     """Yield the streams of messages from and to a program; ends the program afterwards.
 
     Args:
@@ -52,22 +52,22 @@ async def over_pipes(program: Child, ended: anyio.Event, wrap: Callable[[Any], A
 
     inward, messages = anyio.create_memory_object_stream[Any](0)
     outward, requests = anyio.create_memory_object_stream[Any](0)
-    unanswered: set[str] = set()
+    open_request_ids: set[str] = set()
 
     async def write() -> None:
         async for message in requests:
             if isinstance(message.message, JSONRPCRequest):
-                unanswered.add(str(message.message.id))
+                open_request_ids.add(str(message.message.id))
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             await program.send(line.encode() + b"\n")
 
     async def read() -> None:
         async with inward:
             async for line in _lines(program):
-                message = await _message(line, unanswered)
+                message = await _message(line, open_request_ids)
                 if message is not None:
                     await inward.send(wrap(message))
-        ended.set()
+        close_event.set()
 
     try:
         async with inward, messages, outward, requests, anyio.create_task_group() as group:
@@ -76,7 +76,7 @@ async def over_pipes(program: Child, ended: anyio.Event, wrap: Callable[[Any], A
             yield messages, outward
             group.cancel_scope.cancel()
     finally:
-        await program.end(GOES_S)
+        await program.end(EXIT_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ async def _lines(program: Child) -> AsyncIterator[_Line]:
                 return
 
 
-async def _message(line: _Line, unanswered: set[str]) -> Any:
+async def _message(line: _Line, open_request_ids: set[str]) -> Any:
     """Return the message in a line; None if it is not one, because programs print other lines too."""
     from mcp_types import JSONRPCError, JSONRPCResponse
 
@@ -127,11 +127,11 @@ async def _message(line: _Line, unanswered: set[str]) -> Any:
         message = await parse(line.start)
     except Unreadable as error:
         request_id = answered_id(line.start, line.end)
-        if str(request_id) not in unanswered or request_id is None:
+        if str(request_id) not in open_request_ids or request_id is None:
             return None
-        message = failed(request_id, Fault.UNUSABLE, str(error))
-    if isinstance(message, JSONRPCError) and message.id is None and len(unanswered) == 1:
-        (message.id,) = unanswered
+        message = error_response(request_id, Fault.UNUSABLE, str(error))
+    if isinstance(message, JSONRPCError) and message.id is None and len(open_request_ids) == 1:
+        (message.id,) = open_request_ids
     if isinstance(message, JSONRPCError | JSONRPCResponse) and message.id is not None:
-        unanswered.discard(str(message.id))
+        open_request_ids.discard(str(message.id))
     return message

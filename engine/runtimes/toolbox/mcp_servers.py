@@ -23,7 +23,7 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, Offered, connected, load
+from engine.runtimes.toolbox.mcp_connection import CallNotAccepted, Connection, OfferedTool, connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
 from engine.trusted_code.references import Origin
@@ -75,7 +75,7 @@ class Server:
         self.spec = spec
         self._start = start
         self._connection: Connection | None = None
-        self._tools: list[Offered] = []
+        self._tools: list[OfferedTool] = []
         self._listing = anyio.Lock()
         self._waiting: list[Pending[Connection]] | None = None
         """Attempts that wait for its start; None while it is not starting."""
@@ -83,7 +83,7 @@ class Server:
         self._began_ms = self._pause_ms = self._not_before_ms = 0
         self._scope: anyio.CancelScope | None = None
 
-    async def tools(self, code: ServerCode, work: Work) -> list[Offered]:
+    async def tools(self, code: ServerCode, work: Work) -> list[OfferedTool]:
         """Return the tools that it offers; asks it again if they may have changed.
 
         Raises:
@@ -91,32 +91,32 @@ class Server:
         """
         try:
             return await self._current_tools(await self.connection(code, work))
-        except NotReached:
+        except CallNotAccepted:
             connection = await self.connection(code, work)
         try:
             return await self._current_tools(connection)
-        except NotReached as error:
+        except CallNotAccepted as error:
             raise ServerDown(self.name, one_line(error)) from error
 
-    async def _current_tools(self, connection: Connection) -> list[Offered]:
+    async def _current_tools(self, connection: Connection) -> list[OfferedTool]:
         async with self._listing:  # one attempt asks, and those that came meanwhile get the same answer
-            if connection.ended.is_set():
-                raise NotReached("it ended")
+            if connection.close_event.is_set():
+                raise CallNotAccepted("it ended")
             if connection.is_stale:
-                await self._list(connection)
+                await self._refresh_tools(connection)
             return self._tools
 
-    async def _list(self, connection: Connection) -> None:
+    async def _refresh_tools(self, connection: Connection) -> None:
         try:
             with anyio.fail_after(STARTS_S):
                 self._tools = await connection.tools()
         except TimeoutError as error:
-            connection.ended.set()
+            connection.close_event.set()
             raise ServerDown(self.name, f"it did not say its tools for {STARTS_S:g} s") from error
-        except NotReached:
+        except CallNotAccepted:
             raise
         except EngineError as error:
-            connection.ended.set()
+            connection.close_event.set()
             raise ServerDown(self.name, one_line(error)) from error
         except BaseException:  # the attempt was stopped while it waited: the next one asks
             connection.is_stale = True
@@ -129,7 +129,7 @@ class Server:
             ServerDown: If it does not start.
         """
         while True:
-            if self._connection is not None and not self._connection.ended.is_set():
+            if self._connection is not None and not self._connection.close_event.is_set():
                 return self._connection
             wait_ms = self._not_before_ms - work.now_ms()
             if self._waiting is not None or wait_ms <= 0:
@@ -138,13 +138,13 @@ class Server:
                 await work.sleep(wait_ms / 1000)
         if self._waiting is None:
             self._waiting = []
-            self._begin(work.now_ms())
-            self._start(self._live, code, self._starts)
+            self._count_start(work.now_ms())
+            self._start(self._run, code, self._starts)
         pending: Pending[Connection] = Pending()
         self._waiting.append(pending)
         return await pending.wait()
 
-    def _begin(self, now_ms: int) -> None:
+    def _count_start(self, now_ms: int) -> None:
         """Count a start, and set the earliest time of the next one: later each time, unless the server ran long."""
         is_steady = self._starts == 0 or now_ms - self._began_ms >= STEADY_MS
         self._pause_ms = FIRST_PAUSE_MS if is_steady else min(2 * self._pause_ms, LONGEST_PAUSE_MS)
@@ -156,17 +156,17 @@ class Server:
         if self._scope is not None:
             self._scope.cancel()
 
-    async def _live(self, code: ServerCode, start: int) -> None:
+    async def _run(self, code: ServerCode, start: int) -> None:
         """Start it and wait until it ends, in one task, to which the connection belongs."""
         words, failure = LastWords(), ServerDown(self.name, "it ended")
         try:
             with anyio.CancelScope() as self._scope:
                 with anyio.move_on_after(STARTS_S) as starting:
                     await code.locate(reference_of_server(self.spec))
-                    async with connected(self.spec, partial(self._started, code), words) as connection:
+                    async with connect(self.spec, partial(self._start_program, code), words) as connection:
                         starting.deadline = float("inf")
-                        self._begun(connection)
-                        await connection.ended.wait()
+                        self._set_connection(connection)
+                        await connection.close_event.wait()
                 if starting.cancelled_caught:
                     reasons = [f"it did not answer for {STARTS_S:g} s", words.kill_reason]
                     failure = ServerDown(self.name, "; ".join(filter(None, reasons)))
@@ -176,23 +176,23 @@ class Server:
             failure = ServerDown(self.name, str(words) or one_line(first_of(error)))
         finally:
             if start == self._starts:  # the end of an old start does not affect a newer one
-                self._over(failure)
+                self._set_failure(failure)
 
-    def _begun(self, connection: Connection) -> None:
+    def _set_connection(self, connection: Connection) -> None:
         self._connection = connection
         waiting, self._waiting = self._waiting, None
         for pending in waiting or ():
             pending.put(connection)
 
-    def _over(self, failure: ServerDown) -> None:
+    def _set_failure(self, failure: ServerDown) -> None:
         if self._connection is not None:
-            self._connection.ended.set()
+            self._connection.close_event.set()
         self._connection = None
         waiting, self._waiting = self._waiting, None
         for pending in waiting or ():
             pending.fail(failure)
 
-    async def _started(self, code: ServerCode) -> Child:
+    async def _start_program(self, code: ServerCode) -> Child:
         spec, folder = self.spec, code.folder or Path.cwd()
         env = environment(spec.env)
         await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))
@@ -217,16 +217,16 @@ class Servers:
         Raises:
             UnknownServer: If there is none.
         """
-        known: dict[str, McpSpec] = {}
+        definitions: dict[str, McpSpec] = {}
         for supervisor in above_of(state, state.supervisors[supervisor_id]):
-            known = {**supervisor.options.mcp, **known}
-        if name not in known:
-            there = ", ".join(known) or "none"
-            raise UnknownServer(f"no tool server {name!r}; its supervisors name {there} under mcp")
-        key = f"{name} {digest(known[name])}"
+            definitions = {**supervisor.options.mcp, **definitions}
+        if name not in definitions:
+            names = ", ".join(definitions) or "none"
+            raise UnknownServer(f"no tool server {name!r}; its supervisors name {names} under mcp")
+        key = f"{name} {digest(definitions[name])}"
         if key not in self._servers:
             self._sweep(state)
-            self._servers[key] = Server(name, known[name], self._start)
+            self._servers[key] = Server(name, definitions[name], self._start)
         return self._servers[key]
 
     async def prepare(self, code: ServerCode) -> None:
@@ -237,8 +237,8 @@ class Servers:
 
     def _sweep(self, state: State) -> None:
         """Drop servers that no supervisor names any more."""
-        named: set[str] = set()
+        keys_in_use: set[str] = set()
         for supervisor in state.supervisors.values():
-            named |= {f"{name} {digest(spec)}" for name, spec in supervisor.options.mcp.items()}
-        for key in self._servers.keys() - named:
+            keys_in_use |= {f"{name} {digest(spec)}" for name, spec in supervisor.options.mcp.items()}
+        for key in self._servers.keys() - keys_in_use:
             self._servers.pop(key).end()

@@ -15,8 +15,8 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import ToolOptions
 from engine.runtimes.json_schema import NAMED, faults_of
 from engine.runtimes.toolbox.call_value import CallValue, server_value
-from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
-from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, Offered
+from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, wait_for_approval
+from engine.runtimes.toolbox.mcp_connection import CallNotAccepted, Connection, ConnectionLost, OfferedTool
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
 from engine.runtimes.toolbox.schemas import MOST_FAULTS
 
@@ -36,7 +36,7 @@ class CutOff(EngineError):
         super().__init__(f"the server ended while it was calling {name!r}; it is unknown whether that happened")
 
 
-class ServedTool:
+class ServerTool:
     """A tool of a server.
 
     Args:
@@ -45,7 +45,7 @@ class ServedTool:
         name: Its name for models.
     """
 
-    def __init__(self, code: "Code", server: Server, offered: Offered, name: str) -> None:
+    def __init__(self, code: "Code", server: Server, offered: OfferedTool, name: str) -> None:
         self.name = name
         self.full_name = f"{server.name}/{offered.name}"
         """Its name in the team."""
@@ -57,11 +57,11 @@ class ServedTool:
         self._code = code
         self._server = server
         self._offered = offered
-        said = [offered.description, dict(offered.parameters)]
-        self._version = hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=4).hexdigest()
+        signature = [offered.description, dict(offered.parameters)]
+        self._version = hashlib.blake2b(json.dumps(signature, sort_keys=True).encode(), digest_size=4).hexdigest()
         """Hash of the server's description: a standing permission holds for exactly this description."""
 
-    def is_of(self, server: Server, offered: Offered) -> bool:
+    def is_of(self, server: Server, offered: OfferedTool) -> bool:
         """Return whether it is this tool of this server."""
         return self._server is server and self._offered == offered
 
@@ -77,10 +77,10 @@ class ServedTool:
             return server_value(arguments, self.parameters)
 
         try:
-            await approved(work, self.full_name, self.options, value, version=self._version)
+            await wait_for_approval(work, self.full_name, self.options, value, version=self._version)
         except ToolRejected as rejected:
             raise ToolError(str(rejected)) from rejected
-        connection = await self._connected(work)
+        connection = await self._connect(work)
         if not self.options.idempotent:
             await work.tool_began(self.full_name, key)
         limit_s = self._server.spec.timeout_s
@@ -88,18 +88,18 @@ class ServedTool:
             with work.step_limit(f"tool:{self.name}"), anyio.move_on_after(limit_s):
                 try:
                     return await connection.call(self._offered.name, arguments)
-                except NotReached:
-                    connection = await self._connected(work)
+                except CallNotAccepted:
+                    connection = await self._connect(work)
                     return await connection.call(self._offered.name, arguments)
-        except NotReached as gone:
-            raise ToolError(f"{gone}, nor does it accept the call over a new connection") from gone
-        except Lost as lost:
+        except CallNotAccepted as error:
+            raise ToolError(f"{error}, nor does it accept the call over a new connection") from error
+        except ConnectionLost as lost:
             if self.options.idempotent:
                 raise ToolError(f"{lost}; it is started again with the next call") from lost
             raise CutOff(self.full_name) from lost
         raise ToolTimeout(self.full_name, limit_s)
 
-    async def _connected(self, work: Work) -> Connection:
+    async def _connect(self, work: Work) -> Connection:
         try:
             return await self._server.connection(self._code, work)
         except ServerDown as down:
@@ -113,7 +113,7 @@ class ServedTool:
         """
         faults = []
         try:
-            for fault in faults_of(dict(arguments), _checked(self.parameters), within_s=IN_LOOP_S):
+            for fault in faults_of(dict(arguments), _checkable_schema(self.parameters), within_s=IN_LOOP_S):
                 place = ".".join(str(part) for part in fault.absolute_path)
                 faults.append(f"{place}: {fault.message[:200]}" if place else fault.message[:200])
                 if len(faults) == MOST_FAULTS:
@@ -121,18 +121,18 @@ class ServedTool:
         except Exception:  # the schema is a server's: it may raise anything, and the server looks at the call itself
             return
         if faults:
-            raise ToolError(f"wrong arguments of {self.name}: {'; '.join(' '.join(one.split()) for one in faults)}")
+            raise ToolError(f"wrong arguments of {self.name}: {'; '.join(' '.join(fault.split()) for fault in faults)}")
 
 
-def _checked(schema: Any) -> Any:
+def _checkable_schema(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_checked(one) for one in schema]
+        return [_checkable_schema(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
     return {
-        key: {name: _checked(one) for name, one in value.items()}
+        key: {name: _checkable_schema(part) for name, part in value.items()}
         if key in NAMED and isinstance(value, dict)
-        else _checked(value)
+        else _checkable_schema(value)
         for key, value in schema.items()
         if key not in _NOT_CHECKED
     }
@@ -140,14 +140,14 @@ def _checked(schema: Any) -> Any:
 
 def legal_names(server: str, names: Sequence[str]) -> dict[str, str]:
     """Return the names of a server's tools for models; a changed name gets a suffix that keeps it unique."""
-    return {name: _legal(server, name) for name in names}
+    return {name: _legal_name(server, name) for name in names}
 
 
-def _legal(server: str, name: str) -> str:
-    whole = f"{server}__{name}"
-    legal = _ILLEGAL.sub("_", whole)
-    is_plain = legal == whole and len(legal) <= LONGEST_NAME
-    if is_plain and whole.count("__") == 1 and not server.endswith("_") and not name.startswith("_"):
+def _legal_name(server: str, name: str) -> str:
+    full_name = f"{server}__{name}"
+    legal = _ILLEGAL.sub("_", full_name)
+    is_plain = legal == full_name and len(legal) <= LONGEST_NAME
+    if is_plain and full_name.count("__") == 1 and not server.endswith("_") and not name.startswith("_"):
         return legal
     mark = hashlib.blake2b(f"{server}/{name}".encode(), digest_size=4).hexdigest()
     return f"{legal[: LONGEST_NAME - len(mark) - 1]}_{mark}"

@@ -9,13 +9,13 @@ from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.toolbox.mcp_connection import connected, load
+from engine.runtimes.toolbox.mcp_connection import connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.toolbox.mcp_servers import STARTS_S
 from engine.runtimes.values import one_line
 
 
-def offered_by(spec: McpSpec, folder: Path) -> list[str]:
+def probe_server(spec: McpSpec, folder: Path) -> list[str]:
     """Start a trusted server and return the names of its tools. Blocks; not for a thread with an event loop.
 
     Args:
@@ -25,10 +25,10 @@ def offered_by(spec: McpSpec, folder: Path) -> list[str]:
         Unusable: If it does not start, or does not say its tools; one line.
     """
     load()
-    return anyio.run(_offered, spec, folder)
+    return anyio.run(_probe, spec, folder)
 
 
-async def _offered(spec: McpSpec, folder: Path) -> list[str]:
+async def _probe(spec: McpSpec, folder: Path) -> list[str]:
     words, programs = LastWords(), Watched()
 
     async def start() -> Child:
@@ -38,7 +38,7 @@ async def _offered(spec: McpSpec, folder: Path) -> list[str]:
 
     try:
         with anyio.fail_after(STARTS_S):
-            async with connected(spec, start, words) as connection:
+            async with connect(spec, start, words) as connection:
                 return [tool.name for tool in await connection.tools()]
     except TimeoutError:
         raise Unusable(f"it did not answer for {STARTS_S:g} s") from None

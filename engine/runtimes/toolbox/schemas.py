@@ -16,7 +16,7 @@ from engine.core.records.records import JsonValue
 from engine.errors import EngineError, Unusable
 from engine.models.records import ToolSchema
 from engine.runtimes.functions.tools import KEY, options_of
-from engine.runtimes.toolbox.docstrings import described
+from engine.runtimes.toolbox.docstrings import docstring_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -42,7 +42,7 @@ class _Parameter:
     description: str
 
 
-class Described:
+class FunctionSchema:
     """A function as a model is told of it.
 
     Raises:
@@ -56,17 +56,17 @@ class Described:
                 f"tool {name!r:.80}: a model can only call names of letters, digits, '_' and '-', up to 64;"
                 " give it another with @tool(name=...)"
             )
-        said = described(_called(function))
-        self._parameters = list(_parameters(name, function, said.parameters))
+        docstring = docstring_of(_unwrap(function))
+        self._parameters = list(_parameters(name, function, docstring.parameters))
         self._model, parameters = _model(name, self._parameters)
-        self.schema = ToolSchema(name=name, description=said.text or name.replace("_", " "), parameters=parameters)
+        self.schema = ToolSchema(name=name, description=docstring.text or name.replace("_", " "), parameters=parameters)
 
     @cached_property
     def runs_code(self) -> bool:
         """Whether checking its arguments runs code of the types: validators, default factories, `__post_init__`."""
         return _runs_code(self._model.__pydantic_core_schema__)
 
-    def bound(self, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
+    def bind(self, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
         """Return what the function is called with: values of its own types.
 
         Raises:
@@ -77,7 +77,7 @@ class Described:
         try:
             values = self._model.model_validate_json(json.dumps(arguments), strict=True)
         except ValidationError as error:
-            raise BadArguments(self._faults(error)) from None
+            raise BadArguments(self._describe_faults(error)) from None
         positional: list[Any] = []
         named: dict[str, Any] = {}
         for at, parameter in enumerate(self._parameters):
@@ -87,51 +87,59 @@ class Described:
                 named[parameter.name] = getattr(values, f"p{at}")
         return positional, named
 
-    def _faults(self, error: Any) -> str:
+    def _describe_faults(self, error: Any) -> str:
         faults = error.errors(include_url=False, include_context=False)
-        said = []
+        lines = []
         for fault in faults[:MOST_FAULTS]:
             place = ".".join(str(part) for part in fault["loc"]) or "the arguments"
             if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
-                known = ", ".join(one.name for one in self._parameters) or "no arguments"
-                said.append(f"{place}: is not an argument of it; it takes {known}")
+                names = ", ".join(parameter.name for parameter in self._parameters) or "no arguments"
+                lines.append(f"{place}: is not an argument of it; it takes {names}")
             else:
-                said.append(f"{place}: {fault['msg']}")
+                lines.append(f"{place}: {fault['msg']}")
         more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
-        return f"wrong arguments of {self._name}: {'; '.join(said)}{more}"
+        return f"wrong arguments of {self._name}: {'; '.join(lines)}{more}"
 
 
-def _parameters(name: str, function: Callable[..., Any], said: Mapping[str, str]) -> Iterator[_Parameter]:
+def _parameters(name: str, function: Callable[..., Any], descriptions: Mapping[str, str]) -> Iterator[_Parameter]:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise Unusable(f"tool {name!r}: it does not say what it takes; write a function that calls it") from None
     hints = _hints(name, function)
-    for one in signature.parameters.values():
-        if one.name == KEY and options_of(function).idempotent:
+    for parameter in signature.parameters.values():
+        if parameter.name == KEY and options_of(function).idempotent:
             continue
-        if one.kind in _COLLECTING:
-            stars = "*" if one.kind is one.VAR_POSITIONAL else "**"
+        if parameter.kind in _COLLECTING:
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
             raise Unusable(
-                f"tool {name!r}: its parameter {stars}{one.name} takes any arguments, which cannot be described;"
+                f"tool {name!r}: its parameter {stars}{parameter.name} takes any arguments, which cannot be described;"
                 " give each a name, or take one list or dict"
             )
-        if one.annotation is one.empty:
-            raise Unusable(f"tool {name!r}: its parameter {one.name!r} has no type; write {one.name}: str, say")
-        yield _Parameter(one.name, one.kind, hints.get(one.name, one.annotation), one.default, said.get(one.name, ""))
+        if parameter.annotation is parameter.empty:
+            raise Unusable(
+                f"tool {name!r}: its parameter {parameter.name!r} has no type; write {parameter.name}: str, say"
+            )
+        yield _Parameter(
+            parameter.name,
+            parameter.kind,
+            hints.get(parameter.name, parameter.annotation),
+            parameter.default,
+            descriptions.get(parameter.name, ""),
+        )
 
 
 def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     """Return the types of the parameters; what the function returns does not matter."""
-    called = _called(function)
-    said = {key: hint for key, hint in getattr(called, "__annotations__", {}).items() if key != "return"}
-    return {key: _hint(name, called, key, hint) for key, hint in said.items()}
+    target = _unwrap(function)
+    annotations = {key: hint for key, hint in getattr(target, "__annotations__", {}).items() if key != "return"}
+    return {key: _hint(name, target, key, hint) for key, hint in annotations.items()}
 
 
-def _hint(name: str, called: Callable[..., Any], parameter: str, hint: Any) -> Any:
+def _hint(name: str, target: Callable[..., Any], parameter: str, hint: Any) -> Any:
     holder = type("Holder", (), {"__annotations__": {parameter: hint}})
     try:
-        return get_type_hints(holder, getattr(called, "__globals__", {}), include_extras=True)[parameter]
+        return get_type_hints(holder, getattr(target, "__globals__", {}), include_extras=True)[parameter]
     except Exception as error:  # annotations are the user's: they may be any text, and raise anything
         raise Unusable(
             f"tool {name!r}: the type of its parameter {parameter!r} cannot be read ({type(error).__name__}: {error});"
@@ -139,7 +147,7 @@ def _hint(name: str, called: Callable[..., Any], parameter: str, hint: Any) -> A
         ) from error
 
 
-def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return what holds annotations and docstring of a callable."""
     while isinstance(function, partial):
         function = function.func
@@ -155,30 +163,30 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 def _model(name: str, parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
     """Return the model of some parameters, and its schema."""
     try:
-        return _made(parameters)
+        return _build_model(parameters)
     except Exception:  # which of them it is, is said below
         for parameter in parameters:
             try:
-                _made([parameter])
+                _build_model([parameter])
             except Exception as error:  # pydantic has a class for each way in which a type is none
-                why = next(iter(str(error).splitlines()), type(error).__name__).partition(". Set `arbitrary")[0]
+                reason = next(iter(str(error).splitlines()), type(error).__name__).partition(". Set `arbitrary")[0]
                 raise Unusable(
-                    f"tool {name!r}: its parameter {parameter.name!r} of type {_shown(parameter.hint)} cannot be"
-                    f" described to a model ({why[:200]}); take str, int, float, bool, a list, a dict, a Literal,"
+                    f"tool {name!r}: its parameter {parameter.name!r} of type {_type_name(parameter.hint)} cannot be"
+                    f" described to a model ({reason[:200]}); take str, int, float, bool, a list, a dict, a Literal,"
                     " a dataclass or a pydantic model"
                 ) from error
         raise
 
 
-def _made(parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
+def _build_model(parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
     """Return a model with a field for each parameter, under names that clash with nothing of pydantic's."""
     from pydantic import ConfigDict, create_model
 
-    fields: dict[str, Any] = {f"p{at}": _field(one) for at, one in enumerate(parameters)}
-    made: type[BaseModel] = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    schema: dict[str, JsonValue] = made.model_json_schema(schema_generator=_generator())
+    fields: dict[str, Any] = {f"p{at}": _field(parameter) for at, parameter in enumerate(parameters)}
+    model: type[BaseModel] = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    schema: dict[str, JsonValue] = model.model_json_schema(schema_generator=_generator())
     schema.pop("title", None)
-    return made, {"type": "object", "properties": {}, **schema}
+    return model, {"type": "object", "properties": {}, **schema}
 
 
 def _runs_code(schema: Any) -> bool:
@@ -192,16 +200,16 @@ def _runs_code(schema: Any) -> bool:
 def _field(parameter: _Parameter) -> tuple[Any, Any]:
     from pydantic import Field
 
-    said: dict[str, Any] = {"alias": parameter.name}
+    field_options: dict[str, Any] = {"alias": parameter.name}
     if parameter.description and not _has_description(parameter):
-        said["description"] = parameter.description
+        field_options["description"] = parameter.description
     default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-    return Annotated[parameter.hint, Field(**said)], default
+    return Annotated[parameter.hint, Field(**field_options)], default
 
 
 def _has_description(parameter: _Parameter) -> bool:
     marks = [parameter.default, *getattr(parameter.hint, "__metadata__", ())]
-    return any(getattr(one, "description", None) for one in marks)
+    return any(getattr(mark, "description", None) for mark in marks)
 
 
 def _is_plain(default: Any) -> bool:
@@ -227,6 +235,6 @@ def _generator() -> Any:
     return Generator
 
 
-def _shown(hint: Any) -> str:
+def _type_name(hint: Any) -> str:
     is_class = isinstance(hint, type) and not hasattr(hint, "__args__")
     return hint.__name__ if is_class else str(hint).replace("typing.", "").replace("collections.abc.", "")[:80]

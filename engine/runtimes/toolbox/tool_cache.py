@@ -22,10 +22,10 @@ class ToolCache:
 
     def tool(self, reference: str, function: Callable[..., Any]) -> FunctionTool:
         """Return the tool that a function is; code that was loaded anew is another tool behind the same gate."""
-        known = self._tools.get(reference)
-        if known is not None and known.function is function:
-            return known
-        made = FunctionTool(name_of(reference), function, known.gate if known is not None else Gate(None))
-        made.gate.most = made.options.at_once
-        self._tools[reference] = made
-        return made
+        cached_tool = self._tools.get(reference)
+        if cached_tool is not None and cached_tool.function is function:
+            return cached_tool
+        tool = FunctionTool(name_of(reference), function, cached_tool.gate if cached_tool is not None else Gate(None))
+        tool.gate.limit = tool.options.at_once
+        self._tools[reference] = tool
+        return tool

@@ -5,7 +5,7 @@ from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.commands import Answer, Pause, RevokeGrant, Submit, SupervisorSpec
 from engine.core.documents.document import references_in
 from engine.core.events import Event, SignalDropped
-from engine.core.policies.auto_tuning import ENOUGH
+from engine.core.policies.auto_tuning import MIN_RUNS
 from engine.core.records.records import JsonValue
 from engine.core.signals import ArchiveChecked, AskGivenUp, EngineBegan, EngineWoke, PartRead, PersonAsked, StateReady
 from engine.core.specs.options import Optimize, SupervisorOptions
@@ -23,7 +23,7 @@ def tuned() -> list[Event]:
     """Slow runs, after which the supervisor switches by itself; and a computer that slept."""
     options = SupervisorOptions(optimize=Optimize(switch_to_parallel_when_slow=True))
     world = team_world(agent("ada", "parse"), agent("bob", "write"), options=options)
-    for _ in range(ENOUGH):
+    for _ in range(MIN_RUNS):
         world.order(Submit(request="count"))
         while world.started or world.joins:
             world.now_ms += 100

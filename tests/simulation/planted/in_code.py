@@ -75,7 +75,7 @@ def _tuned_at_once(function: Callable[..., Any], old: str, new: str) -> Callable
     """Plant a bug where coordination is tuned, and let one run be enough to go by: else it takes days."""
 
     def plant(patch: Patch) -> None:
-        patch.setattr(auto_tuning, "ENOUGH", 1)
+        patch.setattr(auto_tuning, "MIN_RUNS", 1)
         rewrite(patch, function, old, new)
 
     return plant

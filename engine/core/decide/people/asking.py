@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from engine.core.commands import RevokeGrant
 from engine.core.decide.people.escalations import REPLY, answer_event
-from engine.core.decide.work.attempts import live
+from engine.core.decide.work.attempts import find_attempt
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint, ask
 from engine.core.errors import Refused
@@ -28,7 +28,7 @@ PERMISSION_PREFIXES = (APPROVE, f"{PERMISSION}:")
 
 def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> list[Event]:
     """Ask a person, unless the question is open or answered already."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or pair[1].stopping not in (None, "migrate"):
         return []
     task, attempt = pair
@@ -65,7 +65,7 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
 
 def ask_given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
     """Withdraw a question that the code of an attempt no longer waits for."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or signal.key not in pair[0].asks:
         return []
     task, attempt = pair
@@ -80,7 +80,7 @@ def ask_given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list
     ]
 
 
-def permitted(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+def on_permission_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Record a grant from an "always" answer, and answer the open questions that it covers."""
     if event.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
         return []

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.commands import Answer
-from engine.core.decide.work.attempts import live
+from engine.core.decide.work.attempts import find_attempt
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.decisions.outcomes import Decided, ask, of_attempt
+from engine.core.decisions.outcomes import Decided, ask, attempt_event
 from engine.core.errors import Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.followups import ActOnAnswer, AskDoubt
@@ -77,7 +77,7 @@ def answer_event(
     )
 
 
-def overdue(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+def escalation_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Apply the default to a question that was not answered in time."""
     question = state.escalations.get(timer.subject)
     if question is None or question.default is None:
@@ -96,17 +96,17 @@ DOUBT_OPTIONS = ["again", "ran", "fail"]
 
 def tool_began(state: State, signal: ToolBegan, ctx: DecisionContext) -> list[Event]:
     """Record that a tool is about to be called."""
-    pair = live(state, signal)
-    return [] if pair is None else [of_attempt(ToolStarted, pair[1], signal)]
+    pair = find_attempt(state, signal)
+    return [] if pair is None else [attempt_event(ToolStarted, pair[1], signal)]
 
 
 def tool_raised(state: State, signal: ToolRaised, ctx: DecisionContext) -> list[Event]:
     """Record that a tool call ended with an error."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or signal.key not in pair[0].calling:
         return []
     task, attempt = pair
-    return [of_attempt(ToolFailed, attempt, signal, name=task.calling[signal.key])]
+    return [attempt_event(ToolFailed, attempt, signal, name=task.calling[signal.key])]
 
 
 def ask_doubt(state: State, followup: AskDoubt, ctx: DecisionContext) -> list[Event]:

@@ -1,6 +1,6 @@
 """Decides on insights of agents and on parts of prompts."""
 
-from engine.core.decide.work.attempts import live
+from engine.core.decide.work.attempts import find_attempt
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
 from engine.core.events import Event, PartRecorded, Remembered, StepRecorded
@@ -10,7 +10,7 @@ from engine.core.state import State
 
 def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> list[Event]:
     """Store an insight of an agent, once for each step key."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or signal.key in pair[0].steps:
         return []
     task, attempt = pair

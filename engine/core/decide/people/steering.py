@@ -16,7 +16,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     if not command.text.strip():
         raise Refused("the message is empty; say what should change")
     subjects = reached(state, command.target)
-    tasks = [task for subject in subjects for task in tasks_of(state, subject) if _hears(state, task)]
+    tasks = [task for subject in subjects for task in tasks_of(state, subject) if _can_receive(state, task)]
     if not tasks:
         raise Refused(f"nothing that {command.target} stands for can receive a message any more")
     event = Steered(
@@ -35,7 +35,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     )
 
 
-def _hears(state: State, task: Task) -> bool:
+def _can_receive(state: State, task: Task) -> bool:
     """Return whether a task will take messages: it is open, and its agent does not run in a child process."""
     if task.kind != "agent" or task.ended or is_cancelled(state, task):
         return False

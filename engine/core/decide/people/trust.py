@@ -27,7 +27,7 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, ane
     Raises:
         NotTrusted: If a spec refers to code that is neither trusted nor granted.
     """
-    return trusted(state, [reference for spec in specs for reference in references_of(spec)], ctx, anew=anew)
+    return trust_references(state, [reference for spec in specs for reference in references_of(spec)], ctx, anew=anew)
 
 
 def has_code(state: State, agent: Agent, ctx: DecisionContext) -> bool:
@@ -36,7 +36,9 @@ def has_code(state: State, agent: Agent, ctx: DecisionContext) -> bool:
     return state.code.get(agent.id, NO_CODE)[0] == code
 
 
-def trusted(state: State, references: Iterable[str], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
+def trust_references(
+    state: State, references: Iterable[str], ctx: DecisionContext, *, anew: bool = False
+) -> list[Event]:
     """Return the event that records trust in `references`, as `trust` does for specs."""
     unique_references = dict.fromkeys(references)
     missing = sorted(

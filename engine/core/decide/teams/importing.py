@@ -4,7 +4,7 @@ from msgspec import Raw
 
 from engine.core import events
 from engine.core.commands import ImportState
-from engine.core.decide.people.trust import trusted
+from engine.core.decide.people.trust import trust_references
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
 from engine.core.documents.importing import compact, raise_ids
@@ -90,7 +90,7 @@ def _trust_code(
     """
     if state.incoming is not None:
         raise Refused("another archive is being imported; import this one afterwards")
-    return trusted(state, references, changed(ctx, granted=signal.granted))
+    return trust_references(state, references, changed(ctx, granted=signal.granted))
 
 
 def _imported_event(signal: StateReady, document: Raw) -> Event:

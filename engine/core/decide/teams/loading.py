@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
-from engine.core.decide.people.trust import trusted
+from engine.core.decide.people.trust import trust_references
 from engine.core.decide.teams.merging import Merge, Terms, add_queues, subtree_events
 from engine.core.decide.teams.moving import check_depth_below, with_warning
 from engine.core.decide.teams.settings import check_named, check_options
@@ -99,7 +99,7 @@ def _merge_file(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[
     merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
     # The same references may name other files in another folder, so trust given for the old one does not count.
     is_elsewhere = state.team is not None and state.team.path != command.path
-    merge.take(trusted(state, named_in(command), ctx, anew=is_elsewhere))
+    merge.take(trust_references(state, named_in(command), ctx, anew=is_elsewhere))
     loaded_root = _loaded_root(state, command)
     if loaded_root is not None:
         merge.finish(loaded_root.id, command.team)
@@ -148,7 +148,7 @@ def merge_declaration(state: State, command: Declare, ctx: DecisionContext) -> M
     member = command.member
     terms = Terms(whole=False, on_conflict=command.on_conflict, settings=command.settings, scope="new")
     merge = Merge(state, ctx, terms)
-    merge.take(trusted(state, named_in(command), ctx))
+    merge.take(trust_references(state, named_in(command), ctx))
     if isinstance(member, SupervisorSpec):
         check_tree(member, forming=True)
     if command.parent is not None:
@@ -164,7 +164,7 @@ def merge_declaration(state: State, command: Declare, ctx: DecisionContext) -> M
 def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -> Decided:
     """Add a supervisor with everything under it."""
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
-    events = trusted(state, named_in(command), ctx)
+    events = trust_references(state, named_in(command), ctx)
     check_tree(command.team, forming=command.forming)
     depth = height_in(command.team)
     if parent is not None:
@@ -194,7 +194,7 @@ def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> De
         raise Refused(f"no mode {command.mode!r}; there are {', '.join(_MODES)}")
     swaps, removals = _MODES[command.mode]
     merge = Merge(state, ctx, Terms(declares=False, swaps=swaps, removals=removals))  # type: ignore[arg-type]
-    merge.take(trusted(state, named_in(command), ctx))
+    merge.take(trust_references(state, named_in(command), ctx))
     check_tree(command.team)
     merge.finish(supervisor.id, changed(command.team, name=supervisor.name))
     counts = _counts(merge.events)

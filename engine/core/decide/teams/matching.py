@@ -49,7 +49,7 @@ class Matching:
         Raises:
             Refused: If an agent is described as a supervisor, or the other way round.
         """
-        self._by_name()
+        self._match_by_name()
         declared = self._state.declared.items()
         away = {
             (declaration.parent_id, member_name(self._state, key)): key
@@ -128,7 +128,7 @@ class Matching:
             if member_id not in self._matched_ids and (top.id not in state.declared or member_id in state.declared)
         ]
 
-    def _by_name(self, under: Path = ()) -> None:
+    def _match_by_name(self, under: Path = ()) -> None:
         state = self._state
         for path, member in self._described.items():
             above_id = self.ids.get(path[:-1])
@@ -162,7 +162,7 @@ class Matching:
         self.ids[path] = member_id
         self._matched_ids.add(member_id)
         if member_id in self._state.supervisors:
-            self._by_name(path)
+            self._match_by_name(path)
 
 
 def _content(member: Described) -> str:

@@ -16,7 +16,7 @@ from engine.core.decide.teams.scratch import ReportingScratch, Scratch, differen
 from engine.core.decide.teams.settings import check_depth_limit, settings_event
 from engine.core.decide.teams.swapping import swap_agent
 from engine.core.decide.teams.team import check_name_free, refuse_unless
-from engine.core.decide.work.strategy import switched_to
+from engine.core.decide.work.strategy import switch_event_for
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
 from engine.core.encoding.json_values import json_equal
@@ -117,7 +117,7 @@ class Merge(ReportingScratch):
         for supervisor in self._switches:
             switch = SwitchStrategy(supervisor=at(supervisor.id), scope=self._terms.scope)
             current = self.state.supervisors[supervisor.id]
-            self.take([switched_to(self.state, changed(supervisor, options=current.options), switch)])
+            self.take([switch_event_for(self.state, changed(supervisor, options=current.options), switch)])
         self.renew_code()
         dropped = self._dropped() if self._terms.whole else []
         if self._terms.declares:

@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any, Literal, TypeVar
 
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.decisions.outcomes import stamped
+from engine.core.decisions.outcomes import stamp
 from engine.core.events import Event
 from engine.core.fold import apply
 from engine.core.queries.targets import member_with
@@ -38,7 +38,7 @@ class Scratch:
 
     def take(self, events: Sequence[Event]) -> None:
         """Fold events into the copy."""
-        for event in stamped(self.state, events, self._ctx.now_ms):
+        for event in stamp(self.state, events, self._ctx.now_ms):
             apply(self.state, event)
         self.events += events
 

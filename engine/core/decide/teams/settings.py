@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from engine.core.commands import ChangeSupervisor, SupervisorSpec
-from engine.core.decide.people.trust import trusted
+from engine.core.decide.people.trust import trust_references
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
 from engine.core.discovery.nearest import nearest
@@ -37,7 +37,7 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionCont
         changes["options"] = options_after(supervisor.options, command)
         names = [member_name(state, member_id) for member_id in supervisor.members]
         check_options(supervisor.name, supervisor.mode, changes["options"], names)
-    trust = trusted(state, named_in(command), ctx)
+    trust = trust_references(state, named_in(command), ctx)
     event = settings_event(supervisor, changes)
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")

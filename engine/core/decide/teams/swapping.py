@@ -92,7 +92,7 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) 
     if command.rollback_failures is not None:
         _check_probation(command.rollback_failures, command.rollback_tasks)
     events = trust(state, [spec], ctx)
-    event = swapped_to(
+    event = swap_event(
         state,
         agent,
         spec,
@@ -166,7 +166,7 @@ def _check_probation(failures: int, tasks: int) -> None:
         )
 
 
-def swapped_to(
+def swap_event(
     state: State,
     agent: Agent,
     spec: AgentSpec,
@@ -216,7 +216,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
             f"the code of {agent.name} before g{agent.generation} is gone: only its files had changed, and those of "
             "then are not kept; restore them, then run: quarterdeck up TEAM"
         )
-    event = rolled_back(state, agent, to, mode=mode, why="asked for")
+    event = rollback_event(state, agent, to, mode=mode, why="asked for")
     return Decided(
         events=[event, *left_behind(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_code_note(state, agent, event)}",
@@ -241,7 +241,7 @@ def _code_note(state: State, agent: Agent, event: SwapRolledBack) -> str:
     return f"; its code of before g{agent.generation} is gone, it runs the files as they are now"
 
 
-def rolled_back(
+def rollback_event(
     state: State, agent: Agent, to: str | None, *, mode: SwapMode, why: str, by_itself: bool = False
 ) -> SwapRolledBack:
     """Return the event that gives `agent` an earlier spec, which has to be there, by its content hash."""
@@ -266,7 +266,7 @@ def check_generation(state: State, followup: CheckGeneration, ctx: DecisionConte
     trial = agent.probation
     if trial is not None and trial.failed >= trial.failures and can_roll_back(state, agent):
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
-        event = rolled_back(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
+        event = rollback_event(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
         return [event, *left_behind(state, agent, event.queues)]
     if agent.generation > agent.drained and not agent.draining:
         return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
@@ -320,7 +320,7 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) ->
     if agent.generation != signal.generation:
         return []
     if agent.proven < agent.generation and can_roll_back(state, agent):
-        return [rolled_back(state, agent, agent.previous, mode="migrate", why=signal.error, by_itself=True)]
+        return [rollback_event(state, agent, agent.previous, mode="migrate", why=signal.error, by_itself=True)]
     return [AgentBroke(agent_id=agent.id, error=signal.error)]
 
 

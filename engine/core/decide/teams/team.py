@@ -75,7 +75,7 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
     if ctx.run_id is not None:
         _check_addition(state, ctx.run_id, name)
     events = trust(state, [spec], ctx)
-    evicted_agent = room_for_one(state, supervisor, evict=command.evict)
+    evicted_agent = find_evictable(state, supervisor, evict=command.evict)
     if evicted_agent is None or evicted_agent.name != name:
         check_name_free(state, supervisor, name)
     if evicted_agent is not None:
@@ -145,7 +145,7 @@ def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decide
 def resume(state: State, command: commands.Resume, ctx: DecisionContext) -> Decided:
     """Resume a paused object, and clear the error of a failed one."""
     subject = find_pausable(state, command.target)
-    return resume_decision(subject, [] if isinstance(subject, Run) else mended(subject))
+    return resume_decision(subject, [] if isinstance(subject, Run) else mend_events(subject))
 
 
 def resume_decision(subject: Agent | Supervisor | Run, events: list[Event]) -> Decided:
@@ -211,7 +211,7 @@ def refuse_unless(condition: bool, otherwise: str) -> None:
         raise Refused(otherwise)
 
 
-def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent | None:
+def find_evictable(state: State, supervisor: Supervisor, *, evict: bool) -> Agent | None:
     """Return the agent to evict before another can be added; None while there is room.
 
     Raises:
@@ -224,13 +224,13 @@ def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent 
     if not evict:
         raise Refused(f"{full}; remove one first, or set max_agents higher")
     busy_queues = {task.queue for task in state.tasks.values() if not task.ended}
-    idle = [agent for agent in living if _may_go(state, supervisor, agent, busy_queues)]
+    idle = [agent for agent in living if _is_evictable(state, supervisor, agent, busy_queues)]
     if not idle:
         raise Refused(f"{full}, and none of them is idle; remove one, or wait")
     return min(idle, key=lambda agent: (agent.idle_since_ms, agent.created_seq))
 
 
-def _may_go(state: State, supervisor: Supervisor, agent: Agent, busy_queues: set[str | None]) -> bool:
+def _is_evictable(state: State, supervisor: Supervisor, agent: Agent, busy_queues: set[str | None]) -> bool:
     """Return whether an agent may be evicted: idle, waited for by no task, and not named by its supervisor."""
     if agent.running or agent.parked or agent.stuck or agent.removing is not None:
         return False
@@ -305,7 +305,7 @@ def _contains_word(words: Sequence[str], word: str) -> bool:
     return any(candidate.casefold() == word.casefold() for candidate in words)
 
 
-def mended(member: Agent | Supervisor) -> list[Event]:
+def mend_events(member: Agent | Supervisor) -> list[Event]:
     """Return the events that clear the error and the circuit of a member."""
     if isinstance(member, Supervisor):
         return [] if member.error is None else [SupervisorMended(supervisor_id=member.id)]
@@ -321,7 +321,7 @@ def find_failed_supervisor(state: State, supervisor: Supervisor) -> Supervisor |
     return next((ancestor for ancestor in above_of(state, supervisor) if ancestor.error is not None), None)
 
 
-def must_work(state: State, supervisor: Supervisor) -> None:
+def check_not_failed(state: State, supervisor: Supervisor) -> None:
     """Refuse a request to a supervisor that has failed.
 
     Raises:

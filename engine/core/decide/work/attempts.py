@@ -6,7 +6,7 @@ from typing import TypeAlias
 from engine.core import signals
 from engine.core.budgets.enforcement import end_short_budget
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.decisions.outcomes import Mint, of_attempt
+from engine.core.decisions.outcomes import Mint, attempt_event
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
     AttemptCancelled,
@@ -59,7 +59,7 @@ AttemptSignal: TypeAlias = (
 )
 
 
-def live(state: State, signal: AttemptSignal) -> tuple[Task, Attempt] | None:
+def find_attempt(state: State, signal: AttemptSignal) -> tuple[Task, Attempt] | None:
     """Return the task and attempt of a signal; None if the attempt has ended or the code has been swapped."""
     task = state.tasks.get(signal.task_id)
     if task is None or task.attempt is None or task.attempt.number != signal.attempt:
@@ -72,26 +72,26 @@ def live(state: State, signal: AttemptSignal) -> tuple[Task, Attempt] | None:
 
 def step_finished(state: State, signal: signals.StepFinished, ctx: DecisionContext) -> list[Event]:
     """Record a step, unless its key is recorded already."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or signal.key in pair[0].steps:
         return []
-    return [of_attempt(StepRecorded, pair[1], signal)]
+    return [attempt_event(StepRecorded, pair[1], signal)]
 
 
 def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) -> list[Event]:
     """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
-    pair = live(state, signal)
-    return [] if pair is None else [of_attempt(ModelFailed, pair[1], signal)]
+    pair = find_attempt(state, signal)
+    return [] if pair is None else [attempt_event(ModelFailed, pair[1], signal)]
 
 
 def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that is too small for the next call, if it still is."""
-    return [] if live(state, signal) is None else end_short_budget(state, ctx, signal)
+    return [] if find_attempt(state, signal) is None else end_short_budget(state, ctx, signal)
 
 
 def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: DecisionContext) -> list[Event]:
     """Create the tasks of a delegation, or join those that an earlier attempt created under the same key."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or pair[1].agent_id is None:
         return []
     task, attempt = pair
@@ -140,22 +140,22 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
 
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
     """Park an attempt that waits and of which no step runs."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or pair[1].parked or pair[1].agent_id is None:
         return []
     attempt = pair[1]
     if attempt.stopping == "migrate":
         return []  # it keeps its slot, in which the new generation goes on
     if attempt.waits:
-        return [of_attempt(AttemptParked, attempt, signal, why="call", until_ms=None)]
+        return [attempt_event(AttemptParked, attempt, signal, why="call", until_ms=None)]
     if signal.why == "call":
         return []  # its calls were answered meanwhile
-    return [of_attempt(AttemptParked, attempt, signal)]
+    return [attempt_event(AttemptParked, attempt, signal)]
 
 
 def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) -> list[Event]:
     """Queue a parked attempt for a slot; one that is no longer parked has its slot already."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None or not pair[1].parked or pair[1].wants_slot:
         return []
     task, attempt = pair
@@ -224,7 +224,7 @@ def _answer_event(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
 
 def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its output."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None:
         return []
     task, attempt = pair
@@ -242,7 +242,7 @@ def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: Decis
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its error; an error while it is being stopped counts as the stop."""
-    pair = live(state, signal)
+    pair = find_attempt(state, signal)
     if pair is None:
         return []
     task, attempt = pair
@@ -255,14 +255,14 @@ def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionConte
             usage=signal.usage,
             stuck=signal.stuck,
         )
-        return stopped(state, task, attempt, end, ctx)
-    return [of_attempt(AttemptFailed, attempt, signal)]
+        return end_stopped(state, task, attempt, end, ctx)
+    return [attempt_event(AttemptFailed, attempt, signal)]
 
 
 def attempt_stopped(state: State, signal: signals.AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """End an attempt that has stopped, with its partial output."""
-    pair = live(state, signal)
-    return [] if pair is None else stopped(state, *pair, signal, ctx)
+    pair = find_attempt(state, signal)
+    return [] if pair is None else end_stopped(state, *pair, signal, ctx)
 
 
 def thread_came_back(state: State, signal: signals.ThreadCameBack, ctx: DecisionContext) -> list[Event]:
@@ -305,28 +305,28 @@ def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool 
     return [stop(state, task, reason, at_once=at_once) for task in tasks if not task.ended and not task.cancelling]
 
 
-def cancelled(
+def end_cancelled(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """End the task with its partial output."""
-    return [of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
+    return [attempt_event(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
 
 
 def end_requeued(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """Queue the task for another attempt, which keeps the finished steps."""
-    return [of_attempt(AttemptCancelled, attempt, signal, requeued=True)]
+    return [attempt_event(AttemptCancelled, attempt, signal, requeued=True)]
 
 
 def end_restarted(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """Queue the task for another attempt from its input, without the finished steps."""
-    return [of_attempt(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
+    return [attempt_event(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
 
 
-def migrated(
+def end_migrated(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """Continue the same attempt with the agent's current generation."""
@@ -334,28 +334,28 @@ def migrated(
     if task.calling:  # cut off inside a tool call: only a new attempt can wait until a person has settled the doubt
         return end_requeued(state, task, attempt, signal, ctx)
     generation = state.agents[attempt.agent_id].generation
-    return [of_attempt(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
+    return [attempt_event(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
 
 
-def preempted(
+def end_preempted(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """Queue the task again in its old place, with its finished steps."""
-    return [of_attempt(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
+    return [attempt_event(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
 
 
 ON_STOPPED: dict[StopReason, OnStopped] = {
-    "cancel": cancelled,
+    "cancel": end_cancelled,
     "requeue": end_requeued,
     "crash": end_requeued,
-    "migrate": migrated,
-    "preempt": preempted,
+    "migrate": end_migrated,
+    "preempt": end_preempted,
     "restart": end_restarted,
 }
 """How a stopped attempt ends, by the reason for the stop."""
 
 
-def stopped(
+def end_stopped(
     state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
     """End a stopped attempt according to the reason for the stop; cancellation wins over every other reason."""
@@ -371,8 +371,8 @@ def end_lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -
         return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
     if not is_cancelled(state, task) and attempt.stopping == "limit":
         # Its budget is looked at afterwards: others may be lost with it, and no time passed at work meanwhile.
-        return [of_attempt(AttemptSetAside, attempt, end)]
-    return stopped(state, task, attempt, end, ctx)
+        return [attempt_event(AttemptSetAside, attempt, end)]
+    return end_stopped(state, task, attempt, end, ctx)
 
 
 def exceeded_by(state: State, task: Task) -> str | None:

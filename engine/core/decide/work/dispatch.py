@@ -57,7 +57,7 @@ def begin_task(state: State, queue: Queue, task: Task, agent: Agent, ctx: Decisi
     is_begun = bool(task.calls or task.asks or task.steers)
     team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not is_begun else None
     if team is None:
-        return [started(task, agent)]
+        return [start_event(task, agent)]
     return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
 
 
@@ -67,7 +67,7 @@ def return_items(state: State, followup: ReturnItems, ctx: DecisionContext) -> l
     return [returned(state, task, ctx.now_ms) for team in teams for task in not_begun(state, team)]
 
 
-def started(task: Task, agent: Agent) -> AttemptStarted:
+def start_event(task: Task, agent: Agent) -> AttemptStarted:
     """Return the event that begins the next attempt of `task` on `agent`."""
     return AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=agent.id, generation=agent.generation)
 
@@ -207,7 +207,7 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
     """Move ready tasks whose queue no able agent serves any more."""
     events: list[Event] = []
     new_keys: set[str] = set()
-    for queue in _left(state, followup.queue):
+    for queue in _unserved_queues(state, followup.queue):
         # One search for each (supervisor, asker, holders): thousands of items of a map have the same place.
         places: dict[tuple[str, str | None, frozenset[str]], Place | None] = {}
         for task in _movable_tasks(state, queue):
@@ -238,7 +238,7 @@ def can_be_placed(state: State, task: Task) -> bool:
     return True
 
 
-def _left(state: State, key: str | None) -> Iterator[Queue]:
+def _unserved_queues(state: State, key: str | None) -> Iterator[Queue]:
     """Yield queues with ready tasks that no able agent serves."""
     keys = state.queues if key is None else (key,)
     for queue in [state.queues[queue_key] for queue_key in keys if queue_key in state.queues]:

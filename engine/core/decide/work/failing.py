@@ -62,7 +62,7 @@ def _events(
     if isinstance(verdict, GiveTo):
         return [_failover_event(state, task, verdict.agent_id)]
     if isinstance(verdict, AskPerson):
-        return [_asked(state, task, place, verdict, ctx)]
+        return [_question_event(state, task, place, verdict, ctx)]
     return _give_up(state, task, verdict)
 
 
@@ -89,7 +89,7 @@ def _failover_event(state: State, task: Task, agent_id: str) -> Event:
     )
 
 
-def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: DecisionContext) -> Event:
+def _question_event(state: State, task: Task, place: int, verdict: AskPerson, ctx: DecisionContext) -> Event:
     error = (task.error or "no message").removeprefix(f"{task.title}: ")  # many errors begin with what it was about
     return ask(
         state,
@@ -140,7 +140,7 @@ def retry_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     return [events.RetryDue(task_id=task.id)]
 
 
-def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
+def on_failure_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Carry out the answer to a failed task."""
     task = state.tasks.get(event.subject)
     if task is None or task.status is not TaskStatus.WAITING:
@@ -217,7 +217,7 @@ def closed_by_hand(agent: Agent) -> list[Event]:
     return [] if agent.circuit == "closed" else [_close_event(agent, "an operator closed it")]
 
 
-def cooled(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
+def cooling_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Half-open a circuit after its cooling time."""
     return [events.CircuitHalfOpened(agent_id=timer.subject)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from engine.core.decide.teams.team import find_failed_supervisor
-from engine.core.decide.work.materialize import GraphPlan, drawn, grow, wire
+from engine.core.decide.work.materialize import GraphPlan, grow, materialize, wire
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
 from engine.core.errors import Refused
@@ -88,7 +88,7 @@ def plan_graph(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | No
         lead=supervisor.options.lead,
     )
     wiring = wire(cast.mode, nodes)
-    return wiring, drawn(state, supervisor, wiring, member_ids, mint or Mint(state))
+    return wiring, materialize(state, supervisor, wiring, member_ids, mint or Mint(state))
 
 
 def groups_in(state: State, supervisor: Supervisor) -> frozenset[str]:
@@ -112,7 +112,7 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
     growth, graph = Growth(), GraphPlan(nodes=[], ids={})
     try:
         growth = grow(group.mode, nodes, Verdict(node=check.id, role=check.role, said=verdict))
-        graph = drawn(
+        graph = materialize(
             state,
             supervisor,
             growth.wiring,

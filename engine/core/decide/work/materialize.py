@@ -77,7 +77,7 @@ def grow(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
     return growth
 
 
-def drawn(
+def materialize(
     state: State,
     supervisor: Supervisor,
     wiring: Wiring,

@@ -35,7 +35,7 @@ def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | N
     task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.attempt is not None:
         return []
-    if task.need and (events := settled(state, task)):
+    if task.need and (events := settle_need(state, task)):
         return events
     if task.blockers:
         return []
@@ -73,7 +73,7 @@ def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Ev
     # One counter for all dependents: the state does not change in between, so each would issue the same ids.
     mint = Mint(state)
     for task_id in task.before:
-        events += _following(state, task, state.tasks[task_id], ctx, mint)
+        events += _continue_dependent(state, task, state.tasks[task_id], ctx, mint)
     # Only tasks of a plan; nodes of a graph were planned for a member and wait for it.
     if task.call_key is not None and task.before:
         events += _place_again(state, task, ctx)
@@ -102,7 +102,7 @@ def _answer_event(task: Task, attempt: int, call_key: str) -> CallAnswered:
     return CallAnswered(task_id=task.id, attempt=attempt, call_key=call_key)
 
 
-def _following(state: State, task: Task, following: Task, ctx: DecisionContext, mint: Mint) -> list[Event]:
+def _continue_dependent(state: State, task: Task, following: Task, ctx: DecisionContext, mint: Mint) -> list[Event]:
     if following.ended:
         return []
     if not lets_pass(task):
@@ -111,7 +111,7 @@ def _following(state: State, task: Task, following: Task, ctx: DecisionContext, 
     return look_at(state, LookAt(task_id=following.id), ctx, mint)
 
 
-def settled(state: State, node: Task) -> list[Event]:
+def settle_need(state: State, node: Task) -> list[Event]:
     """Continue or fail a node that needs N answers as soon as that is certain, and stop the remaining tasks."""
     before = {*(node.after if node.sees is None else node.sees)}
     # In the order of the plan: after a switch, the edges list what is done before what is at work.

@@ -1,7 +1,7 @@
 """Rewires a graph in progress: finished nodes stay, running ones continue or stop, the rest is placed again."""
 
 from engine.core.decide.work.graphs import groups_in
-from engine.core.decide.work.materialize import drawn, wire
+from engine.core.decide.work.materialize import materialize, wire
 from engine.core.decisions.outcomes import Mint
 from engine.core.errors import Refused
 from engine.core.events import GroupChange, NodePlan
@@ -52,7 +52,7 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
     }
     view = _view(state, supervisor, parts, fresh)
     wiring = wire(supervisor.mode, view)
-    graph = drawn(state, supervisor, wiring, fresh, mint)
+    graph = materialize(state, supervisor, wiring, fresh, mint)
     if graph.queues:
         raise Refused(f"the strategy {supervisor.mode} needs results that this run does not have yet")
     _check_work_left(state, group, parts, wiring)

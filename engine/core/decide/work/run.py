@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from engine.core.budgets.deadlines import deadline_for
 from engine.core.budgets.enforcement import exhaustion_reason
 from engine.core.commands import Abort, Cancel, Reassign, RetryWork, SetPriority, Submit
-from engine.core.decide.teams.team import must_work
+from engine.core.decide.teams.team import check_not_failed
 from engine.core.decide.work.attempts import stop
 from engine.core.decide.work.dispatch import can_be_placed
 from engine.core.decide.work.graphs import plan_group
@@ -56,7 +56,7 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
         raise Refused("the request is empty; say what to do")
     if supervisor.leaving is not None:
         raise Refused(f"supervisor {supervisor.name!r} is being removed; ask another")
-    must_work(state, supervisor)
+    check_not_failed(state, supervisor)
     spent = exhaustion_reason(state, supervisor)
     if spent is not None:
         raise Refused(f"{spent}; raise that limit first")
@@ -82,7 +82,7 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
         warn_ms=None if deadline is None else deadline.warn_ms,
         category=command.category,
         limits=command.limits,
-        after=still_open(state, command.after, ctx),
+        after=find_open_runs(state, command.after, ctx),
         conversation=command.conversation,
     )
     return Decided(
@@ -216,7 +216,7 @@ def _lets_begin(before: Task) -> bool:
     return not before.ended or before.passed_by or lets_pass(before)
 
 
-def still_open(state: State, references: Sequence[str], ctx: DecisionContext) -> list[str]:
+def find_open_runs(state: State, references: Sequence[str], ctx: DecisionContext) -> list[str]:
     """Return which of the runs that a new one is to wait for are open; one that is done is waited for no more.
 
     Raises:

@@ -47,10 +47,12 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext)
 
 def switch_event(state: State, command: SwitchStrategy) -> StrategySwitched:
     """Return the switch of a supervisor and of its graphs in progress."""
-    return switched_to(state, _future_supervisor(state, find_supervisor(state, command.supervisor), command), command)
+    return switch_event_for(
+        state, _future_supervisor(state, find_supervisor(state, command.supervisor), command), command
+    )
 
 
-def switched_to(state: State, supervisor: Supervisor, command: SwitchStrategy) -> StrategySwitched:
+def switch_event_for(state: State, supervisor: Supervisor, command: SwitchStrategy) -> StrategySwitched:
     """Return the event that makes a supervisor coordinate like `supervisor`, rewiring graphs as the command says.
 
     Raises:
