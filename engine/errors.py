@@ -125,9 +125,9 @@ class UnknownRuntime(Unusable):
         name: The type that was asked for.
     """
 
-    def __init__(self, name: str, near: Iterable[str], known: Iterable[str]) -> None:
+    def __init__(self, name: str, near: Iterable[str], agent_types: Iterable[str]) -> None:
         names = list(near)
-        hint = f"did you mean {' or '.join(names)}?" if names else f"there are {', '.join(known)}"
+        hint = f"did you mean {' or '.join(names)}?" if names else f"there are {', '.join(agent_types)}"
         super().__init__(f"no runtime for the agent type {name!r}; {hint}")
         self.name = name
 
@@ -220,8 +220,8 @@ class UnknownOption(EngineError, TypeError):
         name: The option.
     """
 
-    def __init__(self, where: str, name: str, known: Iterable[str]) -> None:
-        names = list(known)
+    def __init__(self, where: str, name: str, options: Iterable[str]) -> None:
+        names = list(options)
         near = get_close_matches(name, names, n=2)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
         super().__init__(f"{where} has no option {name!r}; {hint}")
@@ -262,12 +262,12 @@ class AlreadyStarted(EngineError):
     """A supervisor was to join another and is too far for that, or was to be kept running twice."""
 
     def __init__(self, name: str, *, is_kept: bool = False) -> None:
-        joins = (
+        join_text = (
             "has worked, runs, is part of another, or has a store, so it cannot join another;"
             " join it before its first request and without store="
         )
-        kept = "is kept running by another 'async with' already; call it as it is"
-        super().__init__(f"supervisor {name!r} {kept if is_kept else joins}")
+        kept_text = "is kept running by another 'async with' already; call it as it is"
+        super().__init__(f"supervisor {name!r} {kept_text if is_kept else join_text}")
 
 
 class AttemptOver(EngineError, RuntimeError):
@@ -291,9 +291,9 @@ class BlocksLoop(EngineError, RuntimeError):
 class WrongLoop(EngineError, RuntimeError):
     """A supervisor or `ctx` was called from one event loop while it is in use from another."""
 
-    def __init__(self, what: str, thread: str, instead: str) -> None:
+    def __init__(self, subject: str, thread: str, instead: str) -> None:
         super().__init__(
-            f"{what} is in use from the event loop of thread {thread!r} and cannot be called from another; {instead}"
+            f"{subject} is in use from the event loop of thread {thread!r} and cannot be called from another; {instead}"
         )
 
 

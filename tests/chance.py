@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from engine.core.commands import Command, Resume, Submit
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.values import Usage
 from engine.core.signals import (
     AgentUnusable,
@@ -211,4 +211,4 @@ def worlds(draw: Callable[[st.SearchStrategy[Any]], Any], max_turns: int = 160) 
 
 def with_code(value: T) -> T:
     """Return a command or a spec whose agents refer to code that nobody imports here."""
-    return map_specs(value, lambda spec: changed(spec, agent_type="function", run=f"crew:{spec.name}"))
+    return map_specs(value, lambda spec: copy_with(spec, agent_type="function", run=f"crew:{spec.name}"))

@@ -27,7 +27,7 @@ from engine.core.effects import (
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.errors import BadValue
 from engine.core.events import Event
-from engine.core.queries.team.code import named_in
+from engine.core.queries.team.code import references_in_command
 from engine.core.records.values import Usage
 from engine.core.signals import (
     AttemptErred,
@@ -102,7 +102,7 @@ class World:
 
     def _granted(self, command: Command) -> dict[str, str]:
         try:
-            named = named_in(checked(command, command.type))
+            named = references_in_command(checked(command, command.type))
         except BadValue:
             return {}
         return {one: self.code.get(one, "") for one in named if one not in self.untrusted}

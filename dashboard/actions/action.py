@@ -13,9 +13,9 @@ from textual.screen import Screen
 from dashboard.deck.deck import Deck, Looking, OfOneSize, deck_of
 from dashboard.views.changes.targets import Find, Target, agent_behind, named, supervisor_behind
 from dashboard.views.words.absent import untouchable
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from engine.core.errors import Refused
-from engine.core.queries.targets import find_agent, find_any, find_supervisor, words
+from engine.core.queries.targets import find_agent, find_any, find_supervisor, shortest_targets
 from engine.core.state import State, SwapMode
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Acting(Looking, OfOneSize, Screen[None]):
 
     def warn_of_marks(self, what: str) -> None:
         """Say that something is for one row."""
-        marked = counted(len(self.marked()), "marked row")
+        marked = pluralize(len(self.marked()), "marked row")
         self.warn(f"{what} cannot be done to {marked} at once; esc clears the marks")
 
     def ask(self, dialog: "Dialog") -> None:
@@ -198,13 +198,13 @@ class Action:
 
 def agents(state: State, _before: str = "") -> list[str]:
     """Return the words for every agent."""
-    known = words(state)
+    known = shortest_targets(state)
     return sorted(known[agent_id] for agent_id in state.agents)
 
 
 def supervisors(state: State, _before: str = "") -> list[str]:
     """Return the words for every supervisor."""
-    known = words(state)
+    known = shortest_targets(state)
     return [known[supervisor_id] for supervisor_id in state.supervisors]
 
 

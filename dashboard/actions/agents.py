@@ -10,9 +10,9 @@ from dashboard.views.changes.bulk import pausing
 from dashboard.views.changes.targets import Target, is_in_trouble
 from dashboard.views.words.parsers import Mistyped, settings_of
 from engine.core.commands import Command, Pause, Resume
-from engine.core.queries.targets import word_for
+from engine.core.queries.targets import shortest_target
 from engine.core.queries.team.strategies import known_strategies
-from engine.core.scheduler.waiting import Waits
+from engine.core.scheduler.waiting import WaitReasons
 from engine.core.state import State, SwapMode
 
 
@@ -80,10 +80,10 @@ def _strategy(at: Acting, said: Spoken) -> None:
 def _held_by(at: Acting, target: Target) -> str:
     """Return what a task waits for that is paused, and how that goes on; empty where nothing paused holds it."""
     task = at.state.tasks.get(target.id)
-    wait = at.deck.view.counts.once(Waits, at.state).why(task) if task is not None else None
+    wait = at.deck.view.counts.once(WaitReasons, at.state).why(task) if task is not None else None
     if wait is None or wait.why != "pause" or not wait.ids:
         return ""
-    return f"{wait.words}; :resume {word_for(at.state, wait.ids[0])} lets {target.said} go on"
+    return f"{wait.words}; :resume {shortest_target(at.state, wait.ids[0])} lets {target.said} go on"
 
 
 def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:

@@ -3,7 +3,7 @@
 from functools import partial
 
 from dashboard.actions.action import Acting, Action, Spoken
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.keyed import keyed
 
 MOST_COPIED = 1_000_000
@@ -32,7 +32,7 @@ def _copy(at: Acting, _said: Spoken) -> None:
         return
     at.app.copy_to_clipboard(text[:MOST_COPIED])
     left = f"; the first {MOST_COPIED:,} of {len(text):,}" if len(text) > MOST_COPIED else ""
-    at.deck.say(f"✓ copied {what}, {counted(min(len(text), MOST_COPIED), 'character')}{left}", "done")
+    at.deck.say(f"✓ copied {what}, {pluralize(min(len(text), MOST_COPIED), 'character')}{left}", "done")
 
 
 LOOKING = (

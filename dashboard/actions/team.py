@@ -11,7 +11,7 @@ from dashboard.views.changes.bulk import cancelling
 from dashboard.views.changes.targets import Target, receiver
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.measures.limits import limit_lines
-from dashboard.views.words.amounts import counted, duration
+from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.keyed import keyed
 from dashboard.views.words.parsers import Line, Mistyped, due_in_s, length_s, limits_of, settings_of, words_of
 from engine.core import commands
@@ -87,7 +87,7 @@ def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cel
         ("max_parallel", one.max_parallel, "attempts at once of its own agents"),
         ("max_total", options.max_total or "no limit", "of it and everything under it"),
         ("processes", options.processes or _processes(state, above), "the same for attempts in processes"),
-        ("max_agents", one.max_agents, f"it has {counted(len(one.members), 'member')}"),
+        ("max_agents", one.max_agents, f"it has {pluralize(len(one.members), 'member')}"),
         ("balance", options.balance or above or BALANCES[0], f"which of several able agents: {', '.join(BALANCES)}"),
         ("track_record", told, "a model that leads is told how its workers did before: yes, no"),
         ("ageing", ageing, "wait after which a task rises by one priority"),
@@ -96,7 +96,7 @@ def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cel
     lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
     lines += [Cell(line.drawn, line.tone, f"{line.label:<14}") for line in limit_lines(state, one.id, now_ms=now_ms)]
     if one.restarts_ms:
-        told = f"{counted(len(one.restarts_ms), 'time')} within the period that is counted"
+        told = f"{pluralize(len(one.restarts_ms), 'time')} within the period that is counted"
         lines.append(Cell(told, "warn", f"{'restarts':<14}"))
     took_ms = mean_ms_of(one)
     if took_ms is not None:
@@ -206,8 +206,10 @@ def _stopped(target_id: str, state: State) -> Sequence[str]:
     run, task = state.runs.get(target_id), state.tasks.get(target_id)
     if run is not None:
         stop, left = "stops" if run.running == 1 else "stop", run.total - run.ended
-        stops = f"{counted(run.running, 'attempt')} {stop} at the next step" if run.running else "nothing is under way"
-        told = f"{stops}; {left:,} of {counted(run.total, 'task')} {'has' if left == 1 else 'have'} not ended"
+        stops = (
+            f"{pluralize(run.running, 'attempt')} {stop} at the next step" if run.running else "nothing is under way"
+        )
+        told = f"{stops}; {left:,} of {pluralize(run.total, 'task')} {'has' if left == 1 else 'have'} not ended"
     elif task is not None and not task.ended:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
     else:

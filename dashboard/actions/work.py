@@ -19,7 +19,7 @@ from engine.core.errors import Refused
 from engine.core.queries.money.budget import deadline_of
 from engine.core.queries.targets import at as at_id
 from engine.core.queries.targets import find_task, find_work, id_in
-from engine.core.queries.work.reach import reached
+from engine.core.queries.work.reach import work_reached_by
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
@@ -143,7 +143,7 @@ def _steer(at: Acting, said: Spoken) -> None:
 def _has_work(at: Acting, target: Target) -> bool:
     """Tell whether a message or a stop would reach anything; say so where it would not, before it is asked for."""
     try:
-        return bool(reached(at.state, target.at))
+        return bool(work_reached_by(at.state, target.at))
     except Refused as refused:
         at.warn(refused.reason)
         return False

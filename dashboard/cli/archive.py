@@ -24,7 +24,7 @@ from engine.core.errors import Refused
 from engine.core.queries.team.code import UNASKED
 from engine.core.state import State
 from engine.errors import ExportRefused
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 
 TAKEN_WITHIN_S = 300.0
 
@@ -81,7 +81,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     assert db is not None
     for line in _lines(file, plan):
         say(line)
-    state = folded(db) if db.exists() else State()
+    state = fold_file(db) if db.exists() else State()
     allow_code(plan.references, state, db=db, path=file.resolve(), sha256=plan.sha256, trust=trust)
     command = ImportState(path=str(file.resolve()), sha256=plan.sha256)
     folder = None if state.team is None else Path(state.team.folder)

@@ -16,12 +16,12 @@ from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, 
 from dashboard.engines.process import is_alive
 from dashboard.reading.databases import Found, databases, ours_in, own_folders
 from dashboard.user.typed_paths import path_typed
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied
 from engine.core.state import State
 from engine.platform import folders
-from engine.reading.folding import events_of, folded, folded_from
+from engine.reading.folding import events_of, fold_file, fold_from
 from store import Reader, StoreError, check_place
 from store.layout.files import Files
 
@@ -120,7 +120,7 @@ def path_digest(path: Path) -> str:
 def with_team(failure: Failure, db: Path) -> Failure:
     """Add the team of a database to a failure, except to wrong usage."""
     try:
-        state = folded(db)
+        state = fold_file(db)
     except (StoreError, CoreError):
         return failure  # of a file that cannot be read, which it names
     if not state.roots or failure.code == "usage":
@@ -138,7 +138,7 @@ def team_fields(db: Path, state: State | None = None) -> dict[str, str]:
 def team_in(db: Path, state: State | None = None) -> str:
     """Return the name of the team in a database: that of its supervisor at the top, else that of the file."""
     try:
-        roots = (folded(db) if state is None else state).roots
+        roots = (fold_file(db) if state is None else state).roots
     except StoreError:
         roots = []
     return roots[0].name if roots else db.stem
@@ -179,7 +179,7 @@ def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
     if not usable:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)
-    why = f"{counted(len(live), 'engine is', 'engines are')} at work" if live else "no engine is at work"
+    why = f"{pluralize(len(live), 'engine is', 'engines are')} at work" if live else "no engine is at work"
     listed = [_listed(each.path, each.state) for each in (live or usable)]
     fail("which_database", f"{why}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
 
@@ -193,7 +193,7 @@ def _origin(db: Path) -> str:
     """Return the team of a database and where it came from, to tell teams of one name apart."""
     try:
         with Reader(db) as reader:
-            state = folded_from(reader)
+            state = fold_from(reader)
             first = events_of(reader.records(0, 1, kinds=("command_applied",)))
     except (StoreError, CoreError):
         return ""

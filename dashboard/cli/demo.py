@@ -20,7 +20,7 @@ from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, 
 from dashboard.cli.trust import allow, assign
 from dashboard.engines.process import is_alive
 from engine.core.commands import Submit
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from engine.teamfile import parse_team
 from engine.teamfile.code import TeamCode
 
@@ -163,13 +163,13 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     assign(files[0], db, folder)
     commands = [file.load_command(folder=folder) for file in files]
     # A crew that is up stays as it is, whether it was started watched or not.
-    known = [one for one in commands if is_loaded(folded(db), one, code.digests)] if is_alive(db) else []
+    known = [one for one in commands if is_loaded(fold_file(db), one, code.digests)] if is_alive(db) else []
     return launch(db, (known or commands)[0], code.digests)
 
 
 def _run_to_watch(launched: Launched, *, looking: bool) -> str:
     """Return the open run, or submit a new one; opening the dashboard on a crew that was already up submits nothing."""
-    state = folded(launched.db)
+    state = fold_file(launched.db)
     if state.runs:
         return next(iter(state.runs))
     if looking and state.finished and not launched.started:

@@ -12,12 +12,12 @@ from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.printing.times import seq_of
 from dashboard.user.typed_paths import exists, path_typed
 from dashboard.views.changes.differences import MANY, difference_lines
-from dashboard.views.words.amounts import counted, duration
+from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.amounts import moment as said_moment
 from engine.core.queries.differences import Difference
 from engine.core.records.records import names
 from engine.errors import ImportRefused
-from engine.history.moments import Moment, compared, moment
+from engine.history.moments import Moment, compare_moments, open_moment
 from store.wall_clock import wall_ms
 
 
@@ -34,7 +34,7 @@ def diff(ctx: click.Context, a: str, b: str, *, every: bool) -> int:
     with ExitStack() as stack:
         try:
             one, other = (stack.enter_context(_opened(ctx, said)) for said in (a, b))
-            found = compared(one, other)
+            found = compare_moments(one, other)
         except ImportRefused as refused:
             fail("import_refused", str(refused), "", WRONG_USAGE)
     body = {"v": 1, "kind": "diff", "a": _side(one), "b": _side(other), "items": [_item(each) for each in found]}
@@ -49,7 +49,7 @@ def _opened(ctx: click.Context, said: str) -> AbstractContextManager[Moment]:
         path = path_typed(named) if named else database_of(ctx, changes=False)
     if not exists(path):
         fail("no_database", f"there is no file {str(path)!r}", "A and B are paths, or @SEQ", WRONG_USAGE)
-    return moment(path, (lambda reader: seq_of(reader, when)) if when else None)
+    return open_moment(path, (lambda reader: seq_of(reader, when)) if when else None)
 
 
 def _side(one: Moment) -> dict[str, object]:
@@ -65,7 +65,7 @@ def _shown(one: Moment, other: Moment, found: list[Difference], *, every: bool) 
     apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}" if one.seq and other.seq else ""
     lines = difference_lines(found, most=len(found) if every else MANY)
     told = [f"{cell.lead}{cell.text}" for cell in lines]
-    return [f"from {_called(one)}", f"to   {_called(other)}{apart}: {counted(len(found), 'difference')}", *told]
+    return [f"from {_called(one)}", f"to   {_called(other)}{apart}: {pluralize(len(found), 'difference')}", *told]
 
 
 def _called(one: Moment) -> str:

@@ -18,13 +18,13 @@ from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, quoted
 from dashboard.cli.trust import trust_list
 from dashboard.reading.databases import Found, databases_at_hand, inspected
 from dashboard.views.header import waiting_said
-from dashboard.views.words.amounts import counted, duration
-from engine.core.encoding.codec import decode_briefly
+from dashboard.views.words.amounts import duration, pluralize
+from engine.core.encoding.codec import decode_state_fast
 from engine.core.errors import CoreError
 from engine.errors import Unusable
 from engine.models.at_hand import installed_agents, running_servers
 from engine.models.providers import find_keys
-from engine.reading.folding import folded_from
+from engine.reading.folding import fold_from
 from engine.runtimes.programs.worktree import all_left
 from engine.teamfile import TeamFileError, read_team
 from engine.teamfile.code import TeamCode
@@ -162,7 +162,7 @@ def _tool_servers() -> Iterator[Finding]:
         return  # `check` says what is wrong with it
     for loc, found in code.servers():
         is_well = isinstance(found, list)
-        said = counted(len(found), "tool") if isinstance(found, list) else f"does not work: {found.reason}"
+        said = pluralize(len(found), "tool") if isinstance(found, list) else f"does not work: {found.reason}"
         yield Finding("ok" if is_well else "fault", f"tool server {loc[-1]}", said)
 
 
@@ -212,7 +212,7 @@ def _state_of(found: Found) -> Finding:
 def _unreadable(path: Path) -> Iterator[Finding]:
     try:
         with Reader(path) as reader:
-            folded_from(reader, decode=decode_briefly)
+            fold_from(reader, decode=decode_state_fast)
     except (StoreError, CoreError) as error:
         yield Finding("fault", f"{path} (journal)", str(error).removeprefix(f"{path} "))
 
@@ -221,7 +221,7 @@ def _lost(path: Path) -> Iterator[Finding]:
     loss = find_loss(path)
     if loss is None:
         return
-    said = f"{counted(loss.rows, 'acknowledged event')} missing: it ends at {loss.end_seq:,}"
+    said = f"{pluralize(loss.rows, 'acknowledged event')} missing: it ends at {loss.end_seq:,}"
     said += f", and event {loss.acknowledged_seq:,} was written"
     if loss.answers:
         kinds = [kind if count == 1 else f"{kind} x{count}" for kind, count in loss.answers.items()]
@@ -255,7 +255,7 @@ def inbox_findings(found: Found) -> Iterator[Finding]:
         yield Finding("fault", f"{found.path}-inbox", str(error))
         return
     if waiting and not found.alive:
-        said = f"{counted(waiting, 'command')} wait for an engine"
+        said = f"{pluralize(waiting, 'command')} wait for an engine"
         yield Finding(
             "note", f"{found.path}-inbox", f"{said}; to carry them out: quarterdeck engine --db {quoted(found.path)}"
         )
@@ -267,6 +267,6 @@ def _chain_of(path: Path) -> Finding:
     except StoreError as error:
         return Finding("fault", f"{path} (chain)", str(error))
     if result.ok:
-        return Finding("ok", f"{path} (chain)", f"{counted(result.checked, 'event')}, each as written")
+        return Finding("ok", f"{path} (chain)", f"{pluralize(result.checked, 'event')}, each as written")
     said = f"event {result.bad_seq:,} is not as it was written ({result.reason}): restore the file from a copy"
     return Finding("fault", f"{path} (chain)", f"{said}; {result.checked:,} before are whole")

@@ -28,7 +28,7 @@ from engine.core.events import KINDS, AgentAdded
 from engine.core.fold import fold
 from engine.core.queries.targets import find_agent, id_in
 from engine.core.state import State
-from engine.reading.folding import ends_of, events_of, folded_from
+from engine.reading.folding import end_events_of, events_of, fold_from
 from store import Reader, Record, Tail
 from store.journals.statements import Conditions
 
@@ -97,7 +97,7 @@ def events(
     as_json = ctx.ensure_object(Settings).json
     with Reader(path) as reader:
         folds = bool(wanted) or agent is not None or not as_json
-        state = folded_from(reader) if folds else State()
+        state = fold_from(reader) if folds else State()
         names = Names()
         names.learn_state(state)
         asked = _Wanted(
@@ -172,7 +172,7 @@ class _Sentences:
             added = self._reader.records(0, 1, kinds=("agent_added",), agent_id=record.agent_id)
             self._names.learn(events_of(added))
         for run in set(self._names.unknown([record])) - self._looked_up:
-            end = ends_of(self._reader, [run])
+            end = end_events_of(self._reader, [run])
             self._names.learn(end)
             if not end:
                 self._looked_up.add(run)

@@ -15,7 +15,7 @@ import click
 from dashboard.cli.database import team_file_here
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
-from engine.core.records.values import counted
+from engine.core.records.values import pluralize
 from engine.models.providers import find_keys, missing_key
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
@@ -173,7 +173,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
     warnings = [*file.warnings, *code.warnings]
-    verdict = f"no faults, and {counted(len(warnings), 'warning')}" if warnings else "all is well"
+    verdict = f"no faults, and {pluralize(len(warnings), 'warning')}" if warnings else "all is well"
     told = [f"{team}: {line}" for line in (verdict, *warnings)]
     if not trusted:
         told.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")

@@ -22,7 +22,7 @@ from dashboard.engines.process import doubt_of
 from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from dashboard.views.header import waiting_said
 from dashboard.views.measures.digest import Digest, digest
-from dashboard.views.words.amounts import counted, duration, median, moment, money, percent, short_money
+from dashboard.views.words.amounts import duration, median, moment, money, percent, pluralize, short_money
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.glyphs import of_run, of_task
 from dashboard.views.words.subjects import OfRun, OfSupervisor, OfTask, agents_passing
@@ -30,9 +30,9 @@ from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, id_in, name_of
 from engine.core.queries.team.track_record import mean_of
-from engine.core.queries.team.tree import levels, warning_of
+from engine.core.queries.team.tree import levels_of, warning_of
 from engine.core.state import Agent, Run, RunSummary, State, Task
-from engine.reading.folding import events_of, finished_run, folded_from, pages
+from engine.reading.folding import events_of, finished_run, fold_from, pages
 from store import EngineInfo, Reader, find_loss
 
 _AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "DONE", "TIME EACH", "USD EACH", "COST"})
@@ -62,7 +62,7 @@ class _Look:
 def _looking(ctx: click.Context) -> Iterator[_Look]:
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
-        yield _Look(db, reader, folded_from(reader), reader.engine(), now_in(reader))
+        yield _Look(db, reader, fold_from(reader), reader.engine(), now_in(reader))
 
 
 @click.command("ps")
@@ -111,8 +111,8 @@ def ps(ctx: click.Context, wanted: Filter) -> None:
         none = "no supervisor passes the filter" if wanted else "no team here yet; start one with: quarterdeck up TEAM"
         table = Table(columns, rows, empty=none)
         beside = f"; {waiting_said(standbys)}" if standbys else ""
-        lost = f"; {counted(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
-        deep = warning_of(state, len(levels(state)))
+        lost = f"; {pluralize(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
+        deep = warning_of(state, len(levels_of(state)))
         top = [str(look.db), f"{_engine_line(engine, look.now_ms)}, seq {state.seq:,}{beside}{lost}", ""]
         return [*top, *table.lines(), *([deep] if deep is not None else [])]
 
@@ -253,7 +253,7 @@ def _lines_of_finished(reader: Reader, finished: Sequence[RunSummary], wanted: F
     if not runs:
         return []
     found: list[_Line] = []
-    then = folded_from(reader, min(runs) - 1)
+    then = fold_from(reader, min(runs) - 1)
     for records in pages(reader, then.seq, max(runs)):
         for record, event in zip(records, events_of(records), strict=True):
             if record.seq in runs:

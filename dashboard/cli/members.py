@@ -19,7 +19,7 @@ from engine.core.queries.targets import at, find_agent
 from engine.core.specs.options import BALANCES, Balance, Preempt, SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.core.validation.bounds import NAME
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 
 if TYPE_CHECKING:
     from dashboard.user.specfile import SpecFile
@@ -110,7 +110,7 @@ def swap(
 
 def _of_names(db: Path, agents: Sequence[str], specs: Sequence[AgentSpec]) -> Iterator[tuple[str, AgentSpec]]:
     """Yield each agent with the spec of its name, for those that have one."""
-    state, by_name = folded(db), {spec.name: spec for spec in specs}
+    state, by_name = fold_file(db), {spec.name: spec for spec in specs}
     for target in agents:
         try:
             name = find_agent(state, target).name
@@ -169,7 +169,7 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     found = _read(file)
     _ensure_granted(sending(), found, trust=trust)
     if found.team is not None:
-        roots = folded(sending().path).roots
+        roots = fold_file(sending().path).roots
         return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
     return commands.AddAgent(supervisor=under, spec=found.agents[0], also=found.agents[1:])
 

@@ -12,17 +12,17 @@ from dashboard.cli.printing.progress import Progress, RunEnd, await_run, end_of
 from dashboard.cli.sending import perform
 from dashboard.cli.steps import parts_of, step_item
 from dashboard.engines.process import bound_engine
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.names import readable
 from engine.core.commands import Resume, SwapAgent
 from engine.core.errors import Refused
 from engine.core.queries.targets import at
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import as_text, preview
 from engine.history.comparing import Pair, side_by_side
 from engine.history.forking import Fork, fork, step_named
 from engine.history.steps import Step
-from engine.reading.folding import folded, folded_at
+from engine.reading.folding import fold_file, fold_file_at
 from store import NameTaken, Reader
 
 _WITHIN_S = 30.0
@@ -75,12 +75,12 @@ def _gone_on(db: Path, run_id: str, *, model: str, task_id: str, key: str, into:
         fail("name_taken", str(taken), "", WRONG_USAGE)
     except Refused as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
-    then, state = folded_at(db, seq - 1), folded(into)
+    then, state = fold_file_at(db, seq - 1), fold_file(into)
     attempt = then.tasks[task_id].attempt
     if attempt is None or attempt.agent_id is None or run_id not in state.runs:
         fail("usage", f"step {key!r} of {task_id} is not one of {run_id}", "", WRONG_USAGE)
     agent = state.agents[attempt.agent_id]
-    spec = changed(state.spec_of(agent), model=model)
+    spec = copy_with(state.spec_of(agent), model=model)
     if not spec.is_played_by_model:
         fail("usage", f"{agent.name} is not played by a model", "name a step of a model agent", WRONG_USAGE)
     say(f"forked to {into} at seq {made.at_seq:,}; {agent.name} goes on there with {model}")
@@ -113,7 +113,7 @@ def _shown(run_id: str, pairs: list[Pair], outputs: list[str | None], model: str
     differ = sum(not pair.is_same for pair in pairs)
     was, now = map(in_line, outputs)
     rows.append(("" if outputs[0] == outputs[1] else "≠", run_id, "output", was, now))
-    head = f"{run_id} with {model}: {counted(differ, 'step')} of {len(pairs)} differ"
+    head = f"{run_id} with {model}: {pluralize(differ, 'step')} of {len(pairs)} differ"
     return [head, *Table(("", "TASK", "STEP", "WAS", f"WITH {model}"), rows).lines()]
 
 

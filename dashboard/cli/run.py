@@ -33,7 +33,7 @@ from engine.core.commands import Submit
 from engine.core.queries.targets import find_supervisor, id_in
 from engine.core.specs.limits import Limits
 from engine.core.validation.bounds import LOWEST_PRIORITY
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 
 ANSWER_WITHIN_S = 10.0
 LARGEST_REQUEST_BYTES = 1_000_000
@@ -118,7 +118,7 @@ def run(
         return DONE
     if alive:
         return _submitted(ctx, db, command, output, detach=detach, bound=False, follow=follow)
-    state = folded(db)
+    state = fold_file(db)
     if detach:
         hint = f"start one: quarterdeck engine --db {quoted(db)}; or leave it for the next one: --queue"
         fail("no_engine", "no engine is at work", hint, NO_ENGINE)
@@ -139,7 +139,7 @@ def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) 
     """Wait until RUN has ended, and print its output."""
     db, run_id = database_of(ctx, changes=False), id_in(run_id)
     _check_target(output)
-    if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
+    if end_of(db, run_id) is None and run_id in fold_file(db).runs and not is_alive(db):
         hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
     follows = followed(db, run_id, as_json=_is_json(ctx), quiet_until_now=True) if follow else None
@@ -247,7 +247,7 @@ def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
 
 def _last_conversation(db: Path, supervisor: str | None) -> str:
     """Return the conversation of a supervisor that was continued last."""
-    known = find_supervisor(folded(db), supervisor).conversations
+    known = find_supervisor(fold_file(db), supervisor).conversations
     if not known:
         fail("usage", "there is no conversation to go on with", "begin one: --conversation NAME")
     return next(reversed(known))

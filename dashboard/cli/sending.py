@@ -18,7 +18,7 @@ from dashboard.cli.printing.times import Within
 from dashboard.engines.client import Client, CommandReply
 from engine.core.commands import Command
 from engine.platform.sender import sender_of
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 
 TIMEOUT_S = 10.0
 _META = "quarterdeck."
@@ -114,7 +114,9 @@ def order(ctx: click.Context, sending: Sending, command: Command) -> int:
         if not alive and not sending.queue:
             from dashboard.views.header import program_line  # which a command that is carried out does not need
 
-            start = program_line(folded(sending.path)) or f"start one: quarterdeck engine --db {quoted(sending.path)}"
+            start = (
+                program_line(fold_file(sending.path)) or f"start one: quarterdeck engine --db {quoted(sending.path)}"
+            )
             hint = f"{start}; or leave the command for the next one: --queue"
             fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
         outcome = client.perform(command, sending.timeout_s if alive else 0)

@@ -10,7 +10,7 @@ import click
 
 from dashboard.cli.printing.output import DONE, WORK_FAILED, emit, say
 from dashboard.cli.printing.times import Within
-from dashboard.views.words.amounts import counted, duration
+from dashboard.views.words.amounts import duration, pluralize
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -136,14 +136,14 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         for ended in (report.runs, report.tasks)
     )
     rows: list[tuple[str, str]] = [
-        ("simulated", f"{report.hours:,.1f} h in {counted(report.seeds, 'history', 'histories')}"),
+        ("simulated", f"{report.hours:,.1f} h in {pluralize(report.seeds, 'history', 'histories')}"),
         ("", f"{report.wall_s:.1f} s of real time, {rate:,.0f} h a minute, {report.events:,} events"),
         ("engines", f"{report.engines:,} started, {report.engines - report.seeds:,} of them after a crash or a stop"),
         ("commands", f"{report.commands:,}, {report.accepted:.0%} accepted{refused}"),
         ("runs", runs),
         ("tasks", tasks),
         ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
-        ("trouble", f"in {counted(report.mishaps.total(), 'attempt')}: {_told_of(report.mishaps)}"),
+        ("trouble", f"in {pluralize(report.mishaps.total(), 'attempt')}: {_told_of(report.mishaps)}"),
         ("", f"around the team: {_told_of(report.faults)}"),
         *_failures(report),
         ("wait p95", duration(report.wait_ms(0.95))),
@@ -151,7 +151,10 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         ("waited for", _bottlenecks(report)),
         ("busiest", ", ".join(f"{name} ({count:,})" for name, count in report.workers.most_common(5)) or "nobody"),
         ("never used", ", ".join(report.unused) or "nobody"),
-        ("starved", f"{counted(report.starved, 'task')} waited for more than 6 h" if report.starved else "no task"),
+        (
+            "starved",
+            f"{pluralize(report.starved, 'task')} waited for more than 6 h" if report.starved else "no task",
+        ),
         ("deadlocks", "none"),
         ("no agent for", ", ".join(f"{name} ({n})" for name, n in report.blocked_tasks.most_common(3)) or "no task"),
         ("invariants", "all hold"),
@@ -170,7 +173,7 @@ def _failures(report: "Report") -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for cause, count in _worst(report)[:WORST]:
         why = cause.example if cause.kind in cause.example else f"{cause.kind}: {cause.example}"
-        rows.append(("" if rows else "failed", f"{counted(count, 'task')} of {cause.agent}: {why}"))
+        rows.append(("" if rows else "failed", f"{pluralize(count, 'task')} of {cause.agent}: {why}"))
         rows.append(("", f"  to change it: {cause.advice}"))
     return rows
 
@@ -181,7 +184,7 @@ def _worst(report: "Report") -> "list[tuple[Cause, int]]":
 
 def _told_of(counts: "Counter[str]") -> str:
     most = [f"{name} ({count:,})" for name, count in counts.most_common(WORST)]
-    more = f", {counted(len(counts) - WORST, 'more kind')}" if len(counts) > WORST else ""
+    more = f", {pluralize(len(counts) - WORST, 'more kind')}" if len(counts) > WORST else ""
     return ", ".join(most) + more or "nothing"
 
 

@@ -13,13 +13,13 @@ from dashboard.cli.printing.items import Item
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
 from dashboard.cli.printing.times import seq_of
 from dashboard.views.past import fork_moment
-from dashboard.views.words.amounts import counted, duration, money
+from dashboard.views.words.amounts import duration, money, pluralize
 from engine.core.errors import Refused
 from engine.core.queries.targets import id_in
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text, preview
 from engine.history.steps import Step, steps_of
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import NameTaken, Reader
 
 _SHOWN = 60
@@ -98,11 +98,11 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     except Refused as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
     body = {"v": 1, "kind": "fork", **{name: getattr(done, name) for name in ("path", "at_seq", "runs", "tasks")}}
-    what = f"{counted(done.runs, 'open run')} with {counted(done.tasks, 'task')}, paused"
+    what = f"{pluralize(done.runs, 'open run')} with {pluralize(done.tasks, 'task')}, paused"
     at_moment = fork_moment(at_seq or done.at_seq, done.at_seq)
     emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at {at_moment}: {what}")
     if done.runs:
-        run = next(iter(folded(done.path).runs)) if done.runs == 1 else "RUN"
+        run = next(iter(fold_file(done.path).runs)) if done.runs == 1 else "RUN"
         here = f"--db {quoted(done.path)}"
         say(f"continue: quarterdeck engine {here}, then: quarterdeck resume {run} {here}")
     return DONE

@@ -9,14 +9,14 @@ from dashboard.cli.database import team_fields
 from dashboard.cli.printing.items import Item
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.sending import Sending, order, sending_options
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.preview import switch_event
 from engine.core.records.records import JsonValue
 from engine.core.specs.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 
 
 @click.command("strategy")
@@ -62,7 +62,7 @@ def strategy(
     )
     if not dry_run:
         return order(ctx, sending, command)
-    state = folded(sending.path)
+    state = fold_file(sending.path)
     event = switch_event(state, command)
     emit(ctx, _body(state, event) | team_fields(sending.path, state), _told(state, event))
     return DONE
@@ -124,7 +124,7 @@ def _lines_of(state: State, change: GroupChange) -> list[str]:
     titles["added"] = [node.title for node in change.added]
     titles["left out"] = [state.tasks[one].title for one in change.removed]
     lines = [f"{what:<13}{', '.join(found)}" for what, found in titles.items() if found]
-    return lines or [f"{counted(0, 'task')} to replan"]
+    return lines or [f"{pluralize(0, 'task')} to replan"]
 
 
 def _replanned(change: GroupChange) -> list[str]:

@@ -13,11 +13,11 @@ import click
 from dashboard.cli.database import data_folder
 from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, quoted, say
 from dashboard.cli.sending import Sending
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from engine.core.documents.document import references_in
 from engine.core.queries.team.code import UNASKED, is_imported
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from engine.trusted_code.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_assignment, needs_trust
 from store.wall_clock import wall_ms
 
@@ -115,7 +115,7 @@ def _ask(code: "TeamCode", changed: list[str]) -> None:
 
 
 def _allow_database(ctx: click.Context, db: Path) -> None:
-    state = folded(db)
+    state = fold_file(db)
     references = references_in(state)
     grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
     then = f"quarterdeck resume AGENT --db {quoted(db)}"
@@ -150,14 +150,16 @@ def _counted(references: list[str], files: list[str]) -> str:
     code = [one for one in references if is_imported(one)]
     outside = [one for one in references if not is_imported(one) and one not in unasked]
     of = f", from {', '.join(files)}" if files else ""
-    functions = [f"{counted(len(code), 'function')}: {', '.join(code)}{of}"] if code else []
-    others = [f"{counted(len(outside), 'address or program', 'addresses and programs')}: {', '.join(outside)}"]
+    functions = [f"{pluralize(len(code), 'function')}: {', '.join(code)}{of}"] if code else []
+    others = [f"{pluralize(len(outside), 'address or program', 'addresses and programs')}: {', '.join(outside)}"]
     return "; ".join([*functions, *(others if outside else []), *unasked])
 
 
 def ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
     """Return once all the code that a file names is allowed; else exit 3."""
-    allow_code(file.references, folded(sending.path), db=sending.path, path=file.path, sha256=file.sha256, trust=trust)
+    allow_code(
+        file.references, fold_file(sending.path), db=sending.path, path=file.path, sha256=file.sha256, trust=trust
+    )
 
 
 def allow_code(references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str, trust: bool) -> None:

@@ -24,7 +24,7 @@ from engine.core.commands import Command
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
 from engine.core.validation.bounds import LOWEST_PRIORITY
-from engine.reading.folding import folded, folded_from
+from engine.reading.folding import fold_file, fold_from
 from store import Reader
 
 
@@ -33,7 +33,7 @@ def _stop(name: str, command: Callable[..., Command], how: str) -> click.Command
 
     def build(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
         if not yes and is_interactive():
-            what = clean(_described(folded(sending().path), target))
+            what = clean(_described(fold_file(sending().path), target))
             click.confirm(f"{name.capitalize()} {what}?", abort=True, err=True)
         return command(target=target) if reason is None else command(target=target, reason=reason)
 
@@ -122,7 +122,7 @@ def inbox(ctx: click.Context, wanted: Filter) -> None:
     """List the questions that wait for a person."""
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
-        state, now_ms = folded_from(reader), now_in(reader)
+        state, now_ms = fold_from(reader), now_in(reader)
     waiting = wanted.of(state.escalations.values(), lambda one: need(state, one.id, now_ms))
     checked(wanted)
     fields = ("subject", "run_id", "question", "options", "default", "due_ms", "left_ms", "asked_ms")
@@ -198,7 +198,7 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
         return order(ctx, Sending.of(ctx), commands.RevokeGrant(grant=revoke))
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
-        state, now_ms = folded_from(reader), now_in(reader)
+        state, now_ms = fold_from(reader), now_in(reader)
     given = list(state.grants.values())
     fields = ("id", "agent_id", "generation", "tool", "allows", "given_ms")
     items = [{**{name: getattr(one, name) for name in fields}, "agent": name_of(state, one.agent_id)} for one in given]

@@ -39,9 +39,9 @@ class BackgroundReading(Messages):
 
     def read_state(self, seq: int, then: Callable[[State], None], *, failed: Callable[[], None] = do_nothing) -> None:
         """Fold the team as it was after an event, as `read` reads."""
-        from engine.reading.folding import folded_from  # only who looks back needs it
+        from engine.reading.folding import fold_from  # only who looks back needs it
 
-        self.read(lambda reader: folded_from(reader, seq), then, failed=failed)
+        self.read(lambda reader: fold_from(reader, seq), then, failed=failed)
 
     def aside(
         self,

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from dashboard.demo.files import Listing
 from dashboard.demo.imports import cycles, module_name, nearest
 from dashboard.demo.markdown import bullets, code, place, prose, share, size, table
-from engine.core.records.values import counted
+from engine.core.records.values import pluralize
 
 Entries: TypeAlias = list[dict[str, Any]]
 _AT_THE_TOP = {"readme": (), "licence": ("license", "copying"), "changelog": ("changes", "history", "news")}
@@ -46,7 +46,7 @@ def what_is_here(entries: Entries, listing: Listing) -> dict[str, Any]:
     for entry in entries:
         if "sha" in entry and entry["bytes"] > 100:
             same.setdefault(entry["sha"], []).append(entry["file"])
-    number, total = counted(len(entries), "file"), sum(languages.values(), Counter[str]())
+    number, total = pluralize(len(entries), "file"), sum(languages.values(), Counter[str]())
     numbers = f"{total['lines']:,} lines, {size(total['bytes'])}"
     lines = [
         f"{number}, {numbers}",
@@ -64,7 +64,7 @@ def what_is_here(entries: Entries, listing: Listing) -> dict[str, Any]:
     odd = f"\n### Odd files\n\n{table(('File', 'What'), sorted(notes)[:20])}" if notes else ""
     return {
         "headline": f"**Read:** {number}, {numbers}, mostly {prose(ranked[0][0]) if ranked else 'nothing'}; "
-        f"{counted(len(listing.skipped), 'entry', 'entries')} skipped",
+        f"{pluralize(len(listing.skipped), 'entry', 'entries')} skipped",
         "text": table(("Language", "Files", "Lines", "Comments", "Size"), rows) + "\n" + bullets(lines) + odd,
         "skipped": skipped(listing.skipped),
     }
@@ -77,7 +77,7 @@ def skipped(entries: list[tuple[str, str]]) -> str:
     reasons = bullets(f"{prose(reason)}: {n:,}" for reason, n in Counter(reason for _, reason in entries).items())
     rows = table(("Name", "Why"), [(code(name), prose(reason)) for name, reason in entries[:MAX_SKIPPED]])
     rest = len(entries) - MAX_SKIPPED
-    return f"{reasons}\n{rows}" + (f"\n… and {counted(rest, 'entry', 'entries')} more.\n" if rest > 0 else "")
+    return f"{reasons}\n{rows}" + (f"\n… and {pluralize(rest, 'entry', 'entries')} more.\n" if rest > 0 else "")
 
 
 def hot_spots(entries: Entries, generated: Iterable[str] = ()) -> dict[str, Any]:
@@ -89,8 +89,8 @@ def hot_spots(entries: Entries, generated: Iterable[str] = ()) -> dict[str, Any]
     bins = [sum(entry["bins"][at] for entry in entries) for at in range(5)]
     thorough = [entry for entry in entries if entry["depth"] == "thorough"]
     lines = [
-        f"{counted(functions, 'function')} and {counted(classes, 'class', 'classes')} in "
-        f"{counted(len(entries), 'Python file')}; {hard:,} ({share(hard, functions)}) have a complexity above 10",
+        f"{pluralize(functions, 'function')} and {pluralize(classes, 'class', 'classes')} in "
+        f"{pluralize(len(entries), 'Python file')}; {hard:,} ({share(hard, functions)}) have a complexity above 10",
         "Complexity of functions: up to 5: {:,}, to 10: {:,}, to 20: {:,}, to 50: {:,}, more: {:,}".format(*bins),
         *_listed("Longest functions, in lines", (f"{_at(r)} {code(r['name'])} {r['lines']:,}" for r in longest)),
         *_listed("Read as Latin-1", (_at(entry) for entry in thorough if entry["guessed"])),
@@ -152,13 +152,13 @@ def copies(entries: Entries, compared: Entries) -> dict[str, Any]:
         (file, name, first, last), (other, _, start, end) = left, others[0]
         rows.append((last - first + 1, code(name), code(f"{file}:{first}-{last}"), code(f"{other}:{start}-{end}")))
     rows.sort(key=lambda row: (-row[0], row[2]))
-    lead = f"{counted(len(rows), 'function')} of six lines or more in two places.\n\n"
+    lead = f"{pluralize(len(rows), 'function')} of six lines or more in two places.\n\n"
     pairs = sum(entry["pairs"] for entry in compared)
     return {
         "headline": "**Copied code:** {1} of {0:,} lines is {2} and {3}".format(*rows[0]) if rows else "",
         "text": lead
         + table(("Lines", "Function", "Here", "And here"), rows[:20])
-        + f"\n{counted(pairs, 'pair')} of functions in different files were compared.\n"
+        + f"\n{pluralize(pairs, 'pair')} of functions in different files were compared.\n"
         + _alike(compared),
     }
 
@@ -199,7 +199,7 @@ def dependencies(entries: Entries) -> dict[str, Any]:
     ]
     paths = [" ↔ ".join(place(modules[name]) for name in circle[:5]) for circle in circles[:6]]
     return {
-        "headline": counted(len(circles), "import cycle") if circles else "",
+        "headline": pluralize(len(circles), "import cycle") if circles else "",
         "text": bullets(lines) + "".join(f"  - {path}\n" for path in paths),
     }
 
@@ -214,16 +214,16 @@ def documentation(entries: Entries, names: list[str]) -> dict[str, Any]:
     tops = {name.lower().partition(".")[0] for name in names if "/" not in name}
     absent = [label for label, others in _AT_THE_TOP.items() if not tops & {label, *others}]
     lines = [
-        f"{counted(len(texts), 'text')} with {sum(entry['words'] for entry in texts):,} words",
+        f"{pluralize(len(texts), 'text')} with {sum(entry['words'] for entry in texts):,} words",
         f"Docstrings on {documented:,} of {public:,} public functions ({share(documented, public)}) and on "
-        f"{modules:,} of {counted(len(python), 'module')}",
+        f"{modules:,} of {pluralize(len(python), 'module')}",
         *_listed("Not at the top", absent),
         *_listed(
             "Longest public functions without a docstring",
             (f"{place(file, line)} {code(name)} ({-n} lines)" for n, file, line, name in bare[:10]),
         ),
     ]
-    wrong = counted(len(problems), "dead link or wrong docstring", "dead links and wrong docstrings")
+    wrong = pluralize(len(problems), "dead link or wrong docstring", "dead links and wrong docstrings")
     parts = [f"{share(documented, public)} of public functions have a docstring", *([wrong] if problems else ())]
     # Dead links first: readers meet them.
     problems.sort(key=lambda row: (not row[1].startswith("dead"), row[0]))
@@ -239,7 +239,7 @@ def history(summary: dict[str, Any], complexity: dict[str, int]) -> str:
         return f"No history was read: {prose(summary['why_not'])}.\n"
     first, last = (time.strftime("%Y-%m-%d", time.gmtime(summary[key])) for key in ("first_s", "last_s"))
     lines = [
-        f"{counted(summary['commits'], 'commit')} by {counted(summary['authors'], 'author')} from {first} to {last}"
+        f"{pluralize(summary['commits'], 'commit')} by {pluralize(summary['authors'], 'author')} from {first} to {last}"
         f"{'' if summary['all_read'] else ' (older ones were not read)'}; {summary['last_90_days']:,} in the last 90 "
         "days of work",
         f"The busiest author made {summary['busiest_author_share']:.0%}; {summary['one_author_files']:,} of "

@@ -16,7 +16,7 @@ from dashboard.demo.files import Listing, Target, list_files, target_of
 from dashboard.demo.gathering import Clock, Gathered, gather, in_order, together
 from dashboard.demo.report import report, sections_in, with_summary
 from dashboard.demo.source import SourceRefused, read_bytes
-from engine.core.records.values import counted
+from engine.core.records.values import pluralize
 from engine.errors import DelegationFailed
 from engine.runtimes.functions.context import BlockingContext, Context
 from engine.runtimes.functions.task import Task
@@ -110,7 +110,7 @@ async def metrician(task: Task, ctx: Context) -> dict[str, Any]:
         nonlocal answer
         shown = generated[0] + (", …" if len(generated) > 1 else "")
         verb = "looks" if len(generated) == 1 else "look"
-        question = f"{counted(len(generated), 'file')} {verb} generated ({shown}). Measure them too?"
+        question = f"{pluralize(len(generated), 'file')} {verb} generated ({shown}). Measure them too?"
         answer = await ctx.ask(question, [LEAVE_OUT, MEASURE], LEAVE_OUT, ASK_S)
 
     async def measure() -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from dashboard.demo import chapters
 from dashboard.demo.markdown import code, place, prose
-from engine.core.records.values import counted
+from engine.core.records.values import pluralize
 
 Section: TypeAlias = dict[str, Any]
 CHAPTERS: Final = {
@@ -54,7 +54,7 @@ def summary(sections: dict[str, Section]) -> list[str]:
     failed = sorted({failure["file"] for section in sections.values() for failure in section.get("failures", ())})
     if failed and lines["map"]:
         names = ", ".join(map(place, failed[:3]))
-        lines["map"] += f"; {counted(len(failed), 'file')} could not be read in full, {names} among them"
+        lines["map"] += f"; {pluralize(len(failed), 'file')} could not be read in full, {names} among them"
     ranked = [lines[name] for name in ("hazards", "metrics", "duplicates", "documentation", "map")]
     return [line for line in ranked if line]
 

@@ -18,11 +18,11 @@ from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views import inbox
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextBox
 from engine.core.commands import Answer
-from engine.core.queries.people.questions import alike
+from engine.core.queries.people.questions import similar_questions
 from engine.core.records.records import JsonValue
 from engine.core.state import Escalation
 
@@ -69,7 +69,7 @@ class AnswerDialog(Dialog):
     def title_line(self) -> str:
         found = self._open()
         if len(self._ids) > 1:
-            return f"One answer to {counted(len(self._ids), 'question')}"
+            return f"One answer to {pluralize(len(self._ids), 'question')}"
         return f"{self._ids[0]}: about {inbox.subject_name(self.state, found[0])}" if found else self._ids[0]
 
     def inside(self) -> Iterable[Widget]:
@@ -113,7 +113,9 @@ class AnswerDialog(Dialog):
     def action_answer_alike(self) -> None:
         """Switch between answering all similar questions and this one alone."""
         found = self._open()
-        self._alike = not self._alike and len(self._ids) == 1 and bool(found) and len(alike(self.state, found[0])) > 1
+        self._alike = (
+            not self._alike and len(self._ids) == 1 and bool(found) and len(similar_questions(self.state, found[0])) > 1
+        )
         self.look(self.deck.view)
 
     def action_copy(self) -> None:
@@ -158,7 +160,7 @@ class AnswerDialog(Dialog):
             return inbox.several_lines(view.state, self._ids, view.recent, view.now_ms)
         lines = [*inbox.question_lines(view.state, found[0], view.now_ms)]
         if self._alike:
-            others = [one.id for one in alike(view.state, found[0]) if one.id != found[0].id]
+            others = [one.id for one in similar_questions(view.state, found[0]) if one.id != found[0].id]
             lines.append(labelled("answers", f"{found[0].id}, and with it:", "strong"))
             lines += inbox.several_lines(view.state, others, view.recent, view.now_ms)
         return lines

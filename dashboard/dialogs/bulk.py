@@ -10,11 +10,11 @@ from dashboard.views.changes.bulk import Bulk, Part, changing, counts, lines, pa
 from dashboard.views.changes.targets import Target
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Line, Mistyped
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 
 LOOK_MS, MANY = 1_000, 20
 """More than MANY changes are checked again only every LOOK_MS."""
@@ -36,7 +36,7 @@ class BulkDialog(Dialog):
         return any(isinstance(one, Cancel) for one in self._bulk.commands)
 
     def title_line(self) -> str:
-        return f"{self._bulk.does} {counted(len(self._bulk.commands) + self._bulk.below, 'marked row')}"
+        return f"{self._bulk.does} {pluralize(len(self._bulk.commands) + self._bulk.below, 'marked row')}"
 
     def does(self) -> str:
         return self._bulk.does
@@ -67,7 +67,7 @@ class BulkDialog(Dialog):
         """Return each command that would not be refused."""
         reason = self.query_one("#reason", Input).value.strip() if self._cancels else ""
         return [
-            changed(one.command, reason=reason) if reason and isinstance(one.command, Cancel) else one.command
+            copy_with(one.command, reason=reason) if reason and isinstance(one.command, Cancel) else one.command
             for one in self._parts
             if not one.refused
         ]
@@ -98,7 +98,7 @@ class BulkLineDialog(BulkDialog):
         self._typed = ""
 
     def title_line(self) -> str:
-        return self._line.title.format(counted(len(self._found), "marked row"))
+        return self._line.title.format(pluralize(len(self._found), "marked row"))
 
     def inside(self) -> Iterable[Widget]:
         yield TextLine(placeholder=self._line.placeholder, id="line")

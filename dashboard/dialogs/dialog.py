@@ -31,7 +31,7 @@ from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import WIDEST
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.state import State
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ class ConfirmCancel(Confirm):
 
     def meant(self) -> Command:
         said = self.query_one(Input).value.strip()
-        return changed(self._cancel, reason=said) if said else self._cancel
+        return copy_with(self._cancel, reason=said) if said else self._cancel
 
 
 class HelpScreen(ClosesOnce, ModalScreen[None]):

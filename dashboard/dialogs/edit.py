@@ -11,7 +11,7 @@ from dashboard.views.words.keyed import keyed
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from engine.core.commands import AddAgent, SwapAgent
-from engine.core.queries.targets import at, word_for
+from engine.core.queries.targets import at, shortest_target
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent
 
@@ -89,7 +89,7 @@ class EditDialog(SpecEditor):
             cells.append(Cell(f"the agent stays {agent.name}; {spec.name} is the name of its spec", "muted"))
         cells += [labelled("its work", its_work(agent, state)), labelled(mode, meaning[mode])]
         cells += attempt_lines(state, ids, mode)
-        shell = f"quarterdeck swap {word_for(state, agent.id)} --with FILE --mode {mode}"
+        shell = f"quarterdeck swap {shortest_target(state, agent.id)} --with FILE --mode {mode}"
         return [*cells, labelled("in a shell", shell, "muted")]
 
     def look(self, view: ViewState) -> None:
@@ -135,5 +135,5 @@ class NewAgentDialog(SpecEditor):
         return AddAgent(supervisor=at(self._supervisor_id), spec=spec)
 
     def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
-        word = word_for(view.state, self._supervisor_id)
+        word = shortest_target(view.state, self._supervisor_id)
         return [labelled("in a shell", f"quarterdeck add FILE --under {word}", "muted")]

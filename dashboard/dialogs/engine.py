@@ -13,7 +13,7 @@ from dashboard.engines.process import EngineDidNotStart, engine_at_work, leave, 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import can_hand_over, leading_lines, paused_runs, restart_lines
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped, length_s
 from dashboard.widgets.fields import Field
 from engine.core.commands import HandOver
@@ -109,7 +109,7 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         feed = self.deck.feed  # and not what is looked at, which may be a moment of the past
         pid = feed.engine.pid if feed.engine is not None else "?"
         runs = len(feed.state.runs)
-        told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
+        told = f"engine {pid} works on {pluralize(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
         back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
         lines = [Cell(told), Cell(back, "accent", "come back with  ")]
         if self.deck.tip is not None:

@@ -18,7 +18,7 @@ from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.changes.outcomes import plan_lines
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import counted, file_stamp
+from dashboard.views.words.amounts import file_stamp, pluralize
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import ImportState
 
@@ -52,7 +52,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def begin(self) -> None:
         state = self.state
         amounts = ((len(state.agents), "agent"), (len(state.runs), "open run"), (len(state.tasks), "task"))
-        told = f"{', '.join(counted(number, noun) for number, noun in amounts)}, as of now"
+        told = f"{', '.join(pluralize(number, noun) for number, noun in amounts)}, as of now"
         self.told("told").show([Cell(told), Cell("JSON in a zip; the team keeps working", "muted")])
         self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
 

@@ -12,7 +12,7 @@ from dashboard.views.changes.targets import looked_up, target_of
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.facts.work import why
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.command_line import in_shell
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Move, Reassign, RemoveMember
@@ -132,7 +132,7 @@ class ReassignDialog(ChoiceDialog):
         state = view.state
         agent = state.agents.get((task.attempt.agent_id if task.attempt is not None else task.worker_id) or "")
         if task.attempt is not None:
-            steps = f", {counted(len(task.steps), 'step')} finished" if task.steps else ""
+            steps = f", {pluralize(len(task.steps), 'step')} finished" if task.steps else ""
             return f"at work on {agent.name if agent is not None else '–'}, attempt {task.attempts}{steps}"
         reason = why(state, task, view.counts, view.now_ms)
         return reason or (f"for {agent.name}" if agent is not None else "for any able agent")

@@ -17,7 +17,7 @@ from dashboard.views.words.parsers import Mistyped, due_in_s, limits_of
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Submit, SwitchStrategy
-from engine.core.queries.targets import at, word_for
+from engine.core.queries.targets import at, shortest_target
 from engine.core.specs.options import DEFAULT_PRIORITY
 
 _UNWRITTEN = "…"
@@ -106,7 +106,7 @@ class RequestDialog(Dialog):
     def _shell(self, command: Submit, mode: str) -> str:
         """Return the same for a shell, empty where no line does it; one that asks for another strategy is two lines."""
         line = in_shell(self.state, command)
-        word = word_for(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
+        word = shortest_target(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
         return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode and line else line
 
     def _fit(self, view: ViewState) -> None:

@@ -22,11 +22,11 @@ from dashboard.views.changes.swaps import (
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.facts.spec_fields import changes
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
-from engine.core.queries.targets import at, word_for, words
+from engine.core.queries.targets import at, shortest_target, shortest_targets
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
 
@@ -94,7 +94,7 @@ class SwapDialog(SpecDialog):
         agents = self.agents()
         if len(agents) == 1:
             return f"Swap {agents[0].name} (g{agents[0].generation} → g{agents[0].generation + 1})"
-        return f"Swap {counted(len(agents), 'agent')} as one change: {', '.join(agent.name for agent in agents)}"
+        return f"Swap {pluralize(len(agents), 'agent')} as one change: {', '.join(agent.name for agent in agents)}"
 
     def inside(self) -> Iterable[Widget]:
         yield Choices(id="choices")
@@ -126,7 +126,7 @@ class SwapDialog(SpecDialog):
         wanted = chosen or (_FILE if self._of_file is not None else self._choice)
         self.query_one(Choices).offer(offered, wanted)
         if not offered:
-            word = word_for(state, agents[0].id)
+            word = shortest_target(state, agents[0].id)
             self.problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
 
     def _read_file(self, path: Path) -> None:
@@ -158,7 +158,7 @@ class SwapDialog(SpecDialog):
             code.append(labelled("code", runs, "draining"))
         shell = ""
         if new is not None:
-            named = words(view.state)
+            named = shortest_targets(view.state)
             using = shlex.quote(str(path_typed(self._choice or ""))) if new is self._of_file else new.name
             shell = f"swap {' '.join(named[agent.id] for agent in agents)} --with {using}"
         self.compare(view.state, new, shell, *code)
@@ -221,7 +221,7 @@ class RollbackDialog(SpecDialog):
         if not agents:
             self.problem("this agent has left the team")
             return
-        before, word = state.specs.get(agents[0].previous or ""), word_for(state, agents[0].id)
+        before, word = state.specs.get(agents[0].previous or ""), shortest_target(state, agents[0].id)
         self.compare(state, before, f"rollback {word}")
         found = rehearsed(state, self.meant(), view.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
@@ -233,4 +233,4 @@ class RollbackDialog(SpecDialog):
 
 def _work_of(agents: Sequence[Agent]) -> str:
     at_work = sum(len(agent.running) + len(agent.parked) for agent in agents)
-    return f"{counted(at_work, 'attempt')} under way on {counted(len(agents), 'agent')}"
+    return f"{pluralize(at_work, 'attempt')} under way on {pluralize(len(agents), 'agent')}"

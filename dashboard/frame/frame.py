@@ -29,7 +29,7 @@ from dashboard.views.header import path_to, team_of
 from dashboard.views.measures.strip import strip
 from dashboard.views.past import play_keys
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.filter_words import HINT, suggestions
 from dashboard.views.words.filters import filter_typed, last_token
 from dashboard.views.words.keyed import keyed
@@ -263,7 +263,7 @@ class Frame(Sized):
         rows = [index for key in table.marked if (index := table.rows.index(key)) is not None]
         rows = rows or ([table.line] if len(table.rows.keys) else [])
         text = "\n".join("\t".join(cell.text.strip() for cell in table.rows.cells(index)) for index in rows)
-        return counted(len(rows), "row"), text
+        return pluralize(len(rows), "row"), text
 
     def _table(self) -> Table | None:
         return next(iter(self.query(Table)), None)

@@ -50,18 +50,18 @@ def compare(db: Path, key: str, *, now_ms: int) -> Comparison:
         Mistyped: If one cannot be understood or is not there.
         StoreError, CoreError, ImportRefused: If a file cannot be read, or an archive cannot be believed.
     """
-    from engine.history.moments import compared  # only who compares needs it
+    from engine.history.moments import compare_moments  # only who compares needs it
 
     with ExitStack() as stack:
         names = sides_of(key)
         one, other = (stack.enter_context(_opened(db, said, now_ms)) for said in names)
-        found = compared(one, other)
+        found = compare_moments(one, other)
         sides = [Side("" if side.path == db else str(side.path), side.seq, side.state.at_ms) for side in (one, other)]
     return Comparison(sides[0], sides[1], found)
 
 
 def _opened(db: Path, said: str, now_ms: int) -> AbstractContextManager:  # type: ignore[type-arg]
-    from engine.history.moments import moment
+    from engine.history.moments import open_moment
 
     path, when = db, said
     if is_path(said):
@@ -72,11 +72,11 @@ def _opened(db: Path, said: str, now_ms: int) -> AbstractContextManager:  # type
         if not exists(path):
             raise Mistyped(f"there is no file {str(path)!r}")
     if not when:
-        return moment(path)
+        return open_moment(path)
     meant = moment_of(when.removeprefix("@"), now_ms)
 
     def seq_of(reader: Reader) -> int:
         seq = int(meant) if isinstance(meant, Seq) else reader.seq_at(meant)
         return min(max(seq, 1, reader.first_seq()), reader.last_seq())
 
-    return moment(path, seq_of)
+    return open_moment(path, seq_of)

@@ -15,7 +15,7 @@ from dashboard.views.words.filters import Filter, FilterError
 from dashboard.views.words.names import Names
 from engine.core.events import RunFinished
 from engine.core.state import State
-from engine.reading.folding import ends_of, events_of
+from engine.reading.folding import end_events_of, events_of
 from store import Reader, Record
 from store.journals.statements import Conditions
 
@@ -55,7 +55,7 @@ class Asked:
 
     def passing(self, reader: Reader, records: list[Record]) -> list[Entry]:
         """Return the entries that pass; none, and the filter's `fault` is set, if an expression takes too long."""
-        self.names.learn(ends_of(reader, self.names.unknown(records)))
+        self.names.learn(end_events_of(reader, self.names.unknown(records)))
         try:
             few = likely(records, self.wanted, self.names)
             return [

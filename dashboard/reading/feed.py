@@ -24,7 +24,7 @@ from engine.core.errors import CoreError
 from engine.core.events import PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.reading.folding import ends_of
+from engine.reading.folding import end_events_of
 from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.journals.records import EngineInfo, StandbyInfo
@@ -304,7 +304,7 @@ class Feed:
 def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entry]:
     """Return records with their events; `names` learns the titles that they need. In the thread of `reader`."""
     events = decode_events([(record.seq, record.kind, record.body) for record in records])
-    names.learn([*ends_of(reader, names.unknown(records)), *events])
+    names.learn([*end_events_of(reader, names.unknown(records)), *events])
     return list(map(Entry.of, records, events))
 
 

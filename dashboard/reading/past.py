@@ -223,7 +223,7 @@ class Past:
                 self._arrived.put(_Onward(entries_of(reader, records, self.names)))
         else:
             waited: list[_Look] = []
-            with garbage.paused():
+            with garbage.collection_paused():
                 state = self._built(reader, target, waited)
             if state is None:
                 return False

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard.views.drawing.rows import Cell, labelled
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.names import readable
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _BLANK = Cell("")
 
 def replay_words(found: "Replay") -> str:
     """Return whether it comes to the same, or where it would go another way."""
-    steps, one = counted(found.steps, "recorded step"), found.differs
+    steps, one = pluralize(found.steps, "recorded step"), found.differs
     if one is None:
         return f"✓ {found.run_id} gives the same result: {steps} answered from the journal"
     where = {"output": f"the output of {one.task_id}", "plan": f"the plan of {one.task_id}"}

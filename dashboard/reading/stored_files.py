@@ -7,7 +7,7 @@ from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.lines import Line, Span
 from dashboard.views.stored import Beside
 from engine.core.errors import CoreError
-from engine.reading.folding import folded_from
+from engine.reading.folding import fold_from
 from store import Reader, StoreError
 
 MOST = 50
@@ -36,7 +36,7 @@ def holdings_of(path: Path, seq: int | None, *, working: bool) -> list[Line]:
     """
     try:
         with Reader(path) as reader:
-            return holdings(folded_from(reader, seq), working=working)
+            return holdings(fold_from(reader, seq), working=working)
     except (StoreError, CoreError) as error:
         return [Line((Span(str(error), "error"),))]
 

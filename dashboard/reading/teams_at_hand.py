@@ -15,7 +15,7 @@ from dashboard.views.teams import TeamFound
 from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
 from engine.platform import folders
-from engine.reading.folding import folded_from
+from engine.reading.folding import fold_from
 from store import Reader, StoreError
 
 LAST_EVENTS = 60
@@ -54,7 +54,7 @@ def team_of(found: Found, known: TeamFound | None, *, is_shown: bool) -> TeamFou
             if known is not None and now == (known.seq, known.newest_ms, known.alive):
                 name, holds, last, seq = known.name, [*known.holds], [*known.last], known.seq
             elif not is_shown:
-                state = folded_from(reader)
+                state = fold_from(reader)
                 name = state.roots[0].name if state.roots else name
                 holds = holdings(state, working=found.alive)
                 names.learn_state(state)

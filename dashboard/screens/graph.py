@@ -17,7 +17,7 @@ from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
 from dashboard.views.header import reading
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.keyed import keyed
 from dashboard.widgets.board import Board
 
@@ -156,7 +156,7 @@ class GraphScreen(BoardScreen):
         return agent.supervisor_id if agent is not None else key
 
     def facts(self) -> list[Cell]:
-        facts = [Cell(counted(len(self._graph.nodes), "node"), "muted")] if self._graph.nodes else []
+        facts = [Cell(pluralize(len(self._graph.nodes), "node"), "muted")] if self._graph.nodes else []
         if self._graph.node(self._chain) is not None:  # else its node is gone, and all are shown
             facts.append(Cell("one chain, . shows all", "accent"))
         elif not self._drawing.fits:

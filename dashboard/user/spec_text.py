@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from engine.core.queries.team.code import references_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.specs.spec import AgentSpec
@@ -55,7 +55,7 @@ def read_draft(text: str, servers: Sequence[str]) -> Draft:
         return Draft(None, [Problem(1, "", bad.reason)])
     if len(found.agents) == 1:
         return Draft(found.agents[0])
-    what = counted(len(found.agents), "agent") if found.team is None else "a whole team"
+    what = pluralize(len(found.agents), "agent") if found.team is None else "a whole team"
     return Draft(None, [Problem(1, "", f"{what}, and one agent is asked for; several go in a file:  : add FILE")])
 
 
@@ -65,7 +65,7 @@ def fault_lines(problems: "Sequence[Problem]") -> list[Cell]:
         Cell(f"{_without_agent(one.field)}{one.text}", "error", f"line {one.line:<6} ") for one in problems[:SHOWN]
     ]
     more = len(problems) - SHOWN
-    return [*cells, Cell(f"and {counted(more, 'more fault')}", "error", " " * 12)] if more > 0 else cells
+    return [*cells, Cell(f"and {pluralize(more, 'more fault')}", "error", " " * 12)] if more > 0 else cells
 
 
 def _without_agent(field: str) -> str:
@@ -95,7 +95,7 @@ def lost_in_text(state: State, agent: Agent) -> list[str]:
 
 def text_of_new(state: State, supervisor_id: str) -> str:
     """Return a text to begin a new agent with: like the last agent of the supervisor, under a name that is free."""
-    from engine.core.records.records import changed
+    from engine.core.records.records import copy_with
     from engine.teamfile.writing import agent_yaml
 
     supervisor = state.supervisors.get(supervisor_id)
@@ -104,7 +104,7 @@ def text_of_new(state: State, supervisor_id: str) -> str:
     name = next(one for number in range(1, len(taken) + 2) if (one := _numbered(number)) not in taken)
     if not beside:
         return _EXAMPLE.replace("newcomer", name)
-    return agent_yaml(changed(state.spec_of(beside[-1]), name=name))
+    return agent_yaml(copy_with(state.spec_of(beside[-1]), name=name))
 
 
 def _numbered(number: int) -> str:

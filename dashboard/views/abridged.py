@@ -5,7 +5,7 @@ when it is folded from abridged events.
 """
 
 from engine.core.events import Delegated, Event
-from engine.core.records.records import JsonValue, changed, names
+from engine.core.records.records import JsonValue, copy_with, names
 
 LARGE_BYTES = 100_000
 """An event of a longer body is abridged."""
@@ -18,8 +18,8 @@ _VALUES = ("request", "output", "partial")
 def abridged(event: Event) -> Event:
     """Return an event with no more than the beginning of each value."""
     if isinstance(event, Delegated):
-        return changed(event, children=[changed(one, input=_Begin().of(one.input)) for one in event.children])
-    return changed(event, **{name: _Begin().of(getattr(event, name)) for name in _VALUES if name in names(event)})
+        return copy_with(event, children=[copy_with(one, input=_Begin().of(one.input)) for one in event.children])
+    return copy_with(event, **{name: _Begin().of(getattr(event, name)) for name in _VALUES if name in names(event)})
 
 
 class _Begin:

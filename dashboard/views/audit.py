@@ -118,7 +118,8 @@ def _told(entries: Sequence[Entry], names: Names, width: int, most: int) -> list
 
 def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
     """Return whether a command can be taken back, and how."""
-    from engine.core.queries.people.undoing import as_command, left_by  # imported when a change is first looked at
+    # Imported when a change is first looked at.
+    from engine.core.queries.people.undoing import as_command, current_value_of
 
     back = (one for one in entries if isinstance(one.event, CommandUndone) and one.event.command_id == event.command_id)
     taken = next(back, None)
@@ -129,7 +130,7 @@ def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell
         return labelled("undo", "no command can undo it", "muted")
     if known is None:
         return labelled("undo", f"it is not among the last {UNDOABLE:,} changes that can be undone", "muted")
-    if left_by(state, as_command(known.inverse)) != known.left:
+    if current_value_of(state, as_command(known.inverse)) != known.left:
         return labelled("undo", "what it changed has changed since: change it by hand", "warn")
     return labelled("undo", f":undo {short_id(event.command_id)} undoes it", "accent")
 

@@ -10,7 +10,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.header import leading_lines
 from dashboard.views.situation import Situation
 from dashboard.views.tail import Told, tail
-from dashboard.views.words.amounts import UNKNOWN, counted, duration, moment, stopwatch
+from dashboard.views.words.amounts import UNKNOWN, duration, moment, pluralize, stopwatch
 from dashboard.views.words.keyed import keyed
 from engine.core.events import EngineStarted, EngineStopped
 from engine.core.state import State
@@ -103,7 +103,7 @@ def of_engine(
         if not term.leads:
             told.append(labelled("ended", _end(term), "" if term.reason is not None else "error"))
         if term.started.lost:
-            told.append(labelled("lost", counted(term.started.lost, "acknowledged event"), "error"))
+            told.append(labelled("lost", pluralize(term.started.lost, "acknowledged event"), "error"))
     lines = worded(told, width)
     room = max(0, height - len(lines) - 1)
     shown = terms[: room // 2 if room >= LAST_FROM else room]

@@ -7,7 +7,7 @@ from dashboard.views.drawing.lines import Span, cells, cut, cut_name
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.measures.digest import Digest
 from dashboard.views.situation import Situation
-from dashboard.views.words.amounts import counted, moment, stopwatch
+from dashboard.views.words.amounts import moment, pluralize, stopwatch
 from dashboard.views.words.keyed import keyed
 from engine.core.queries.team.able import bound_elsewhere
 from engine.core.state import State
@@ -61,7 +61,7 @@ def where(state: State, situation: Situation) -> list[Cell]:
         run = next(iter(state.runs.values()))
         left.append(Cell(f"‖ {run.title}", "paused") if run.paused else Cell(f"▸ {run.title}", "muted"))
     elif state.runs:
-        left.append(Cell(f"▸ {counted(len(state.runs), 'run')}", "muted"))
+        left.append(Cell(f"▸ {pluralize(len(state.runs), 'run')}", "muted"))
     return left
 
 
@@ -117,7 +117,7 @@ def condition(
 
 def reading(situation: Situation) -> tuple[str, ...]:
     """What stands in place of rows while the file is being opened."""
-    left = f"{counted(situation.behind, 'event')} to go" if situation.behind else ""
+    left = f"{pluralize(situation.behind, 'event')} to go" if situation.behind else ""
     return (f"reading {situation.db.rpartition('/')[2]} …", left)
 
 
@@ -193,7 +193,7 @@ def program_line(state: State) -> str | None:
     names = [agent.name for agent in bound_elsewhere(state)]
     if not names:
         return None
-    who = " and ".join(names) if len(names) < 3 else counted(len(names), "agent")
+    who = " and ".join(names) if len(names) < 3 else pluralize(len(names), "agent")
     verb = "calls" if len(names) == 1 else "call"
     return f"{who} {verb} code of the program that made this team: run that program again, and its runs continue"
 
@@ -220,8 +220,8 @@ def _goes_on(state: State) -> str:
     if not state.runs:
         return "none; it waits for requests"
     attempts = sum(run.running for run in state.runs.values())
-    again = f"; of {counted(attempts, 'attempt')} under way only finished steps are kept" if attempts else ""
-    return f"{counted(len(state.runs), 'run')}; finished work is kept{again}{paused_runs(state)}"
+    again = f"; of {pluralize(attempts, 'attempt')} under way only finished steps are kept" if attempts else ""
+    return f"{pluralize(len(state.runs), 'run')}; finished work is kept{again}{paused_runs(state)}"
 
 
 def paused_runs(state: State) -> str:
@@ -250,7 +250,10 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
         labelled("leads", f"engine {info.pid} on {info.host}{heard}", "busy"),
         labelled("since", f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}"),
         labelled("token", f"{info.token}, raised by each new engine"),
-        labelled("its work", f"{counted(len(state.runs), 'open run')}, {counted(attempts, 'attempt')} under way"),
+        labelled(
+            "its work",
+            f"{pluralize(len(state.runs), 'open run')}, {pluralize(attempts, 'attempt')} under way",
+        ),
     ]
     for place, one in enumerate(situation.standbys):
         told = f"engine {one.pid} since {moment(one.since_ms, now_ms)}"

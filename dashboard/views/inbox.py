@@ -8,13 +8,13 @@ from dashboard.views.drawing.call_lines import call_cells
 from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, nothing
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.digest import needs_person
-from dashboard.views.words.amounts import clock, counted, elapsed, left
+from dashboard.views.words.amounts import clock, elapsed, left, pluralize
 from dashboard.views.words.filters import filter_typed
 from dashboard.views.words.keyed import keyed
 from dashboard.views.words.names import without
 from dashboard.views.words.subjects import OfNeed
 from engine.core.events import CommandApplied, EscalationAnswered
-from engine.core.queries.people.questions import alike
+from engine.core.queries.people.questions import similar_questions
 from engine.core.queries.targets import name_of
 from engine.core.records.records import JsonValue
 from engine.core.state import Escalation, State, TaskStatus
@@ -235,7 +235,7 @@ def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], n
             was = settled(recent, one)
             cells.append(labelled(one, was.told(now_ms) if was is not None else "is no longer open", "muted"))
     more = len(ids) - SHOWN
-    return [*cells, Cell(f"and {counted(more, 'more question')}", "muted")] if more > 0 else cells
+    return [*cells, Cell(f"and {pluralize(more, 'more question')}", "muted")] if more > 0 else cells
 
 
 def place_of(state: State, key: str) -> str:
@@ -254,7 +254,7 @@ def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cel
         tried = [state.agents[one].name for one in task.failed_on if one in state.agents]
         lines.append(labelled("task", f"{task.title} ({task.id}) of {_run_title(state, task.run_id)}"))
         who = agent.name if agent is not None else "–"
-        lines.append(labelled("agent", f"{who}, {counted(task.attempts, 'attempt')}"))
+        lines.append(labelled("agent", f"{who}, {pluralize(task.attempts, 'attempt')}"))
         if len(tried) > 1:
             lines.append(labelled("failed on", ", ".join(tried)))
         if task.error:
@@ -266,8 +266,8 @@ def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cel
                 labelled("before", ", ".join(state.tasks[one].title for one in task.before if one in state.tasks))
             )
     lines.append(labelled("asked", f"{clock(asked.asked_ms)}, {elapsed(now_ms - asked.asked_ms) or '0 s'} ago"))
-    if (others := len(alike(state, asked)) - 1) > 0:
-        lines.append(labelled("alike", f"{counted(others, 'more question')}; ctrl+a answers all at once"))
+    if (others := len(similar_questions(state, asked)) - 1) > 0:
+        lines.append(labelled("alike", f"{pluralize(others, 'more question')}; ctrl+a answers all at once"))
     lines.append(labelled("default", otherwise(asked, now_ms), "draining" if asked.due_ms is not None else ""))
     return lines
 

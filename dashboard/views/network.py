@@ -25,7 +25,7 @@ from dashboard.views.words.amounts import count, duration, median, money, tokens
 from dashboard.views.words.filters import Filter, filter_typed
 from dashboard.views.words.help import COLUMNS
 from dashboard.views.words.subjects import OfSupervisor, agents_passing
-from engine.core.queries.team.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
+from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 
 GAP = 1
@@ -257,7 +257,7 @@ class _Passing:
         """Those that pass it themselves."""
         self._ids = set(self.own)
         for above in {agent.supervisor_id for agent in own} | {one.id for one in supervisors}:
-            self._ids.update(one.id for one in above_of(state, state.supervisors[above]))
+            self._ids.update(one.id for one in lineage_of(state, state.supervisors[above]))
 
     def among(self, members: list[str]) -> list[str]:
         return members if self._all else [member for member in members if member in self._ids]
@@ -406,15 +406,15 @@ def _hand_over(state: State, supervisor: Supervisor) -> Cell:
     """What a request through a sub-supervisor takes besides the work below it; loud where the team is deep."""
     depth, took_ms = depth_of(state, supervisor), mean_ms_of(supervisor)
     took = "" if took_ms is None else duration(took_ms)
-    if depth > SHALLOW:
+    if depth > MAX_UNWARNED_DEPTH:
         return Cell(f"L{depth} {took}".rstrip(), "warn")
     return Cell(took, "muted") if took and depth > 1 else EMPTY
 
 
 def depth_facts(state: State) -> list[Cell]:
     """How many levels a team has and what each costs a request, where that is more than is good."""
-    found = levels(state)
-    if len(found) <= SHALLOW:
+    found = levels_of(state)
+    if len(found) <= MAX_UNWARNED_DEPTH:
         return []
     measured = [level for level in found if level.depth > 1 and level.mean_ms is not None]
     costs = " · ".join(f"L{level.depth} {duration(level.mean_ms)}" for level in measured)

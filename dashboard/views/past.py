@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.event_log import Entry
-from dashboard.views.words.amounts import counted, duration, moment
+from dashboard.views.words.amounts import duration, moment, pluralize
 from dashboard.views.words.keyed import keyed
 from engine.core.queries.team.tree import open_tasks
 from engine.core.state import State
@@ -90,12 +90,12 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
         labelled(
             "from",
             f"the team as of seq {state.seq:,}, {moment(state.at_ms, now_ms)}"
-            + (f"; {counted(later, 'later event')} stay behind" if later > 0 else ""),
+            + (f"; {pluralize(later, 'later event')} stay behind" if later > 0 else ""),
         ),
         labelled(
             "carries on",
-            f"{counted(len(state.runs), 'open run')}, {counted(open_tasks(state), 'open task')}, "
-            f"{counted(len(state.agents), 'agent')}",
+            f"{pluralize(len(state.runs), 'open run')}, {pluralize(open_tasks(state), 'open task')}, "
+            f"{pluralize(len(state.agents), 'agent')}",
         ),
     ]
     for place, run in enumerate(list(state.runs.values())[:_LISTED]):
@@ -104,7 +104,7 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
         lines.append(Cell(f"and {len(state.runs) - _LISTED} more", "faint", " " * 12))
     if begun:
         again = "begins again from its" if begun == 1 else "begin again from their"
-        lines.append(labelled("at work", f"{counted(begun, 'attempt')} {again} finished steps"))
+        lines.append(labelled("at work", f"{pluralize(begun, 'attempt')} {again} finished steps"))
     lines.append(Cell("everything in the new file is paused until it is resumed; this one stays as it is", "muted"))
     return lines
 
@@ -116,7 +116,7 @@ def fork_shell(db: Path, target: str, seq: int) -> str:
 
 def forked(*, asked_seq: int, at_seq: int, runs: int, tasks: int) -> str:
     """Return what was made; `at_seq` is its last event, later than the one asked for where others came with that."""
-    work = f"{counted(runs, 'run')} and {counted(tasks, 'open task')}, all paused"
+    work = f"{pluralize(runs, 'run')} and {pluralize(tasks, 'open task')}, all paused"
     return f"✓ forked at {fork_moment(asked_seq, at_seq)}: {work}"
 
 

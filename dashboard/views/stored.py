@@ -9,7 +9,7 @@ from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.row_pane import More, worded
 from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.drawing.sections import EDGE, Section, beside
-from dashboard.views.words.amounts import ago, counted, duration, moment, size
+from dashboard.views.words.amounts import ago, duration, moment, pluralize, size
 from dashboard.views.words.keyed import keyed
 from engine.core.queries.team.tree import open_tasks
 from engine.core.state import State
@@ -171,7 +171,7 @@ def _of_snapshot(snapshot: SnapshotInfo, found: Stored, shown_seq: int, now_ms: 
     return [
         Cell(f"the team after seq {snapshot.seq:,}", "strong"),
         labelled("written", f"{moment(snapshot.at_ms, now_ms)}, {ago(now_ms - snapshot.at_ms)}"),
-        labelled("size", f"{size(snapshot.bytes)}, packed; {counted(later, 'event')} since then"),
+        labelled("size", f"{size(snapshot.bytes)}, packed; {pluralize(later, 'event')} since then"),
         labelled(
             "does",
             keyed(f"enter {enter} · {_COMPARES} it with what is shown · <fork:F> there forks it{_EXPORTS} the newest"),
@@ -209,8 +209,11 @@ def stored_facts(state: State, found: Stored, *, db: str, width: int) -> list[Li
     )
     facts = (
         ("file", f"{cut_path(db, max(10, width - len(kept) - 18))}  {kept}"),
-        ("journal", f"{counted(events, 'event')}{from_seq}, {counted(len(found.snapshots), 'snapshot')} of it"),
-        ("state", ", ".join(counted(number, noun) for number, noun in parts)),
+        (
+            "journal",
+            f"{pluralize(events, 'event')}{from_seq}, {pluralize(len(found.snapshots), 'snapshot')} of it",
+        ),
+        ("state", ", ".join(pluralize(number, noun) for number, noun in parts)),
         ("kept", "a snapshot every 5,000 events, archives (x), forks (F)"),
     )
     return worded([labelled(*fact) for fact in facts], width)

@@ -7,7 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 from dashboard.clean import clean
-from dashboard.views.words.amounts import counted, spent
+from dashboard.views.words.amounts import pluralize, spent
 from engine.stream.records import StreamEvent
 
 SHOWN_CHARACTERS = 200
@@ -111,7 +111,7 @@ def line_of(event: StreamEvent) -> str:
         case "steered":
             return clean(f"⇠ {event.text}")
         case "dropped":
-            return f"… {counted(int(str(event.result)), 'character')} left out"
+            return f"… {pluralize(int(str(event.result)), 'character')} left out"
         case _:
             return ""
 

@@ -12,7 +12,7 @@ import engine.core.events as on
 from dashboard.views.drawing.lines import BLANK, Line, Span, columns, cut, cut_path, spread
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.steps import NOTHING
-from dashboard.views.words.amounts import clock, counted, duration
+from dashboard.views.words.amounts import clock, duration, pluralize
 from dashboard.views.words.glyphs import of_event
 from dashboard.views.words.names import Names, without
 from dashboard.views.words.sentences import sentence
@@ -177,7 +177,7 @@ def _started(event: on.AttemptStarted, names: Names) -> tuple[str, str]:
 
 def _delegated(event: on.Delegated, names: Names) -> tuple[str, str]:
     first = event.children[0].title if event.children else "nothing"
-    more = f", and {counted(len(event.children) - 1, 'other task')}" if len(event.children) > 1 else ""
+    more = f", and {pluralize(len(event.children) - 1, 'other task')}" if len(event.children) > 1 else ""
     return f"delegated {preview(first, 80)}{more}", "muted"
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from engine.core.events import Event, RunFinished, StateImported, StepRecorded, TaskReopened
 from engine.core.fold import fold
-from engine.core.queries.targets import words
+from engine.core.queries.targets import shortest_targets
 from engine.core.records.values import Usage
 from engine.core.state import State
-from engine.reading.folding import events_of, folded_from, pages
+from engine.reading.folding import events_of, fold_from, pages
 from store import Reader
 
 BUCKETS_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -99,7 +99,7 @@ class Metrics:
         with self._lock, Reader(self._db) as reader:
             counts = self._counts
             if counts is None or reader.last_seq() < counts.state.seq:  # another file stands there now
-                counts = self._counts = Counts(folded_from(reader))
+                counts = self._counts = Counts(fold_from(reader))
             for records in pages(reader, counts.state.seq):
                 counts.fold(events_of(records))
             engine = reader.engine()
@@ -108,7 +108,7 @@ class Metrics:
 
 def exposition(counts: Counts, *, engine_up: bool) -> str:
     """Return counts and state as Prometheus reads them."""
-    state, named = counts.state, words(counts.state)
+    state, named = counts.state, shortest_targets(counts.state)
     used = Usage()
     for root in state.roots:
         used = used.plus(root.usage)

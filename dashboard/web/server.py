@@ -17,7 +17,7 @@ import anyio.to_thread
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from dashboard.clean import clean
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.place import NoPlace, Place
 from dashboard.web.assets import PAGE, assets
 from dashboard.web.gate import Forbidden, Gate
@@ -211,7 +211,7 @@ class WebServer:
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, timeout=CLOSE_S, max_msg_size=LARGEST_FRAME_BYTES)
         await socket.prepare(request)
         if not await self._has_room():
-            most = counted(self._terms.sessions, "tab")
+            most = pluralize(self._terms.sessions, "tab")
             why = f"{most} may be open on this server, and no more: close one, or start it with --sessions"
             await socket.close(code=FULL, message=_reason(why))
             return socket

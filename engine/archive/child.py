@@ -22,12 +22,12 @@ _NICE = 5
 """A lower priority than the engine's, which must not be slowed by a large archive."""
 
 
-def limit_itself(memory_bytes: int, cpu_s: int) -> None:
+def set_own_limits(memory_bytes: int, cpu_s: int) -> None:
     """Set the limits that the system supports; the parent enforces the others."""
     os.nice(_NICE)
-    for limit, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
+    for resource_kind, maximum in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(limit, (most, most + 2))  # 0 s mean 1 s to Linux, which then kills at once
+            resource.setrlimit(resource_kind, (maximum, maximum + 2))  # 0 s mean 1 s to Linux, which then kills at once
 
 
 def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:
@@ -47,7 +47,7 @@ def end_with_parent() -> None:
 
 def main() -> None:
     """Print the pieces of an archive."""
-    limit_itself(int(sys.argv[1]), int(sys.argv[2]))
+    set_own_limits(int(sys.argv[1]), int(sys.argv[2]))
     threading.Thread(target=end_with_parent, daemon=True).start()
     with contextlib.suppress(BrokenPipeError, MemoryError):
         for line in lines(*sys.argv[3:6]):

@@ -16,13 +16,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 
-from engine.archive.manifest import MOST_BYTES, MOST_RATIO, PARTS, REQUIRED
+from engine.archive.manifest import MAX_BYTES, MAX_RATIO, PARTS, REQUIRED
 from engine.errors import ExportRefused, ImportRefused
 from store.layout.files import sync
 
-_END = struct.Struct("<4s4H2LH")
+_END_RECORD = struct.Struct("<4s4H2LH")
 _DATABASE = b"SQLite format 3\0"
-_WHEN = (1980, 1, 1, 0, 0, 0)
+_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """Time stamp of every entry, fixed so that equal archives are equal files."""
 _LEVEL = 1
 
@@ -36,16 +36,16 @@ def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, byte
     Raises:
         ImportRefused: If it is not an archive, or not the inspected one.
     """
-    body = _file(path)
+    body = _read_file(path)
     if expected_sha256 is not None and hashlib.sha256(body).hexdigest() != expected_sha256.lower():
         raise ImportRefused(path, "has changed since it was checked; check it again with --dry-run")
     _check_shape(path, body)
-    with _readable(path), zipfile.ZipFile(BytesIO(body)) as archive:
-        return {entry.filename: _part(path, archive, entry) for entry in _entries(path, archive)}
+    with _refuse_damaged(path), zipfile.ZipFile(BytesIO(body)) as archive:
+        return {entry.filename: _read_part(path, archive, entry) for entry in _entries(path, archive)}
 
 
 @contextlib.contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _refuse_damaged(path: Path) -> Iterator[None]:
     try:
         yield
     except (
@@ -71,9 +71,9 @@ def unpacked_bytes(path: Path) -> int:
     Raises:
         ImportRefused: If it is not an archive.
     """
-    body = _file(path)
+    body = _read_file(path)
     _check_shape(path, body)
-    with _readable(path), zipfile.ZipFile(BytesIO(body)) as archive:
+    with _refuse_damaged(path), zipfile.ZipFile(BytesIO(body)) as archive:
         return sum(entry.file_size for entry in _entries(path, archive))
 
 
@@ -83,17 +83,17 @@ def file_sha256(path: Path) -> str:
     Raises:
         ImportRefused: If it cannot be read, or cannot be an archive.
     """
-    return hashlib.sha256(_file(path)).hexdigest()
+    return hashlib.sha256(_read_file(path)).hexdigest()
 
 
-def _file(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise ImportRefused(path, "is not a regular file")
-        if found.st_size > MOST_BYTES:
-            raise ImportRefused(path, f"is larger than {MOST_BYTES // 1_000_000} MB, so it is not an archive")
-        if _is_open_here(found):
+        if status.st_size > MAX_BYTES:
+            raise ImportRefused(path, f"is larger than {MAX_BYTES // 1_000_000} MB, so it is not an archive")
+        if _is_open_here(status):
             raise ImportRefused(path, "is a database that this engine works on, not an archive")
         return _content(path)
     except FileNotFoundError as error:
@@ -102,12 +102,12 @@ def _file(path: Path) -> bytes:
         raise ImportRefused(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
 
 
-def _is_open_here(found: os.stat_result) -> bool:
+def _is_open_here(status: os.stat_result) -> bool:
     """Return whether this process has the file open: closing a second descriptor would drop SQLite's locks on it."""
     for entry in Path("/dev/fd").iterdir():
         with contextlib.suppress(OSError, ValueError):
-            held = os.fstat(int(entry.name))
-            if (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino):
+            open_status = os.fstat(int(entry.name))
+            if (open_status.st_dev, open_status.st_ino) == (status.st_dev, status.st_ino):
                 return True
     return False
 
@@ -117,8 +117,8 @@ def _content(path: Path) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ImportRefused(path, "is not a regular file")
-        body = file.read(MOST_BYTES + 1)
-    if len(body) > MOST_BYTES:
+        body = file.read(MAX_BYTES + 1)
+    if len(body) > MAX_BYTES:
         raise ImportRefused(path, "grew while it was read")
     return body
 
@@ -129,12 +129,14 @@ def _check_shape(path: Path, body: bytes) -> None:
         raise ImportRefused(path, "is empty, so it is not an archive")
     if body.startswith(_DATABASE):
         raise ImportRefused(path, "is a database, not an archive; make one with: quarterdeck export FILE")
-    if not body.startswith(b"PK\x03\x04") or len(body) < _END.size:
+    if not body.startswith(b"PK\x03\x04") or len(body) < _END_RECORD.size:
         raise ImportRefused(path, "is not an archive of quarterdeck")
-    mark, disk, first_disk, here, entries, size, start, comment = _END.unpack_from(body, len(body) - _END.size)
-    if mark != b"PK\x05\x06" or disk or first_disk or comment or here != entries:
+    mark, disk, first_disk, entries_on_disk, entries, size, start, comment = _END_RECORD.unpack_from(
+        body, len(body) - _END_RECORD.size
+    )
+    if mark != b"PK\x05\x06" or disk or first_disk or comment or entries_on_disk != entries:
         raise ImportRefused(path, "is damaged, truncated or extended")
-    if entries > len(PARTS) or start + size + _END.size != len(body):
+    if entries > len(PARTS) or start + size + _END_RECORD.size != len(body):
         raise ImportRefused(path, "is another zip file, not an archive of quarterdeck")
 
 
@@ -148,18 +150,18 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     for entry in entries:
         if entry.flag_bits & 0x1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ImportRefused(path, f"holds {entry.filename} in a form that is not allowed")
-        if entry.file_size > MOST_RATIO * max(entry.compress_size, 1):
+        if entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
             raise ImportRefused(path, f"holds {entry.filename} compressed beyond the limit")
-    if sum(entry.file_size for entry in entries) > MOST_BYTES:
-        raise ImportRefused(path, f"unpacks to more than {MOST_BYTES // 1_000_000} MB")
+    if sum(entry.file_size for entry in entries) > MAX_BYTES:
+        raise ImportRefused(path, f"unpacks to more than {MAX_BYTES // 1_000_000} MB")
     return entries
 
 
-def _part(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def _read_part(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     with archive.open(entry) as part:
         body = part.read(entry.file_size)
-        rest = part.read(1)  # reading to the end makes `zipfile` verify the checksum
-    if len(body) != entry.file_size or rest:
+        extra = part.read(1)  # reading to the end makes `zipfile` verify the checksum
+    if len(body) != entry.file_size or extra:
         raise ImportRefused(path, f"holds {entry.filename} in a size other than stated")
     return body
 
@@ -173,14 +175,14 @@ def write_parts(target: Path, parts: Iterable[tuple[str, bytes]], *, overwrite: 
     Raises:
         ExportRefused: If it cannot be written there.
     """
-    body = _zipped(dict(parts))
+    body = _zip(dict(parts))
     temporary = target.with_name(f".{target.name}-new-{secrets.token_hex(6)}")
     try:
         _write(temporary, body)
         if overwrite:
             temporary.replace(target)
         else:
-            _put(temporary, target)
+            _rename_exclusively(temporary, target)
         sync(target.parent)
     except FileExistsError as error:
         raise ExportRefused(target, "already exists; give another name or --force") from error
@@ -195,18 +197,18 @@ def write_parts(target: Path, parts: Iterable[tuple[str, bytes]], *, overwrite: 
     return len(body)
 
 
-def _zipped(parts: Mapping[str, bytes], stored: Collection[str] = ()) -> bytes:
+def _zip(parts: Mapping[str, bytes], stored: Collection[str] = ()) -> bytes:
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, body in parts.items():
-            entry = zipfile.ZipInfo(name, _WHEN)
+            entry = zipfile.ZipInfo(name, _TIMESTAMP)
             entry.external_attr = 0o600 << 16
             entry.compress_type = zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED
             archive.writestr(entry, body, compresslevel=_LEVEL)
         entries = archive.infolist()
     # Our own reader refuses entries with too high a compression ratio (a long text of one letter): store those as is.
-    dense = [entry.filename for entry in entries if entry.file_size > MOST_RATIO * max(entry.compress_size, 1)]
-    return _zipped(parts, {*stored, *dense}) if dense else buffer.getvalue()
+    dense = [entry.filename for entry in entries if entry.file_size > MAX_RATIO * max(entry.compress_size, 1)]
+    return _zip(parts, {*stored, *dense}) if dense else buffer.getvalue()
 
 
 def _write(path: Path, body: bytes) -> None:
@@ -217,7 +219,7 @@ def _write(path: Path, body: bytes) -> None:
         os.fsync(descriptor)
 
 
-def _put(temporary: Path, target: Path) -> None:
+def _rename_exclusively(temporary: Path, target: Path) -> None:
     """Give a finished file its name, unless the name is taken."""
     try:
         os.link(temporary, target)

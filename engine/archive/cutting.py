@@ -10,12 +10,12 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from engine.archive.manifest import INTO_ITS_OWN, LARGEST_AT_WORK, too_many
+from engine.archive.manifest import MAX_ENTITY_BYTES_AT_WORK, OWN_FILE_HINT, limit_exceeded
 from engine.archive.reading import Archive, Contents
-from engine.core.documents.document import KINDS, number_of, point_to, text_refs
-from engine.core.documents.importing import compact
+from engine.core.documents.document import KINDS, number_of, redirect_ref, text_refs
+from engine.core.documents.importing import compact_ids
 from engine.core.encoding.codec import encode_state
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.state import State
 from engine.core.transfer.approvals import forget_approvals
 from engine.errors import ImportRefused
@@ -56,56 +56,58 @@ def pieces(archive: Archive, *, at_work: bool) -> Iterator[Piece]:
     Raises:
         ImportRefused: If a part is so large that it would delay a team at work.
     """
-    state, held = archive.state, archive.contents
-    refusal = too_many({"tasks of agents": held.tasks_of_agents, "timers": len(state.timers)}, at_work=at_work)
+    state, contents = archive.state, archive.contents
+    refusal = limit_exceeded(
+        {"tasks of agents": contents.tasks_of_agents, "timers": len(state.timers)}, at_work=at_work
+    )
     if refusal is not None:
         raise ImportRefused(None, f"the archive {refusal}")
     forget_approvals(state)
     if at_work:
-        compact(state)
-        held = replace(held, last=state.minted)
-    yield held
+        compact_ids(state)
+        contents = replace(contents, last=state.minted)
+    yield contents
     for size, part in _parts(state, archive.texts):
-        if at_work and size > LARGEST_AT_WORK:
-            told = f"holds a text or an entity of {size / 1e6:,.1f} MB, more than a team at work takes in at once"
-            raise ImportRefused(None, f"the archive {told}; {INTO_ITS_OWN}")
+        if at_work and size > MAX_ENTITY_BYTES_AT_WORK:
+            reason = f"holds a text or an entity of {size / 1e6:,.1f} MB, more than a team at work takes in at once"
+            raise ImportRefused(None, f"the archive {reason}; {OWN_FILE_HINT}")
         yield part
-    yield Rest(Raw(encode_state(changed(state, **{kind: {} for kind in KINDS}, finished=[]))))
+    yield Rest(Raw(encode_state(copy_with(state, **{kind: {} for kind in KINDS}, finished=[]))))
 
 
 def _parts(state: State, texts: list[JsonValue]) -> Iterator[tuple[int, Part]]:
     """Yield parts with their sizes in bytes; finished runs carry their own texts, which are looked up one by one."""
     finished = state.finished
-    state = changed(state, finished=[])
-    for size, some in _cut(_taken_out(state, texts)):
-        yield size, Part(Raw(b"{}"), [msgspec.json.decode(text) for text in some])
+    state = copy_with(state, finished=[])
+    for size, group in _group_encoded(_extract_texts(state, texts)):
+        yield size, Part(Raw(b"{}"), [msgspec.json.decode(text) for text in group])
     for kind in KINDS:
-        there = getattr(state, kind)
-        for size, entries in _cut({key: there[key]} for key in there):
+        entities = getattr(state, kind)
+        for size, entries in _group_encoded({key: entities[key]} for key in entities):
             yield size, Part(Raw(b'{"%b":{%b}}' % (kind.encode(), b",".join(entry[1:-1] for entry in entries))))
-    for size, summaries in _cut(finished):
+    for size, summaries in _group_encoded(finished):
         part = msgspec.json.decode(b'{"finished":[%b]}' % b",".join(summaries), type=State)
-        brought = _taken_out(part, texts)
-        yield size + len(msgspec.json.encode(brought)), Part(Raw(encode_state(part)), brought)
+        part_texts = _extract_texts(part, texts)
+        yield size + len(msgspec.json.encode(part_texts)), Part(Raw(encode_state(part)), part_texts)
 
 
-def _taken_out(state: State, texts: list[JsonValue]) -> list[JsonValue]:
+def _extract_texts(state: State, texts: list[JsonValue]) -> list[JsonValue]:
     """Return the texts that a state refers to, renumbering its references accordingly."""
     places: dict[int, int] = {}
     for ref in text_refs(state):
-        point_to(ref, 0, places.setdefault(number_of(ref), len(places)))
+        redirect_ref(ref, 0, places.setdefault(number_of(ref), len(places)))
     return [texts[number] for number in places]
 
 
-def _cut(items: Iterable[Any]) -> Iterator[tuple[int, list[bytes]]]:
+def _group_encoded(items: Iterable[Any]) -> Iterator[tuple[int, list[bytes]]]:
     """Yield groups of encoded items of at most `PIECE_BYTES`, with their sizes."""
-    some: list[bytes] = []
+    group: list[bytes] = []
     size = 0
     for body in map(msgspec.json.encode, items):
-        if some and size + len(body) > PIECE_BYTES:
-            yield size, some
-            some, size = [], 0
-        some.append(body)
+        if group and size + len(body) > PIECE_BYTES:
+            yield size, group
+            group, size = [], 0
+        group.append(body)
         size += len(body)
-    if some:
-        yield size, some
+    if group:
+        yield size, group

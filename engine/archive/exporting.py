@@ -12,16 +12,16 @@ from engine.archive.container import write_parts
 from engine.archive.manifest import (
     EVENTS,
     MANIFEST,
-    MOST_BYTES,
+    MAX_BYTES,
     STATE,
     TEXTS,
     Manifest,
     check_amount,
     counts_of,
-    too_many,
+    limit_exceeded,
 )
-from engine.core.documents.document import bound_in, text_refs, write_document
-from engine.core.encoding.codec import decode_briefly
+from engine.core.documents.document import bound_references_in, text_refs, write_document
+from engine.core.encoding.codec import decode_state_fast
 from engine.core.encoding.strict_json import NotStrict
 from engine.core.errors import CorruptJournal
 from engine.core.queries.targets import find_supervisor
@@ -29,9 +29,9 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import TextRef
 from engine.core.transfer.exporting import make_document
 from engine.errors import ExportRefused
-from engine.platform.garbage import paused
+from engine.platform.garbage import collection_paused
 from engine.platform.version import program_version
-from engine.reading.folding import folded_from, pages
+from engine.reading.folding import fold_from, pages
 from engine.reading.texts import walk
 from store import Reader
 from store.wall_clock import wall_ms
@@ -50,7 +50,7 @@ class ExportResult:
     """Bound callables, whose agents have to be swapped after an import."""
 
 
-@paused()
+@collection_paused()
 def export_archive(
     db: Path, target: Path, *, history: bool = False, overwrite: bool = False, only: str | None = None
 ) -> ExportResult:
@@ -69,7 +69,7 @@ def export_archive(
     """
     _check_target(db, target, overwrite=overwrite)
     with Reader(db) as reader:
-        state = folded_from(reader, decode=decode_briefly)
+        state = fold_from(reader, decode=decode_state_fast)
         seq, at_ms = state.seq, state.at_ms
         part = find_supervisor(state, only).id if only is not None else None
         texts = make_document(state, resolver_of(reader, text_refs(state)), only=part)
@@ -83,7 +83,7 @@ def export_archive(
         seq=seq,
         at_ms=at_ms,
         counts=counts_of(state, len(texts)),
-        bound=bound_in(state),
+        bound=bound_references_in(state),
         parts={name: hashlib.sha256(body).hexdigest() for name, body in parts.items()},
         state_sha256=document.sha256,
     )
@@ -94,7 +94,7 @@ def export_archive(
         raise ExportRefused(
             target, f"cannot be written, because it could not be imported again: {error}; let open runs finish first"
         ) from error
-    if (refusal := too_many(manifest.counts, at_work=False)) is not None:
+    if (refusal := limit_exceeded(manifest.counts, at_work=False)) is not None:
         raise ExportRefused(target, refusal.replace("holds", "would hold", 1))
     first = (MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     size = write_parts(target, [first, *parts.items()], overwrite=overwrite)
@@ -104,9 +104,9 @@ def export_archive(
 def _check_target(db: Path, target: Path, *, overwrite: bool) -> None:
     """Refuse an unusable target before the work, above all the database itself or a file beside it."""
     own = db.resolve()
-    beside = {own.with_name(own.name + suffix) for suffix in ("", "-wal", "-shm", "-inbox", "-live", "-lock")}
+    own_files = {own.with_name(own.name + suffix) for suffix in ("", "-wal", "-shm", "-inbox", "-live", "-lock")}
     try:
-        if target.resolve() in beside or (target.exists() and own.exists() and target.samefile(own)):
+        if target.resolve() in own_files or (target.exists() and own.exists() and target.samefile(own)):
             raise ExportRefused(target, "belongs to the database itself; give another name")
         if target.is_dir():
             raise ExportRefused(target, "is a folder; give the name of a file in it")
@@ -117,7 +117,7 @@ def _check_target(db: Path, target: Path, *, overwrite: bool) -> None:
 
 
 def _check_size(target: Path, size: int, *, history: bool) -> None:
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         hint = "leave out --history" if history else "let open runs finish first"
         raise ExportRefused(target, f"would hold {size / 1e6:,.0f} MB, more than can be imported again; {hint}")
 
@@ -129,10 +129,10 @@ def resolver_of(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], 
 
     def resolve(ref: TextRef) -> JsonValue:
         try:
-            found: JsonValue = walk(bodies[ref.seq], ref.path)
+            text: JsonValue = walk(bodies[ref.seq], ref.path)
         except (KeyError, IndexError, AttributeError, ValueError) as error:
             raise CorruptJournal(ref.seq, f"it has no text at {ref.path!r}") from error
-        return found
+        return text
 
     return resolve
 
@@ -143,7 +143,7 @@ def _events(target: Path, reader: Reader, until_seq: int) -> bytes:
     for line in _event_lines(reader, until_seq):
         lines.append(line)
         size += len(line)
-        if size > MOST_BYTES:
+        if size > MAX_BYTES:
             _check_size(target, size, history=True)
     return b"".join(lines)
 

@@ -33,7 +33,7 @@ from engine.runtimes.values import one_line
 
 READ_HERE_BYTES = 1_000_000
 """Archives up to this unpacked size are read in the engine, if the database contains no team."""
-_LOOK_S = 0.1
+_POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,13 @@ class Allowance:
     """Wall-clock limit in seconds, generous for a machine under load."""
 
 
-USUAL = Allowance()
+DEFAULT_ALLOWANCE = Allowance()
 
 
 @contextmanager
-def opened(path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = USUAL) -> Iterator[Iterator[Piece]]:
+def open_pieces(
+    path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = DEFAULT_ALLOWANCE
+) -> Iterator[Iterator[Piece]]:
     """Yield the pieces of an archive, as `cutting.pieces` does; each step blocks.
 
     Args:
@@ -73,12 +75,12 @@ def opened(path: Path, sha256: str | None, *, at_work: bool, allowance: Allowanc
         start_new_session=True,
     ) as child:
         try:
-            yield _printed(path, child, allowance)
+            yield _read_pieces(path, child, allowance)
         finally:
             child.kill()
 
 
-def _printed(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance) -> Iterator[Piece]:
+def _read_pieces(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance) -> Iterator[Piece]:
     assert child.stdout is not None
     watch = _Watch(child, allowance)
     watch.start()
@@ -119,7 +121,7 @@ class _Watch(threading.Thread):
             if self.why is not None:
                 self._child.kill()
                 return
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
 
 def rss_bytes(pid: int) -> int:
@@ -127,8 +129,8 @@ def rss_bytes(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
-        said = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)
-        return int(said.stdout.strip() or 0) * 1024
+        completed = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return int(completed.stdout.strip() or 0) * 1024
 
 
 class Imports:
@@ -149,24 +151,24 @@ class Imports:
         self._services = services
         self._granted = granted
         self._tell = tell
-        self._turn = anyio.Lock()
+        self._lock = anyio.Lock()
 
-    async def take_in(self, order: Order, command: ImportState) -> None:
+    async def import_archive(self, order: Order, command: ImportState) -> None:
         """Import the archive of an order, or refuse it."""
-        async with self._turn:
+        async with self._lock:
             try:
                 # Builds the decoder of parts (50 ms, once) in a thread: the first part must not stall the loop.
                 await self._services.threads.run(partial(part_from, Raw(b"{}"), []))
                 with ExitStack() as stack:
-                    archive = opened(Path(command.path), command.sha256, at_work=bool(self._services.state.minted))
+                    archive = open_pieces(Path(command.path), command.sha256, at_work=bool(self._services.state.minted))
                     pieces = await self._services.threads.run(archive.__enter__)
                     stack.push(archive)
-                    await self._take(order, command, pieces)
+                    await self._import_pieces(order, command, pieces)
             except Exception as error:  # an archive is untrusted: any exception while reading it is a refusal
                 reason = one_line(error)
                 await self._tell(StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=reason))
 
-    async def _take(self, order: Order, command: ImportState, pieces: Iterator[Piece]) -> None:
+    async def _import_pieces(self, order: Order, command: ImportState, pieces: Iterator[Piece]) -> None:
         while (piece := await self._services.threads.run(partial(next, pieces, None))) is not None:
             await self._tell(await self._signal(order, command, piece))
             incoming = self._services.state.incoming
@@ -175,14 +177,19 @@ class Imports:
 
     async def _signal(self, order: Order, command: ImportState, piece: Piece) -> Signal:
         """Return the signal for a piece of an archive."""
-        who: dict[str, Any] = {"order_id": order.id, "sender": order.sender, "role": order.role}
-        what: dict[str, Any] = {"path": command.path, "sha256": command.sha256}
+        order_fields: dict[str, Any] = {"order_id": order.id, "sender": order.sender, "role": order.role}
+        archive_fields: dict[str, Any] = {"path": command.path, "sha256": command.sha256}
         if isinstance(piece, Contents):
             granted = await self._services.threads.run(partial(self._granted, piece.references))
             return ArchiveChecked(
-                **who, **what, counts=piece.counts, last=piece.last, references=piece.references, granted=granted
+                **order_fields,
+                **archive_fields,
+                counts=piece.counts,
+                last=piece.last,
+                references=piece.references,
+                granted=granted,
             )
         if isinstance(piece, Part):
-            return PartRead(**who, state=piece.state, texts=piece.texts)
+            return PartRead(**order_fields, state=piece.state, texts=piece.texts)
         assert isinstance(piece, Rest)
-        return StateReady(**who, **what, paused=command.paused, state=piece.state, texts=[])
+        return StateReady(**order_fields, **archive_fields, paused=command.paused, state=piece.state, texts=[])

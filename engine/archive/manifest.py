@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, check_values
+from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, check_values
 from engine.core.state import State
 
 FORMAT = "quarterdeck-archive"
@@ -13,9 +13,9 @@ MANIFEST, STATE, TEXTS, EVENTS = "manifest.json", "state.json", "texts.jsonl", "
 REQUIRED = (MANIFEST, STATE, TEXTS)
 PARTS = (*REQUIRED, EVENTS)
 
-MOST_BYTES = 100_000_000
+MAX_BYTES = 100_000_000
 """Size of an archive, and of all its parts together."""
-MOST_RATIO = 200
+MAX_RATIO = 200
 """Highest compression ratio of a part."""
 
 
@@ -41,9 +41,16 @@ class Manifest(Struct, kw_only=True, forbid_unknown_fields=True):
     """Of the state in canonical form; the same for the same state in another file."""
 
 
-MOST = {"supervisors": 10_000, "agents": 10_000, "specs": 20_000, "runs": 50_000, "tasks": 100_000, "texts": 200_000}
+MAX_COUNTS = {
+    "supervisors": 10_000,
+    "agents": 10_000,
+    "specs": 20_000,
+    "runs": 50_000,
+    "tasks": 100_000,
+    "texts": 200_000,
+}
 """Limits of an archive, by kind."""
-MOST_AT_WORK = {
+MAX_COUNTS_AT_WORK = {
     "supervisors": 1_000,
     "agents": 1_000,
     "specs": 2_000,
@@ -52,12 +59,12 @@ MOST_AT_WORK = {
     "timers": 2_000,
 }
 """How much of each kind an engine at work imports at once without delaying other messages."""
-LARGEST_AT_WORK = 1_000_000
+MAX_ENTITY_BYTES_AT_WORK = 1_000_000
 """Largest text or entity that an engine at work imports, in bytes."""
-INTO_ITS_OWN = "import it into a file of its own: quarterdeck import FILE --db NEW.db"
+OWN_FILE_HINT = "import it into a file of its own: quarterdeck import FILE --db NEW.db"
 
 
-def too_many(counts: Mapping[str, int], *, at_work: bool) -> str | None:
+def limit_exceeded(counts: Mapping[str, int], *, at_work: bool) -> str | None:
     """Return why an archive exceeds the limits; None if it does not.
 
     Args:
@@ -65,10 +72,11 @@ def too_many(counts: Mapping[str, int], *, at_work: bool) -> str | None:
         at_work: Whether the database contains a team.
     """
     for kind, count in counts.items():
-        if count > MOST.get(kind, count):
-            return f"holds {count:,} {kind}; an archive holds up to {MOST[kind]:,}"
-        if at_work and count > MOST_AT_WORK.get(kind, count):
-            return f"holds {count:,} {kind}, and a team at work takes in up to {MOST_AT_WORK[kind]:,}; {INTO_ITS_OWN}"
+        if count > MAX_COUNTS.get(kind, count):
+            return f"holds {count:,} {kind}; an archive holds up to {MAX_COUNTS[kind]:,}"
+        if at_work and count > MAX_COUNTS_AT_WORK.get(kind, count):
+            limit = MAX_COUNTS_AT_WORK[kind]
+            return f"holds {count:,} {kind}, and a team at work takes in up to {limit:,}; {OWN_FILE_HINT}"
     return None
 
 
@@ -85,4 +93,4 @@ def check_amount(parts: Mapping[str, bytes]) -> None:
         NotStrict: If there are more than can be imported.
     """
     check_values([parts[name] for name in (MANIFEST, STATE) if name in parts], texts=parts[TEXTS])
-    check_values((), MOST_FOREIGN_VALUES, texts=parts[TEXTS])
+    check_values((), MAX_FOREIGN_VALUES, texts=parts[TEXTS])

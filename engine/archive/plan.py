@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.archive.container import file_sha256
-from engine.archive.importing import opened
+from engine.archive.importing import open_pieces
 from engine.archive.reading import Contents
 from engine.core.documents.importing import free_name
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from engine.trusted_code.closure import Folder
 from engine.trusted_code.trust import TrustList, code_folder, needs_trust
 
@@ -48,41 +48,41 @@ def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -
         StoreError, CoreError: If the database cannot be read.
     """
     sha256 = file_sha256(path)
-    state = folded(db) if db is not None and db.exists() else State()
-    with opened(path, sha256, at_work=bool(state.minted)) as pieces:
-        held = next(pieces)
-    assert isinstance(held, Contents)
-    references, counts = held.references, held.counts
+    state = fold_file(db) if db is not None and db.exists() else State()
+    with open_pieces(path, sha256, at_work=bool(state.minted)) as pieces:
+        contents = next(pieces)
+    assert isinstance(contents, Contents)
+    references, counts = contents.references, contents.counts
     code = Folder(code_folder(state, Path.cwd()))
     return ImportPlan(
         creates={
             "supervisors": counts["supervisors"],
             "agents": counts["agents"],
             "runs": counts["runs"],
-            "tasks": held.tasks_of_agents,
+            "tasks": contents.tasks_of_agents,
             "finished": counts["finished"],
         },
         references=references,
         needs_trust=references if allowed is None else needs_trust(allowed, references, state, db),
-        clashes=clashes(state, held.roots, held.registry),
+        clashes=name_clashes(state, contents.roots, contents.registry),
         sha256=sha256,
-        missing=[one for one in references if code.lacks(one)],
+        missing=[reference for reference in references if code.lacks(reference)],
         folder=code.path,
-        bound=held.bound,
+        bound=contents.bound,
     )
 
 
-def clashes(state: State, roots: Sequence[str], registry: Mapping[str, str]) -> list[str]:
+def name_clashes(state: State, roots: Sequence[str], registry: Mapping[str, str]) -> list[str]:
     """Return the names of an archive that are in use, each with the consequence in words."""
-    taken = {root.name for root in state.roots}
-    found = [
-        f"supervisor {name}: the name is in use; it is imported as {free_name(name, taken)}"
+    used_names = {root.name for root in state.roots}
+    descriptions = [
+        f"supervisor {name}: the name is in use; it is imported as {free_name(name, used_names)}"
         for name in roots
-        if name in taken
+        if name in used_names
     ]
-    found += [
+    descriptions += [
         f"spec {name}: the registry has a different one, which is kept"
         for name, key in registry.items()
         if state.registry.get(name, key) != key
     ]
-    return found
+    return descriptions

@@ -20,17 +20,17 @@ from engine.archive.manifest import (
     Manifest,
     check_amount,
     counts_of,
-    too_many,
+    limit_exceeded,
 )
-from engine.core.documents.document import Document, bound_in, read_document, references_in
+from engine.core.documents.document import Document, bound_references_in, read_document, references_in
 from engine.core.documents.ids import last_numbers
-from engine.core.encoding.codec import decode_state, encode_state, said
-from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict, strict_json, strict_lines
+from engine.core.encoding.codec import decode_state, describe_decode_error, encode_state
+from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, MAX_VALUES, NotStrict, strict_json, strict_lines
 from engine.core.records.records import JsonValue
 from engine.core.state import State
 from engine.core.transfer.admission import Inadmissible, check, try_out
 from engine.errors import ImportRefused, NotJson
-from engine.platform.garbage import paused
+from engine.platform.garbage import collection_paused
 from engine.runtimes.values import json_value
 
 
@@ -64,7 +64,7 @@ class Archive:
         return decode_state(self.body)
 
 
-@paused()
+@collection_paused()
 def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: bool = False) -> Archive:
     """Read and check the archive at `path`; blocks, and needs much memory: `importing` runs it in a child process.
 
@@ -76,34 +76,34 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         ImportRefused: If it is not an archive, is damaged, or cannot be believed; one line, and nothing was written.
     """
     parts = read_parts(path, expected_sha256)
-    with _believed(path, "cannot be imported"):
-        manifest = _manifest(parts)
-        refusal = too_many(manifest.counts, at_work=at_work)
+    with _refuse_invalid(path, "cannot be imported"):
+        manifest = _read_manifest(parts)
+        refusal = limit_exceeded(manifest.counts, at_work=at_work)
         if refusal is not None:
             raise ImportRefused(path, refusal)
         check_amount(parts)
         texts = strict_lines(parts[TEXTS])
         for text in texts:
             if type(text) is not str:
-                json_value(text, most_values=MOST_FOREIGN_VALUES)
+                json_value(text, most_values=MAX_FOREIGN_VALUES)
         document = read_document(parts[STATE], texts)
         if manifest.counts != counts_of(document.state, len(texts)):
             raise NotStrict("the counts in its manifest are wrong")
-        archive = _checked(document, texts, manifest)
+        archive = _check_document(document, texts, manifest)
         if manifest.state_sha256 != document.sha256:
             raise NotStrict("its state does not match its manifest")
         return archive
 
 
-@paused()
+@collection_paused()
 def read_state(value: Mapping[str, Any]) -> Archive:
     """Check a state in the form of `complete_state`.
 
     Raises:
         ImportRefused: If it is not one, or cannot be believed.
     """
-    with _believed(None, "the state cannot be imported"):
-        plain = json_value(dict(value), most_values=MOST_VALUES)
+    with _refuse_invalid(None, "the state cannot be imported"):
+        plain = json_value(dict(value), most_values=MAX_VALUES)
         if not isinstance(plain, dict) or plain.keys() != {"format", "version", "state", "texts"}:
             raise NotStrict("the value is not what serialize_complete_state returned")
         _check_version(plain["format"], plain["version"])
@@ -111,7 +111,7 @@ def read_state(value: Mapping[str, Any]) -> Archive:
         if not isinstance(plain["state"], dict) or not isinstance(texts, list):
             raise NotStrict("the value is not what serialize_complete_state returned")
         document = read_document(msgspec.json.encode(plain["state"]), texts)
-        return _checked(document, texts, Manifest(counts=counts_of(document.state, len(texts))))
+        return _check_document(document, texts, Manifest(counts=counts_of(document.state, len(texts))))
 
 
 def complete_state(state: State, texts: list[JsonValue]) -> dict[str, JsonValue]:
@@ -120,16 +120,16 @@ def complete_state(state: State, texts: list[JsonValue]) -> dict[str, JsonValue]
 
 
 @contextmanager
-def _believed(path: Path | None, told: str) -> Iterator[None]:
+def _refuse_invalid(path: Path | None, message: str) -> Iterator[None]:
     """Turn failures of checks into refusals."""
     try:
         yield
     except (NotStrict, NotJson, Inadmissible, ValidationError, RecursionError) as error:
-        reason = said(error, "its state", None) if isinstance(error, ValidationError) else str(error)
-        raise ImportRefused(path, f"{told}: {reason}") from error
+        reason = describe_decode_error(error, "its state", None) if isinstance(error, ValidationError) else str(error)
+        raise ImportRefused(path, f"{message}: {reason}") from error
 
 
-def _checked(document: Document, texts: list[JsonValue], manifest: Manifest) -> Archive:
+def _check_document(document: Document, texts: list[JsonValue], manifest: Manifest) -> Archive:
     check(document.state, len(texts))
     archive = Archive(document.body, texts, manifest, contents_of(document.state, manifest.counts))
     try_out(document.state)
@@ -143,18 +143,18 @@ def contents_of(state: State, counts: dict[str, int]) -> Contents:
         tasks_of_agents=sum(task.kind == "agent" for task in state.tasks.values()),
         last=dict(last_numbers(state)),
         references=references_in(state),
-        bound=bound_in(state),
+        bound=bound_references_in(state),
         roots=[root.name for root in state.roots],
         registry=state.registry,
     )
 
 
-def _manifest(parts: Mapping[str, bytes]) -> Manifest:
-    found = strict_json(parts[MANIFEST])
-    if not isinstance(found, dict):
+def _read_manifest(parts: Mapping[str, bytes]) -> Manifest:
+    value = strict_json(parts[MANIFEST])
+    if not isinstance(value, dict):
         raise NotStrict("its manifest is not an object")
-    _check_version(found.get("format"), found.get("version"))
-    manifest = msgspec.convert(found, Manifest)
+    _check_version(value.get("format"), value.get("version"))
+    manifest = msgspec.convert(value, Manifest)
     if manifest.parts.keys() != parts.keys() - {MANIFEST}:
         raise NotStrict("its manifest does not match its parts")
     for name, sha256 in manifest.parts.items():

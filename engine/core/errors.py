@@ -86,16 +86,16 @@ class BadValue(Refused, ValueError):
         self.text = text
 
 
-def _or_nearest(near: Iterable[str], otherwise: str) -> str:
+def _suggestion(near: Iterable[str], fallback: str) -> str:
     names = list(near)
-    return f"did you mean {' or '.join(names)}?" if names else otherwise
+    return f"did you mean {' or '.join(names)}?" if names else fallback
 
 
 class UnknownAgent(Refused):
     """A command named an agent that is not there."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no agent {name!r}; {_or_nearest(near, 'list them with: quarterdeck agents')}")
+        super().__init__(f"no agent {name!r}; {_suggestion(near, 'list them with: quarterdeck agents')}")
 
 
 class NoTeam(Refused):
@@ -109,14 +109,14 @@ class UnknownSupervisor(Refused):
     """A command named a supervisor that is not there."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no supervisor {name!r}; {_or_nearest(near, 'list them with: quarterdeck ps')}")
+        super().__init__(f"no supervisor {name!r}; {_suggestion(near, 'list them with: quarterdeck ps')}")
 
 
 class UnknownTarget(Refused):
     """A command named something that is not there."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"there is no {name!r} here; {_or_nearest(near, 'list agents with: quarterdeck agents')}")
+        super().__init__(f"there is no {name!r} here; {_suggestion(near, 'list agents with: quarterdeck agents')}")
 
 
 class UnknownWork(Refused):
@@ -139,14 +139,14 @@ class UnknownSpec(Refused):
     """A command named a spec that the registry does not have."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no spec {name!r} in the registry; {_or_nearest(near, 'give a file with the spec instead')}")
+        super().__init__(f"no spec {name!r} in the registry; {_suggestion(near, 'give a file with the spec instead')}")
 
 
 class UnknownStrategy(Refused):
     """A command named a coordination strategy that does not exist."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"no coordination strategy {name!r}; there are {', '.join(known)}")
+    def __init__(self, name: str, strategies: Iterable[str]) -> None:
+        super().__init__(f"no coordination strategy {name!r}; there are {', '.join(strategies)}")
 
 
 class AmbiguousName(Refused):
@@ -166,8 +166,8 @@ class DuplicateName(Refused):
 class NoAgentMatches(Refused):
     """No agent is able to do what was asked."""
 
-    def __init__(self, what: str, near: Iterable[str] = ()) -> None:
-        super().__init__(f"no agent can {what!r}; {_or_nearest(near, 'add one with that specialty')}")
+    def __init__(self, capability: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"no agent can {capability!r}; {_suggestion(near, 'add one with that specialty')}")
 
 
 class NotTrusted(Refused):

@@ -21,7 +21,7 @@ def summary_of(event: RunFinished, seq: int) -> RunSummary:
     )
 
 
-def submit_again(event: RunSubmitted) -> Submit:
+def resubmission_of(event: RunSubmitted) -> Submit:
     """Return the command that submits the request of a run with its settings again; its deadline is as far away."""
     return Submit(
         request=event.request,

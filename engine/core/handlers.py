@@ -17,33 +17,40 @@ from engine.core.state import State
 Handlers: TypeAlias = dict[type, Callable[..., Any]]
 
 
-def handlers_in(files: Iterable[Mapping[str, Any]], kinds: Collection[type], *besides: Any, gives: Any) -> Handlers:
+def handlers_in(
+    files: Iterable[Mapping[str, Any]], kinds: Collection[type], *extra_hints: Any, result_hint: Any
+) -> Handlers:
     """Return the function of some files that handles each kind.
 
     Args:
         files: Their `vars`; what they import is not looked at.
         kinds: What may be handled.
-        besides: Annotations of what a handler takes after the state and what it handles; arguments with a default are
-            not looked at.
-        gives: The annotation of its result.
+        extra_hints: Annotations of what a handler takes after the state and what it handles; arguments with a default
+            are not looked at.
+        result_hint: The annotation of its result.
 
     Raises:
         TypeError: If two functions handle one kind.
     """
-    found: Handlers = {}
+    handlers: Handlers = {}
     for file in files:
-        for one in file.values():
-            if not isinstance(one, FunctionType) or one.__module__ != file["__name__"]:
+        for function in file.values():
+            if not isinstance(function, FunctionType) or function.__module__ != file["__name__"]:
                 continue
-            required = one.__code__.co_argcount - len(one.__defaults__ or ())
-            hints = list(one.__annotations__.values())
-            if [required, hints[0], *hints[2:required], hints[-1]] != [len(besides) + 2, State, *besides, gives]:
+            required = function.__code__.co_argcount - len(function.__defaults__ or ())
+            hints = list(function.__annotations__.values())
+            if [required, hints[0], *hints[2:required], hints[-1]] != [
+                len(extra_hints) + 2,
+                State,
+                *extra_hints,
+                result_hint,
+            ]:
                 continue
             handled = get_args(hints[1]) or (hints[1],)
             if any(kind not in kinds for kind in handled):
                 continue
             for kind in handled:
-                if found.setdefault(kind, one) is not one:
-                    both = " and ".join(f"{each.__module__}.{each.__name__}" for each in (found[kind], one))
+                if handlers.setdefault(kind, function) is not function:
+                    both = " and ".join(f"{each.__module__}.{each.__name__}" for each in (handlers[kind], function))
                     raise TypeError(f"{kind.__name__} has two handlers, {both}; a helper needs other annotations")
-    return found
+    return handlers

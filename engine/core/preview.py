@@ -12,7 +12,7 @@ from engine.core.decisions.outcomes import Decided
 from engine.core.fold.slots import stronger_reason
 from engine.core.fold.swapping import STOP_REASONS
 from engine.core.queries.targets import find_agent
-from engine.core.queries.team.code import named_in
+from engine.core.queries.team.code import references_in_command
 from engine.core.records.records import fact
 from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task
 
@@ -55,7 +55,7 @@ def preview(state: State, command: Command, now_ms: int) -> Decided:
     Raises:
         Refused: If it would be refused.
     """
-    granted = {one: state.trusted.get(one, "") for one in named_in(command)}
+    granted = {reference: state.trusted.get(reference, "") for reference in references_in_command(command)}
     return carry_out(state, command, DecisionContext(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted))
 
 
@@ -65,39 +65,40 @@ def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
     Raises:
         Refused: If there is no such agent, or no such mode.
     """
-    agent, how = find_agent(state, target), swap_mode(mode)
+    agent, checked_mode = find_agent(state, target), swap_mode(mode)
     at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     pairs = [(task, task.attempt) for task in at_work if task.attempt is not None]
     attempts = [
-        _previewed(agent, task, attempt, how) for task, attempt in sorted(pairs, key=lambda pair: pair[1].started_ms)
+        _preview_attempt(agent, task, attempt, checked_mode)
+        for task, attempt in sorted(pairs, key=lambda pair: pair[1].started_ms)
     ]
     return SwapPreview(attempts=attempts, refusals=refusals(state, agent))
 
 
-def _previewed(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
+def _preview_attempt(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
     """Tell what becomes of an attempt: a swap asks those to stop that are of the generation it leaves."""
-    asked = STOP_REASONS.get(mode) if attempt.generation == agent.generation else None
-    fate = _FATES.get(stronger_reason(attempt.stopping, asked), "stops")
+    reason = STOP_REASONS.get(mode) if attempt.generation == agent.generation else None
+    fate = _FATES.get(stronger_reason(attempt.stopping, reason), "stops")
     return AttemptPreview(
         title=task.title,
         generation=attempt.generation,
         steps=len(task.steps),
         waits=attempt.parked,
         fate=fate,
-        becomes=_becomes(task, attempt, fate),
+        becomes=_describe_fate(task, attempt, fate),
     )
 
 
-def _becomes(task: Task, attempt: Attempt, fate: Fate) -> str:
+def _describe_fate(task: Task, attempt: Attempt, fate: Fate) -> str:
     if fate == "stops":
         return "stops at its next step, as was asked"
     if fate == "ends":
         return f"ends on g{attempt.generation}"
     done = len(task.steps)
     if fate == "begins again":
-        lost = f"; {done} finished step{'' if done == 1 else 's'} thrown away" if done else ""
-        return f"is stopped now and begins again from its input{lost}"
-    kept = f"after step {done}" if done else "at its first step"
+        loss = f"; {done} finished step{'' if done == 1 else 's'} thrown away" if done else ""
+        return f"is stopped now and begins again from its input{loss}"
+    progress = f"after step {done}" if done else "at its first step"
     if attempt.parked:
-        return f"goes on with the new code {kept} and joins what it waits for"
-    return f"goes on with the new code {kept}, or ends where it takes no more"
+        return f"goes on with the new code {progress} and joins what it waits for"
+    return f"goes on with the new code {progress}, or ends where it takes no more"

@@ -83,7 +83,7 @@ class StepFinished(AttemptSignal):
     name: str
     key: str
     input: JsonValue = None
-    """Excerpt of its input, made by `excerpts.shown`."""
+    """Excerpt of its input, made by `excerpts.excerpt_of`."""
     output: JsonValue
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)

@@ -101,7 +101,7 @@ class State:
 
     def summary(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run; None if it is open, unknown, or older than the last `SUMMARIES`."""
-        return next((one for one in reversed(self.finished) if one.id == run_id), None)
+        return next((summary for summary in reversed(self.finished) if summary.id == run_id), None)
 
 
 @entity

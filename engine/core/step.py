@@ -23,7 +23,7 @@ from engine.core.followups import (
     TakeSlot,
 )
 from engine.core.followups.table import ABILITY_EVENTS, followups_of
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
 from engine.core.state import State
@@ -47,7 +47,7 @@ def step(
     events: list[Event] = []
     effects: list[Effect] = []
     followups: deque[FollowUp] = deque()
-    now: Order | Signal | FollowUp = message
+    current_message: Order | Signal | FollowUp = message
     is_news = True
     is_changed = False
     since = state.seq
@@ -56,12 +56,12 @@ def step(
     # A state without one, such as a snapshot, gets it where it is asked: its first events would make it twice.
     schedule = Schedule.of(state) if state.schedule is not None else None
     while True:
-        decided = decide(state, now, ctx)
+        decided = decide(state, current_message, ctx)
         # These follow-ups come from the schedule, not from an event: one that leaves the schedule as it was would be
         # taken again for ever and hang the engine.
-        if type(now) in _UNTIL_CHANGED:
+        if type(current_message) in _REPEATED_FOLLOWUPS:
             if not decided or decided == last:
-                raise ChangesNothing(now)
+                raise ChangesNothing(current_message)
             last = decided
         for event in decided:
             is_news = True
@@ -75,21 +75,21 @@ def step(
         # Placement runs before dispatch, so that tasks that change their queue are ranked with those that wait there.
         # Preemption runs after it: only a task that dispatch could not start may take a slot from another.
         if followups:
-            now = followups.popleft() if type(followups[0]) is not FinishRun else _take_followup(followups)
+            current_message = followups.popleft() if type(followups[0]) is not FinishRun else _take_followup(followups)
         elif is_changed:
-            now, is_changed = PlaceAgain(), False
+            current_message, is_changed = PlaceAgain(), False
         elif begins and (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
-            now = Dispatch()
+            current_message = Dispatch()
         elif (
             schedule is not None
             and schedule.urgent
             and (task_id := (urgent := urgent or _UrgentQueues(since)).next(state, schedule))
         ):
-            now = TakeSlot(task_id=task_id)
+            current_message = TakeSlot(task_id=task_id)
         elif schedule is not None and schedule.resizable:
-            now = LookAtPool(agent_id=next(iter(schedule.resizable)))
+            current_message = LookAtPool(agent_id=next(iter(schedule.resizable)))
         elif state.leaving and is_news:  # last, because everything before may still begin work on a member that leaves
-            now, is_news = CheckLeaving(), False
+            current_message, is_news = CheckLeaving(), False
         else:
             return _with_extent(events) if type(message) is Order else events, effects
 
@@ -98,11 +98,11 @@ def _with_extent(events: list[Event]) -> list[Event]:
     """Say in the outcome of a command which events are its own: others may have happened in the same millisecond."""
     for place, event in enumerate(events):
         if type(event) is CommandApplied:
-            events[place] = changed(event, before=place, after=len(events) - place - 1)
+            events[place] = copy_with(event, before=place, after=len(events) - place - 1)
     return events
 
 
-_UNTIL_CHANGED: tuple[type, ...] = (Dispatch, LookAtPool)
+_REPEATED_FOLLOWUPS: tuple[type, ...] = (Dispatch, LookAtPool)
 """Follow-ups that repeat until the schedule no longer asks for them."""
 
 
@@ -114,7 +114,7 @@ class _UrgentQueues:
     """
 
     def __init__(self, since: int) -> None:
-        self._seen = since
+        self._last_seq = since
         self._queues: dict[str, bool] = {}
         """Whether an urgent task of the queue may still find a slot."""
         self._last: str | None = None
@@ -125,27 +125,27 @@ class _UrgentQueues:
         # the same slots, so trying them would only repeat the search.
         if self._last in schedule.urgent:
             self._queues[state.tasks[self._last or ""].queue or ""] = False
-        for task_id in _newly_urgent(schedule, self._seen):
+        for task_id in _newly_urgent(schedule, self._last_seq):
             self._queues.setdefault(state.tasks[task_id].queue or "", True)
-        self._seen = state.seq
-        open_ones = (schedule.first_urgent(state, key) for key, is_open in self._queues.items() if is_open)
-        self._last = next((task_id for task_id in open_ones if task_id is not None), None)
+        self._last_seq = state.seq
+        candidates = (schedule.first_urgent(state, key) for key, is_open in self._queues.items() if is_open)
+        self._last = next((task_id for task_id in candidates if task_id is not None), None)
         return self._last
 
 
 def _newly_urgent(schedule: Schedule, since: int) -> list[str]:
     """Return the tasks that became urgent after event `since`, oldest first."""
-    found: list[str] = []
+    task_ids: list[str] = []
     # `urgent` is in order of insertion: reading it backwards costs what is new, not what is waiting.
     for task_id, seq in reversed(schedule.urgent.items()):
         if seq <= since:
             break
-        found.append(task_id)
-    return found[::-1]
+        task_ids.append(task_id)
+    return task_ids[::-1]
 
 
 def _take_followup(followups: deque[FollowUp]) -> FollowUp:
     """Take the next follow-up; runs are finished last, because other follow-ups may still end tasks of them."""
-    while type(followups[0]) is FinishRun and any(type(one) is not FinishRun for one in followups):
+    while type(followups[0]) is FinishRun and any(type(followup) is not FinishRun for followup in followups):
         followups.rotate(-1)
     return followups.popleft()

@@ -29,7 +29,11 @@ class Pair:
     @property
     def is_same(self) -> bool:
         """Return whether both came to the same, whichever model said it."""
-        return self.was is not None and self.now is not None and _essence(self.was) == _essence(self.now)
+        return (
+            self.was is not None
+            and self.now is not None
+            and _comparable_output(self.was) == _comparable_output(self.now)
+        )
 
 
 def side_by_side(before: Reader, after: Reader, run_id: str, *, since_seq: int) -> list[Pair]:
@@ -42,17 +46,19 @@ def side_by_side(before: Reader, after: Reader, run_id: str, *, since_seq: int) 
         since_seq: The first event of `before` that the fork does not have.
     """
     first = next(iter(before.records(0, 1, run_id=run_id, kinds=("run_submitted",))), None)
-    was, now = _Side(), _Side()
-    known = _Side()
-    known.read(_run_events(before, run_id, after_seq=0 if first is None else first.seq - 1, until_seq=since_seq - 1))
+    was, now = _RunSteps(), _RunSteps()
+    before_fork = _RunSteps()
+    before_fork.read(
+        _run_events(before, run_id, after_seq=0 if first is None else first.seq - 1, until_seq=since_seq - 1)
+    )
     was.read(_run_events(before, run_id, after_seq=since_seq - 1))
     now.read(_run_events(after, run_id, after_seq=0))
-    shared = known.tasks
+    shared = before_fork.tasks
     left, right = was.by_place(shared), now.by_place(shared)
-    return [pair for place in {**left, **right} for pair in _aligned(left.get(place, []), right.get(place, []))]
+    return [pair for place in {**left, **right} for pair in _align(left.get(place, []), right.get(place, []))]
 
 
-class _Side:
+class _RunSteps:
     """What one journal tells of a run."""
 
     def __init__(self) -> None:
@@ -70,9 +76,9 @@ class _Side:
             if step is not None:
                 self._steps.setdefault(step.task_id, []).append(step)
             elif isinstance(event, GroupPlanned | GroupGrown | Delegated):
-                made = event.nodes if isinstance(event, GroupPlanned) else ()
-                made = event.added if isinstance(event, GroupGrown) else made or getattr(event, "children", ())
-                self._parents.update({one.task_id: event.task_id for one in made})
+                nodes = event.nodes if isinstance(event, GroupPlanned) else ()
+                nodes = event.added if isinstance(event, GroupGrown) else nodes or getattr(event, "children", ())
+                self._parents.update({node.task_id: event.task_id for node in nodes})
 
     def by_place(self, shared: frozenset[str]) -> dict[Place, list[Step]]:
         """Return the steps of each task, in the order in which tasks recorded their first."""
@@ -89,12 +95,12 @@ def _run_events(
     reader: Reader, run_id: str, *, after_seq: int, until_seq: int | None = None
 ) -> Iterator[tuple[Event, Step | None]]:
     for records in pages(reader, after_seq, until_seq):
-        mine = [one for one in records if one.run_id == run_id]
-        for record, event in zip(mine, events_of(mine), strict=True):
+        run_records = [record for record in records if record.run_id == run_id]
+        for record, event in zip(run_records, events_of(run_records), strict=True):
             yield event, step_of(record, event) if isinstance(event, StepRecorded) else None
 
 
-def _aligned(was: list[Step], now: list[Step]) -> Iterator[Pair]:
+def _align(was: list[Step], now: list[Step]) -> Iterator[Pair]:
     matcher = SequenceMatcher(None, [_name(step) for step in was], [_name(step) for step in now], autojunk=False)
     for _, from_was, to_was, from_now, to_now in matcher.get_opcodes():
         left, right = was[from_was:to_was], now[from_now:to_now]
@@ -106,13 +112,13 @@ def _name(step: Step) -> tuple[str, str]:
     return step.what, step.name
 
 
-def _essence(step: Step) -> JsonValue:
+def _comparable_output(step: Step) -> JsonValue:
     """Return what a step came to; of a model what it says and calls."""
     output = step.output
     if step.what != "model" or not isinstance(output, dict):
         return output
     calls = output.get("calls")
     called: list[JsonValue] = (
-        [{**one, "id": None} for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
+        [{**call, "id": None} for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     )
     return {"text": output.get("text"), "finish": output.get("finish"), "calls": called}

@@ -34,7 +34,7 @@ from engine.core.transfer.rewinding import change_step, go_to_rest
 from engine.history.steps import steps_of
 from engine.host.batch import row_of
 from engine.platform.sender import sender_of
-from engine.reading.folding import events_of, folded_from, pages
+from engine.reading.folding import events_of, fold_from, pages
 from engine.trusted_code.trust import TrustError, user_list
 from store import Reader, Record, Row, check_free, create_database
 from store.wall_clock import wall_ms
@@ -83,20 +83,26 @@ def fork(db: Path, target: Path, *, at_seq: int | None = None, changed: ChangedS
     with Reader(db) as reader:
         step = None if changed is None else step_at(reader, changed.seq)
         last_seq = reader.last_seq()
-        wanted = at_seq if at_seq is not None else last_seq if changed is None else changed.seq
-        if not max(1, reader.first_seq()) <= wanted <= last_seq or (changed is not None and wanted < changed.seq):
-            least = changed.seq if changed is not None else max(1, reader.first_seq())
-            raise Refused(f"there is no event {wanted:,} to go on from: name one from {least:,} to {last_seq:,}")
-        state = folded_from(reader, wanted) if changed is not None and wanted == changed.seq else _at(reader, wanted)
-        new: JsonValue = None
+        target_seq = at_seq if at_seq is not None else last_seq if changed is None else changed.seq
+        if not max(1, reader.first_seq()) <= target_seq <= last_seq or (
+            changed is not None and target_seq < changed.seq
+        ):
+            min_seq = changed.seq if changed is not None else max(1, reader.first_seq())
+            raise Refused(f"there is no event {target_seq:,} to go on from: name one from {min_seq:,} to {last_seq:,}")
+        state = (
+            fold_from(reader, target_seq)
+            if changed is not None and target_seq == changed.seq
+            else _state_after(reader, target_seq)
+        )
+        new_output: JsonValue = None
         if changed is not None and step is not None:
-            new = _as_output(step, changed.output)
-            output = stored_value(new, _CHANGED_SEQ, "output")
-            later = _later(reader, step, changed.seq, state.seq)
+            new_output = _as_output(step, changed.output)
+            output = stored_value(new_output, _CHANGED_SEQ, "output")
+            later = _later_keys(reader, step, changed.seq, state.seq)
             change_step(state, step.task_id, step.key, output, later=later)
         at = state.seq
         team = None if state.team is None else reader.record(state.team.seq)
-        rows, result = _rows(db, state, _resolving(reader, state, new), team)
+        rows, result = _rows(db, state, _resolver_with(reader, state, new_output), team)
     create_database(target, rows)
     if (allowed := user_list()) is not None:
         with suppress(TrustError):  # else agents of the fork report what has to be trusted
@@ -129,15 +135,15 @@ def step_named(reader: Reader, task_id: str, key: str) -> int:
     raise Refused(f"task {task_id} has no step {key!r}; 'quarterdeck steps {task_id}' lists those it has")
 
 
-def _at(reader: Reader, seq: int) -> State:
+def _state_after(reader: Reader, seq: int) -> State:
     """Return the state as of an event, with what followed from it at once."""
     at_ms = reader.record(seq).at_ms
-    before = folded_from(reader, seq - 1) if seq > 1 else State()
-    go_to_rest(before, _of_the_moment(reader, seq, at_ms))
+    before = fold_from(reader, seq - 1) if seq > 1 else State()
+    go_to_rest(before, _events_at(reader, seq, at_ms))
     return before
 
 
-def _of_the_moment(reader: Reader, seq: int, at_ms: int) -> Iterator[Event]:
+def _events_at(reader: Reader, seq: int, at_ms: int) -> Iterator[Event]:
     for records in pages(reader, seq - 1):
         for record, event in zip(records, events_of(records), strict=True):
             if record.at_ms != at_ms:
@@ -145,7 +151,7 @@ def _of_the_moment(reader: Reader, seq: int, at_ms: int) -> Iterator[Event]:
             yield event
 
 
-def _later(reader: Reader, step: StepRecorded, seq: int, until_seq: int) -> list[str]:
+def _later_keys(reader: Reader, step: StepRecorded, seq: int, until_seq: int) -> list[str]:
     """Return the keys of the steps of a task that were recorded after one of them.
 
     Raises:
@@ -157,8 +163,8 @@ def _later(reader: Reader, step: StepRecorded, seq: int, until_seq: int) -> list
             if isinstance(event, StepRecorded):
                 keys.append(event.key)
             elif isinstance(event, Delegated | AttemptCancelled) and getattr(event, "restarted", True):
-                told = f"task {step.task_id} has diverged since event {seq:,}"
-                raise Refused(f"{told}: fork at the step itself, without another moment")
+                reason = f"task {step.task_id} has diverged since event {seq:,}"
+                raise Refused(f"{reason}: fork at the step itself, without another moment")
     return keys
 
 
@@ -166,11 +172,11 @@ def _as_output(step: StepRecorded, output: JsonValue) -> JsonValue:
     """Return what the journal is to say of a changed step: a text in place of a model's answer is all that it said."""
     if step.what != "model" or not isinstance(output, str) or not isinstance(step.output, dict):
         return output
-    kept = {name: value for name, value in step.output.items() if name not in ("calls", "thinking", "finish")}
-    return {**kept, "text": output}
+    kept_fields = {name: value for name, value in step.output.items() if name not in ("calls", "thinking", "finish")}
+    return {**kept_fields, "text": output}
 
 
-def _resolving(reader: Reader, state: State, new: JsonValue) -> Callable[[TextRef], JsonValue]:
+def _resolver_with(reader: Reader, state: State, new: JsonValue) -> Callable[[TextRef], JsonValue]:
     resolve = resolver_of(reader, [ref for ref in text_refs(state) if ref.seq != _CHANGED_SEQ])
     return lambda ref: new if ref.seq == _CHANGED_SEQ else resolve(ref)
 
@@ -195,15 +201,19 @@ def _rows(
         texts=texts,
         counts=counts_of(state, len(texts)),
         references=references,
-        granted={one: trusted.get(one, "") for one in references if one in trusted or one.startswith(UNASKED)},
+        granted={
+            reference: trusted.get(reference, "")
+            for reference in references
+            if reference in trusted or reference.startswith(UNASKED)
+        },
     )
-    begun, events = State(), list[Event]()
+    new_state, events = State(), list[Event]()
     if team is not None:
         events += [event for event in events_of([team]) if isinstance(event, TeamLoaded)]
-        fold(begun, events)
-    imported, _ = core_step(begun, ready, DecisionContext(now_ms=at_ms, jitter=0.0))
+        fold(new_state, events)
+    imported, _ = core_step(new_state, ready, DecisionContext(now_ms=at_ms, jitter=0.0))
     for event in imported:
         if isinstance(event, CommandRefused):
             raise Refused(event.reason)
     events += imported
-    return [row_of(event) for event in events], begun
+    return [row_of(event) for event in events], new_state

@@ -21,7 +21,7 @@ from engine.core.records.values import TextRef
 from engine.core.state import State
 from engine.core.transfer.exporting import make_document
 from engine.errors import ImportRefused
-from engine.reading.folding import folded_from
+from engine.reading.folding import fold_from
 from engine.reading.texts import walk
 from store import NotOurFile, Reader
 
@@ -42,7 +42,7 @@ class Moment:
 
 
 @contextmanager
-def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterator[Moment]:
+def open_moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterator[Moment]:
     """Open a database at a moment, by default its newest, or an archive.
 
     Args:
@@ -70,27 +70,27 @@ def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterato
         yield Moment(path, archive.state, archive.manifest.seq, lambda ref: texts[number_of(ref)], None)
         return
     with reader:
-        state = folded_from(reader, None if seq_of is None else seq_of(reader))
+        state = fold_from(reader, None if seq_of is None else seq_of(reader))
         yield Moment(path, state, state.seq, _texts_of(reader), reader.file_id)
 
 
 def _texts_of(reader: Reader) -> Read:
     @lru_cache(_BODIES)
     def body(seq: int) -> object:
-        found = reader.bodies([seq])
-        return msgspec.json.decode(found[seq]) if seq in found else None
+        bodies = reader.bodies([seq])
+        return msgspec.json.decode(bodies[seq]) if seq in bodies else None
 
     def read(ref: TextRef) -> JsonValue:
         try:
-            found: JsonValue = walk(body(ref.seq), ref.path)
+            text: JsonValue = walk(body(ref.seq), ref.path)
         except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
             raise CorruptJournal(ref.seq, f"it has no text at {ref.path!r}") from error
-        return found
+        return text
 
     return read
 
 
-def compared(a: Moment, b: Moment) -> list[Difference]:
+def compare_moments(a: Moment, b: Moment) -> list[Difference]:
     """Return what differs from one to the other; of a database beside an archive only what an archive holds."""
     if (a.file_id is None) != (b.file_id is None):
         a, b = _as_in_archive(a), _as_in_archive(b)
@@ -98,10 +98,10 @@ def compared(a: Moment, b: Moment) -> list[Difference]:
     return differences(a.state, b.state, read_a=a.read, read_b=b.read, one_file=one_file)
 
 
-def _as_in_archive(one: Moment) -> Moment:
+def _as_in_archive(moment: Moment) -> Moment:
     """Return a team as its archive would hold it: without trust and the team file, which are of one file alone."""
-    if one.file_id is None:
-        return one
-    state = decode_state(encode_state(one.state))
-    texts = make_document(state, one.read)
-    return replace(one, state=state, read=lambda ref: texts[number_of(ref)], file_id=None)
+    if moment.file_id is None:
+        return moment
+    state = decode_state(encode_state(moment.state))
+    texts = make_document(state, moment.read)
+    return replace(moment, state=state, read=lambda ref: texts[number_of(ref)], file_id=None)

@@ -17,13 +17,13 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import Event
 from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.work.inputs import input_of
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import StoredValue, as_text
 from engine.core.scheduler import Schedule
 from engine.core.signals import DelegationAsked
 from engine.core.state import State
 
-Asked: TypeAlias = Mapping[tuple[str, str], DelegationAsked]
+Delegations: TypeAlias = Mapping[tuple[str, str], DelegationAsked]
 """What attempts ask of others when they are played again, by task and key."""
 Change: TypeAlias = tuple[dict[str, JsonValue], dict[str, JsonValue]]
 """The fields of an event that differ, as they were and as they would be now."""
@@ -37,48 +37,48 @@ class Planner:
         asked: The delegations; one that is not in it was not replayed, and is not decided again.
     """
 
-    def __init__(self, run_id: str, read: Callable[[StoredValue], JsonValue], asked: Asked) -> None:
+    def __init__(self, run_id: str, read: Callable[[StoredValue], JsonValue], delegations: Delegations) -> None:
         self._run_id = run_id
         self._read = read
-        self._asked = asked
+        self._delegations = delegations
         self._verdicts: dict[str, GrowGroup] = {}
 
-    def look(self, state: State, event: Event, seq: int) -> Change | None:
+    def compare(self, state: State, event: Event, seq: int) -> Change | None:
         """Return where an event of the journal would be another one; `state` is that right before it."""
         if getattr(event, "run_id", None) != self._run_id:
             return None
         if isinstance(event, events.GroupPlanned):
-            return _compared(event, self._planned(state, event))
+            return _compare(event, self._plan_again(state, event))
         if isinstance(event, events.GroupGrown):
-            return _compared(event, self._grown(state, event))
+            return _compare(event, self._grow_again(state, event))
         if isinstance(event, events.Delegated):
-            signal = self._asked.get((event.task_id, event.call_key))
-            return None if signal is None else _compared(event, _delegated(state, event, signal))
+            signal = self._delegations.get((event.task_id, event.call_key))
+            return None if signal is None else _compare(event, _delegate_again(state, event, signal))
         if isinstance(event, events.AttemptStarted):
-            return _compared(event, _started(state, event))
+            return _compare(event, _start_again(state, event))
         if isinstance(event, events.AttemptDone) and state.tasks[event.task_id].kind == "check":
             self._verdicts[event.task_id] = GrowGroup(check_id=event.task_id, verdict=event.output, seq=seq)
         return None
 
-    def _planned(self, state: State, event: events.GroupPlanned) -> list[Event]:
+    def _plan_again(self, state: State, event: events.GroupPlanned) -> list[Event]:
         context = _context(state, event)
         decided = decide(state, PlanGroup(task_id=event.task_id), context)
-        if any(isinstance(one, events.PlanAsked) for one in decided):
+        if any(isinstance(decided_event, events.PlanAsked) for decided_event in decided):
             text = as_text(self._read(input_of(state, state.tasks[event.task_id])))
             decided = decide(state, PlanGroup(task_id=event.task_id, text=text), context)
         return decided
 
-    def _grown(self, state: State, event: events.GroupGrown) -> list[Event]:
+    def _grow_again(self, state: State, event: events.GroupGrown) -> list[Event]:
         prompt = self._verdicts.get(event.check_id)
         return [event] if prompt is None else decide(state, prompt, _context(state, event))
 
 
-def _delegated(state: State, event: events.Delegated, signal: DelegationAsked) -> list[Event]:
-    asked = changed(signal, attempt=event.attempt, busy=not event.parks, generation=None)
-    return decide(state, asked, _context(state, event))
+def _delegate_again(state: State, event: events.Delegated, signal: DelegationAsked) -> list[Event]:
+    repeated_signal = copy_with(signal, attempt=event.attempt, busy=not event.parks, generation=None)
+    return decide(state, repeated_signal, _context(state, event))
 
 
-def _started(state: State, event: events.AttemptStarted) -> list[Event]:
+def _start_again(state: State, event: events.AttemptStarted) -> list[Event]:
     """Return the beginning of the same task on the agent that would be chosen; as it is where nobody is."""
     task = state.tasks[event.task_id]
     agent = None if event.agent_id is None else Schedule.of(state).agent_for(state, task)
@@ -89,17 +89,21 @@ def _context(state: State, event: Any) -> DecisionContext:
     return DecisionContext(now_ms=event.at_ms, jitter=0.0)
 
 
-def _compared(event: Event, decided: list[Event]) -> Change | None:
+def _compare(event: Event, decided: list[Event]) -> Change | None:
     """Compare an event with its like among those that would be decided now; one that ends the group stands for it."""
-    same = next((one for one in decided if type(one) is type(event)), None)
-    other = same or next((one for one in decided if isinstance(one, events.GroupEnded)), None)
-    was, now = _fields(event), {} if other is None else _fields(other)
-    differing = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    same_type = next((candidate for candidate in decided if type(candidate) is type(event)), None)
+    counterpart = same_type or next(
+        (candidate for candidate in decided if isinstance(candidate, events.GroupEnded)), None
+    )
+    recorded_fields, new_fields = _fields(event), {} if counterpart is None else _fields(counterpart)
+    differing = [
+        name for name in {**recorded_fields, **new_fields} if recorded_fields.get(name) != new_fields.get(name)
+    ]
     if not differing:
         return None
-    return {name: was.get(name) for name in differing}, {name: now.get(name) for name in differing}
+    return {name: recorded_fields.get(name) for name in differing}, {name: new_fields.get(name) for name in differing}
 
 
 def _fields(event: Event) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = to_builtins(event)
-    return {name: value for name, value in found.items() if name not in ("at_ms", "run_id")}
+    values: dict[str, JsonValue] = to_builtins(event)
+    return {name: value for name, value in values.items() if name not in ("at_ms", "run_id")}

@@ -23,13 +23,13 @@ from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import AttemptInterrupted, OpenRun, UnknownRun
-from engine.history.redeciding import Asked, Planner
+from engine.history.redeciding import Delegations, Planner
 from engine.host.trusting import Trusting
 from engine.models.records import Chunk, ModelRequest
 from engine.platform.clock import VirtualClock
 from engine.platform.strategies_plugins import installed_strategies
-from engine.reading.folding import events_of, folded_from, pages
-from engine.reading.texts import resolved
+from engine.reading.folding import events_of, fold_from, pages
+from engine.reading.texts import resolve_value
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in
@@ -89,9 +89,9 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
             raise UnknownRun(run_id)
         if not reader.records(first.seq, 1, run_id=run_id, kinds=("run_finished",)):
             raise OpenRun(run_id)
-        state, steps, found = folded_from(reader, first.seq - 1), 0, list[tuple[int, Difference]]()
+        state, steps, differences = fold_from(reader, first.seq - 1), 0, list[tuple[int, Difference]]()
         recorded: dict[str, dict[str, tuple[int, int]]] = {}
-        asked: dict[tuple[str, str], DelegationAsked] = {}
+        delegations: dict[tuple[str, str], DelegationAsked] = {}
         trusting = Trusting(allowed, db=db, folder=None, state=lambda: state, is_program=False)
         for record, event in _events(reader, first.seq):
             if isinstance(event, StepRecorded) and event.run_id == run_id:
@@ -99,23 +99,25 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
             if isinstance(event, AttemptDone) and event.run_id == run_id and _is_played(state, event, code=code):
                 attempt = _Attempt(reader, state, event, record.seq, recorded.get(event.task_id, {}))
                 if (difference := await attempt.play(trusting)) is not None:
-                    found.append(difference)
-                steps += len(attempt.taken)
-                asked |= attempt.asked
+                    differences.append(difference)
+                steps += len(attempt.answered_keys)
+                delegations |= attempt.delegations
             fold(state, [event])
             if isinstance(event, RunFinished) and event.run_id == run_id:
                 break
-        found += _replanned(reader, run_id, first.seq, asked)
-    return Replay(run_id, steps, min(found, key=lambda one: one[0])[1] if found else None)
+        differences += _plan_differences(reader, run_id, first.seq, delegations)
+    return Replay(run_id, steps, min(differences, key=lambda pair: pair[0])[1] if differences else None)
 
 
-def _replanned(reader: Reader, run_id: str, first_seq: int, asked: Asked) -> Iterator[tuple[int, Difference]]:
+def _plan_differences(
+    reader: Reader, run_id: str, first_seq: int, delegations: Delegations
+) -> Iterator[tuple[int, Difference]]:
     """Yield where the core would plan another way now."""
     installed_strategies()
-    state = folded_from(reader, first_seq - 1)
-    planner = Planner(run_id, lambda value: resolved(value, lambda seq: reader.record(seq).body), asked)
+    state = fold_from(reader, first_seq - 1)
+    planner = Planner(run_id, lambda value: resolve_value(value, lambda seq: reader.record(seq).body), delegations)
     for record, event in _events(reader, first_seq):
-        if (change := planner.look(state, event, record.seq)) is not None:
+        if (change := planner.compare(state, event, record.seq)) is not None:
             yield record.seq, Difference(str(record.task_id), getattr(event, "call_key", PLAN), *change)
         if isinstance(event, RunFinished) and event.run_id == run_id:
             return
@@ -152,16 +154,16 @@ class _Attempt:
         self._seq = seq
         self._steps = steps
         self.state = state
-        self.taken: dict[str, None] = {}
+        self.answered_keys: dict[str, None] = {}
         """Keys of steps that were answered, in order."""
-        self.asked: dict[tuple[str, str], DelegationAsked] = {}
+        self.delegations: dict[tuple[str, str], DelegationAsked] = {}
         """What it asks of others."""
         self.missing: str | None = None
         """The first step that the journal does not have."""
         self.clock = VirtualClock(state.at_ms)
         self.threads = Threads()
         self.models: Any = None
-        self.bus: Any = _Unheard()
+        self.bus: Any = _SilentBus()
         (effect,) = effects_of(
             state,
             AttemptStarted(
@@ -188,12 +190,12 @@ class _Attempt:
                 return self._seq, Difference(self._event.task_id, OUTPUT, self._event.output, one_line(error))
         finally:
             self._work.close()
-        left = [key for key, (_, attempt) in self._steps.items() if attempt == self._event.attempt]
-        left = [key for key in left if key not in self.taken]
-        if self.missing is not None or left:
-            was = left[0] if left else None
-            seq = self._steps[was][0] if was is not None else self._seq
-            return seq, Difference(self._event.task_id, was or self.missing or "", was, self.missing)
+        unanswered = [key for key, (_, attempt) in self._steps.items() if attempt == self._event.attempt]
+        unanswered = [key for key in unanswered if key not in self.answered_keys]
+        if self.missing is not None or unanswered:
+            next_key = unanswered[0] if unanswered else None
+            seq = self._steps[next_key][0] if next_key is not None else self._seq
+            return seq, Difference(self._event.task_id, next_key or self.missing or "", next_key, self.missing)
         if now != self._event.output:
             return self._seq, Difference(self._event.task_id, OUTPUT, self._event.output, now)
         return None
@@ -214,7 +216,7 @@ class _Attempt:
         await runtime.check()
         return runtime
 
-    def lacks(self, key: str) -> None:
+    def note_missing(self, key: str) -> None:
         """Note a step that the journal does not have, and let the attempt end there."""
         if self.missing is None:
             self.missing = key
@@ -229,25 +231,25 @@ class _Attempt:
         """Report a defect."""
         raise error
 
-    def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
+    def signal(self, signal: Signal, on_written: Callable[[Exception | None], None] | None = None) -> None:
         """Answer from the journal."""
         loop = asyncio.get_running_loop()
         if isinstance(signal, DelegationAsked):
-            self.asked[signal.task_id, signal.call_key] = signal
+            self.delegations[signal.task_id, signal.call_key] = signal
             call = self.state.tasks[signal.task_id].calls.get(signal.call_key)
             if call is None or call.open:
-                self.lacks(signal.call_key)
+                self.note_missing(signal.call_key)
                 return
             answer = answer_of(self.state, signal.task_id, signal.attempt, signal.call_key)
             loop.call_soon(self._work.accept_outcomes, answer)
         elif isinstance(signal, SlotAsked):
             loop.call_soon(self._work.resumed)
         elif not isinstance(signal, PartTold | StepsEnded):
-            self.lacks(str(getattr(signal, "key", signal.__class__.__name__)))
+            self.note_missing(str(getattr(signal, "key", signal.__class__.__name__)))
 
     async def order(self, *_: object, **__: object) -> object:
         """No command is given."""
-        self.lacks("command")
+        self.note_missing("command")
         raise AttemptInterrupted
 
     def may_act(self) -> bool:
@@ -260,7 +262,7 @@ class _Attempt:
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds."""
-        return resolved(value, lambda seq: self._reader.record(seq).body)
+        return resolve_value(value, lambda seq: self._reader.record(seq).body)
 
     def live(self, key: str, text: str) -> None:
         """Do nothing: there is no display."""
@@ -276,20 +278,20 @@ class _ReplayedWork(Work):
 
     def __init__(self, effect: StartAttempt, spec: AgentSpec, attempt: _Attempt) -> None:
         self._attempt = attempt
-        self.asked = ""
+        self.last_missing_key = ""
         """The last key that was looked for and is not there."""
         super().__init__(effect, spec, None, cast(Any, attempt), lambda _: None)
 
     def is_recorded(self, key: str) -> bool:
         """Look it up."""
-        found = super().is_recorded(key)
-        if not found:
-            self.asked = key
-        return found
+        has_step = super().is_recorded(key)
+        if not has_step:
+            self.last_missing_key = key
+        return has_step
 
     async def recorded(self, key: str) -> JsonValue:
         """Return the output of a finished step, and note that it was taken."""
-        self._attempt.taken[key] = None
+        self._attempt.answered_keys[key] = None
         return await super().recorded(key)
 
     async def earlier_results(self, key: str) -> None:
@@ -297,14 +299,14 @@ class _ReplayedWork(Work):
 
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
         """No model is asked: that one would be is a difference."""
-        self._attempt.lacks(self.asked)
+        self._attempt.note_missing(self.last_missing_key)
         raise AttemptInterrupted
 
     def context_tokens(self, model: ModelSpec) -> None:
         """No conversation is shortened anew."""
 
 
-class _Unheard:
+class _SilentBus:
     """A stream without readers."""
 
     is_heard = False

@@ -59,9 +59,9 @@ def step_of(record: Record, event: StepRecorded) -> Step:
 
 def steps_in(records: Iterable[Record]) -> list[Step]:
     """Return the steps that records carry."""
-    mine = [one for one in records if one.kind == STEPS]
-    found = zip(mine, events_of(mine), strict=True)
-    return [step_of(record, event) for record, event in found if isinstance(event, StepRecorded)]
+    step_records = [record for record in records if record.kind == STEPS]
+    pairs = zip(step_records, events_of(step_records), strict=True)
+    return [step_of(record, event) for record, event in pairs if isinstance(event, StepRecorded)]
 
 
 def steps_of(reader: Reader, task_id: str) -> Iterator[Step]:

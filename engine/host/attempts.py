@@ -13,7 +13,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer, TellSteer
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.specs.options import GRACE_S
@@ -24,13 +24,13 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.coroutine_guard import drive
 from engine.runtimes.values import json_value, one_line, traits, type_name
 
-THROWS = 3
+MAX_CANCELS = 3
 """How often an attempt is cancelled when the engine ends before it is abandoned; leaves room for cleaning up."""
 
 TURNS = 20
 """Iterations of the event loop within which cancellable code stops; after them the attempt is abandoned."""
 
-Ended: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
+AttemptEnd: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
 """How an attempt ended."""
 
 
@@ -51,7 +51,7 @@ class Attempts:
         """Attempts whose code has not returned, including abandoned ones that are reported as ended."""
         self._all_returned = anyio.Event()
         self._ending = False
-        self._left: set[tuple[str, int]] = set()
+        self._handed_over: set[tuple[str, int]] = set()
         """Attempts that stop for a hand-over: unreported, so the next engine resumes them from their last step."""
         self._on_empty: Callable[[], None] | None = None
 
@@ -78,7 +78,7 @@ class Attempts:
         try:
             spec = effect.blueprint or self._runtimes.spec(effect.spec)
         except Unusable as unusable:
-            self._services.signal(_failed(effect, unusable, 0, began=False))
+            self._services.signal(_failed_outcome(effect, unusable, 0, began=False))
             return
         work = Work(effect, spec, self._runtimes.folder, self._services, self._give_up)
         self._works[effect.task_id, effect.attempt] = work
@@ -126,7 +126,7 @@ class Attempts:
         self._on_empty = on_empty
         for key, work in list(self._works.items()):
             if not work.stopping:
-                self._left.add(key)
+                self._handed_over.add(key)
                 work.stop()
         if not self._works:
             on_empty()
@@ -156,7 +156,7 @@ class Attempts:
             work.notify_steer(now=effect.now)
 
     async def _run(self, work: Work) -> None:
-        signal: Ended | None = None
+        signal: AttemptEnd | None = None
         try:
             try:
                 with work.scope:
@@ -169,10 +169,10 @@ class Attempts:
                 ended_before, work.has_returned = work.over, True
                 work.close()
             if not ended_before:
-                self._report(work, signal or _interrupted(work))
+                self._report(work, signal or _interrupted_outcome(work))
                 return
             if signal is not None:
-                work.spend(changed(signal.usage, time_ms=0))  # the time was counted when it was reported as ended
+                work.spend(copy_with(signal.usage, time_ms=0))  # the time was counted when it was reported as ended
             work.note_return()
         except Exception as error:
             self._services.fail(error)
@@ -181,7 +181,7 @@ class Attempts:
             if not self._tasks:
                 self._all_returned.set()
 
-    async def _outcome(self, work: Work) -> Ended:
+    async def _outcome(self, work: Work) -> AttemptEnd:
         try:
             runtime = self._runtimes.ready(work.effect.spec) or await self._runtimes.prepare(
                 work.effect.spec, work.spec
@@ -189,59 +189,59 @@ class Attempts:
         except Unusable as unusable:
             effect = work.effect
             self._services.signal(unusable_agent(effect, unusable))
-            return _failed(effect, unusable, work.duration_ms, began=False)
+            return _failed_outcome(effect, unusable, work.duration_ms, began=False)
         work.begin_time_limit()
         # Making the runtime took time, in which the engine may have been suspended and deposed.
         if not self._services.may_act():
-            return _interrupted(work)
+            return _interrupted_outcome(work)
         try:
-            output = json_value(await drive(runtime.execute(work), self._patience(work)))
+            output = json_value(await drive(runtime.execute(work), self._abandon_check(work)))
         except (anyio.get_cancelled_exc_class(), GeneratorExit) as cancelled:
             # A cancellation by the host sets this deadline; code that raises the exception by itself has failed.
             if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
                 raise
-            return _failed(work.effect, cancelled, work.duration_ms, usage=_spent(work))
+            return _failed_outcome(work.effect, cancelled, work.duration_ms, usage=_take_usage(work))
         except AttemptInterrupted:
-            return _interrupted(work)
+            return _interrupted_outcome(work)
         except BaseException as error:  # also SystemExit: whatever the agent's code raises must not end the engine
             if not work.fails_by_itself:
-                return _interrupted(work)
-            return _failed(work.effect, error, work.duration_ms, usage=_spent(work))
-        return _returned(work, output)
+                return _interrupted_outcome(work)
+            return _failed_outcome(work.effect, error, work.duration_ms, usage=_take_usage(work))
+        return _returned_outcome(work, output)
 
-    def _patience(self, work: Work) -> Callable[[], bool]:
+    def _abandon_check(self, work: Work) -> Callable[[], bool]:
         """Return a predicate, checked at each cancellation, that says whether the attempt is abandoned."""
-        thrown = 0
+        cancel_count = 0
 
         def is_given_up() -> bool:
-            nonlocal thrown
-            thrown += self._ending
-            return work.over or thrown > THROWS
+            nonlocal cancel_count
+            cancel_count += self._ending
+            return work.over or cancel_count > MAX_CANCELS
 
         return is_given_up
 
     def _give_up(self, work: Work) -> None:
         """Report an attempt that ignores cancellation as ended; its code goes on and keeps a slot occupied."""
         work.outside += 1
-        self._report(work, _interrupted(work))
+        self._report(work, _interrupted_outcome(work))
         work.close()
 
-    def _report(self, work: Work, signal: Ended) -> None:
+    def _report(self, work: Work, signal: AttemptEnd) -> None:
         key = work.effect.task_id, work.effect.attempt
         self._works.pop(key, None)
         # One that finished or failed in spite of the hand-over is reported: its outcome would else be worked out twice.
-        if key not in self._left or not isinstance(signal, AttemptStopped):
+        if key not in self._handed_over or not isinstance(signal, AttemptStopped):
             self._services.signal(signal)
         if self._on_empty is not None and not self._works:
             self._on_empty()
 
 
-def _returned(work: Work, output: JsonValue) -> Ended:
+def _returned_outcome(work: Work, output: JsonValue) -> AttemptEnd:
     """Return the outcome of an attempt that returned; its result is partial if the code saw that it should stop."""
     if work.timed_out:
-        return _interrupted(work)
+        return _interrupted_outcome(work)
     effect, duration_ms = work.effect, work.duration_ms
-    usage = _spent(work)
+    usage = _take_usage(work)
     if work.saw_stopping:
         work.stuck = work.outside > 0
         return AttemptStopped(
@@ -260,7 +260,7 @@ def _returned(work: Work, output: JsonValue) -> Ended:
     )
 
 
-def _interrupted(work: Work) -> Ended:
+def _interrupted_outcome(work: Work) -> AttemptEnd:
     """Return the outcome of a cancelled attempt."""
     effect, duration_ms = work.effect, work.duration_ms
     work.stuck = work.outside > 0
@@ -271,36 +271,36 @@ def _interrupted(work: Work) -> Ended:
             error_type="TimeoutError",
             error_types=["TimeoutError", "OSError", "Exception"],
             duration_ms=duration_ms,
-            usage=_spent(work),
+            usage=_take_usage(work),
             stuck=work.stuck,
         )
     return AttemptStopped(
         **of_attempt(effect),
         partial=work.partial,
         duration_ms=duration_ms,
-        usage=_spent(work),
+        usage=_take_usage(work),
         stuck=work.stuck,
     )
 
 
-def _spent(work: Work) -> Usage:
+def _take_usage(work: Work) -> Usage:
     """Return the unreported usage of an ending attempt, with the time for which it held a slot."""
-    spent, whole = work.take_spent(), Usage(time_ms=work.at_work_ms)
-    return whole if spent is NO_USAGE else spent.plus(whole)
+    spent, slot_usage = work.take_spent(), Usage(time_ms=work.at_work_ms)
+    return slot_usage if spent is NO_USAGE else spent.plus(slot_usage)
 
 
-def _failed(
+def _failed_outcome(
     effect: StartAttempt, error: BaseException, duration_ms: int, *, began: bool = True, usage: Usage | None = None
-) -> Ended:
-    said = traits(error)
+) -> AttemptEnd:
+    error_traits = traits(error)
     return AttemptErred(
         **of_attempt(effect),
         error=one_line(error),
         error_type=type_name(error),
-        error_types=said.types,
-        retryable=said.retryable,
-        retry_after_s=said.retry_after_s,
-        crashed=began and said.crashed,
+        error_types=error_traits.types,
+        retryable=error_traits.retryable,
+        retry_after_s=error_traits.retry_after_s,
+        crashed=began and error_traits.crashed,
         duration_ms=duration_ms,
         usage=usage or Usage(time_ms=duration_ms),
     )

@@ -15,7 +15,7 @@ from engine.core.state import RunSummary
 from engine.runtimes.values import with_class
 from store import Row
 
-Then: TypeAlias = Callable[[Exception | None], None]
+OnWritten: TypeAlias = Callable[[Exception | None], None]
 """Called once a message is on disk, with an error if it was not decided or not written."""
 
 
@@ -27,7 +27,7 @@ class DirectEvent:
 
 
 Message: TypeAlias = Order | Signal | DirectEvent
-_OF_IMPORTS = (signals.ArchiveChecked, signals.PartRead, signals.StateReady, signals.StateUnusable)
+_IMPORT_SIGNALS = (signals.ArchiveChecked, signals.PartRead, signals.StateReady, signals.StateUnusable)
 
 
 @dataclass(slots=True)
@@ -38,15 +38,15 @@ class Batch:
     events: list[Event] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
-    ended: dict[str, RunSummary] = field(default_factory=dict)
+    finished_runs: dict[str, RunSummary] = field(default_factory=dict)
     """Runs that finish in this batch."""
-    then: list[Then] = field(default_factory=list)
+    callbacks: list[OnWritten] = field(default_factory=list)
     """Called once the batch is on disk."""
 
     @property
     def is_due(self) -> bool:
         """True while there is something to append, perform or report."""
-        return bool(self.rows or self.then)
+        return bool(self.rows or self.callbacks)
 
 
 def row_of(event: Event) -> Row:
@@ -56,20 +56,20 @@ def row_of(event: Event) -> Row:
         ValueError: If a text in it cannot be written as UTF-8.
     """
     kind, has_run, has_task, has_agent = _SHAPES[type(event)]
-    read: Any = event
+    untyped: Any = event
     return Row(
-        read.at_ms,
+        untyped.at_ms,
         kind,
         encode_event(event),
-        read.run_id if has_run else None,
-        read.task_id if has_task else None,
-        read.agent_id if has_agent else None,
+        untyped.run_id if has_run else None,
+        untyped.task_id if has_task else None,
+        untyped.agent_id if has_agent else None,
     )
 
 
 def _shape(event_type: type) -> tuple[str, bool, bool, bool]:
-    known = names(event_type)
-    return kind_of(event_type), "run_id" in known, "task_id" in known, "agent_id" in known
+    field_names = names(event_type)
+    return kind_of(event_type), "run_id" in field_names, "task_id" in field_names, "agent_id" in field_names
 
 
 _SHAPES: dict[type, tuple[str, bool, bool, bool]] = {event_type: _shape(event_type) for event_type in EVENTS}
@@ -77,11 +77,11 @@ _SHAPES: dict[type, tuple[str, bool, bool, bool]] = {event_type: _shape(event_ty
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDefect:
+class DefectReport:
     """A defect of the engine and the message that triggered it; the message is refused and the team keeps working."""
 
     message: Message
-    then: Then | None
+    on_written: OnWritten | None
     error: Exception
 
     @property
@@ -99,16 +99,16 @@ class FoundDefect:
         """Return the event that records the outcome of the message."""
         message = self.message
         if isinstance(message, Order):
-            return _refused(self, at_ms, message.id, message.sender, message.role)
-        if isinstance(message, _OF_IMPORTS):
-            return _refused(self, at_ms, message.order_id, message.sender, message.role)
+            return _refusal(self, at_ms, message.id, message.sender, message.role)
+        if isinstance(message, _IMPORT_SIGNALS):
+            return _refusal(self, at_ms, message.order_id, message.sender, message.role)
         if isinstance(message, DirectEvent) and isinstance(message.event, CommandRefused):
             refused = message.event
-            return _refused(self, at_ms, refused.command_id, "", "")
+            return _refusal(self, at_ms, refused.command_id, "", "")
         task_id = getattr(message, "task_id", None)
         return SignalDropped(at_ms=at_ms, signal=self.kind, error=self.line, task_id=task_id)
 
-    def instead(self) -> Signal | None:
+    def replacement(self) -> Signal | None:
         """Return a failure to report in place of an attempt's end that hit a defect; else its task would hang."""
         message = self.message
         if not isinstance(message, signals.AttemptSucceeded | signals.AttemptStopped):
@@ -124,13 +124,13 @@ class FoundDefect:
         )
 
 
-def _refused(found: FoundDefect, at_ms: int, command_id: str, sender: str, role: str) -> CommandRefused:
+def _refusal(defect: DefectReport, at_ms: int, command_id: str, sender: str, role: str) -> CommandRefused:
     return CommandRefused(
         at_ms=at_ms,
         command_id=command_id,
-        command="import_state" if isinstance(found.message, _OF_IMPORTS) else found.kind,
+        command="import_state" if isinstance(defect.message, _IMPORT_SIGNALS) else defect.kind,
         sender=sender,
         role=role,
         code="defect",
-        reason=f"a defect in the engine, please report it: {found.line}",
+        reason=f"a defect in the engine, please report it: {defect.line}",
     )

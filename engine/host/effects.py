@@ -19,7 +19,7 @@ from engine.host.runtime_pool import RuntimePool, unusable_agent
 from engine.runtimes.attempts.services import Services
 from engine.runtimes.values import json_value, one_line
 
-MOST_CHECKS = 4
+MAX_CHECKS = 4
 """Agents whose code is imported at once: importing threads compete with the loop for the interpreter lock."""
 
 
@@ -75,22 +75,22 @@ class Performer:
 
     def _start_timer(self, effect: effects.StartTimer) -> None:
         # A timer that is set again replaces the old one, which must not fire as well.
-        take_back = self._timers.pop(effect.timer_id, None)
-        if take_back is not None:
-            take_back()
+        cancel = self._timers.pop(effect.timer_id, None)
+        if cancel is not None:
+            cancel()
 
-        def due() -> None:
+        def on_due() -> None:
             self._timers.pop(effect.timer_id, None)
             self._services.signal(signals.TimerDue(timer_id=effect.timer_id))
 
-        self._timers[effect.timer_id] = self._services.later(effect.due_ms, due)
+        self._timers[effect.timer_id] = self._services.later(effect.due_ms, on_due)
 
     def _check_agent(self, effect: effects.CheckAgent) -> None:
         if self._runtimes.ready(effect.spec) is not None:
-            self._usable(effect)
+            self._report_usable(effect)
             return
         self._unchecked.append(effect)
-        if self._checking < MOST_CHECKS:
+        if self._checking < MAX_CHECKS:
             self._checking += 1
             self._begin(self._check_agents)
 
@@ -105,18 +105,18 @@ class Performer:
         self._runtimes.forget(effect.specs)
 
     async def _check_code(self, effect: effects.CheckAgent) -> None:
-        known = self._runtimes.bindings
+        bindings = self._runtimes.bindings
         try:
             await self._runtimes.prepare(effect.spec)
         except Unusable as unusable:
-            if self._runtimes.bindings != known:  # the program has bound more callables meanwhile: try once more
+            if self._runtimes.bindings != bindings:  # the program has bound more callables meanwhile: try once more
                 await self._check_code(effect)
                 return
             self._services.signal(unusable_agent(effect, unusable))
         else:
-            self._usable(effect)
+            self._report_usable(effect)
 
-    def _usable(self, effect: effects.CheckAgent) -> None:
+    def _report_usable(self, effect: effects.CheckAgent) -> None:
         agent = self._services.state.agents.get(effect.agent_id)
         if agent is not None and (agent.error is not None or agent.away):
             self._services.signal(signals.AgentUsable(agent_id=effect.agent_id, generation=effect.generation))
@@ -124,25 +124,37 @@ class Performer:
     def _join_results(self, effect: effects.JoinResults) -> None:
         tasks = self._services.state.tasks
         # Read before the task starts: the run may have ended and left the state by the time it runs.
-        ended = {one.task_id: tasks[one.task_id].ended_ms for one in effect.inputs if one.task_id in tasks}
-        self._begin(self._built_in, effect, partial(self._join, effect, ended))
+        ended_ms_by_task = {
+            join_input.task_id: tasks[join_input.task_id].ended_ms
+            for join_input in effect.inputs
+            if join_input.task_id in tasks
+        }
+        self._begin(self._run_built_in, effect, partial(self._join, effect, ended_ms_by_task))
 
-    async def _join(self, effect: effects.JoinResults, ended: dict[str, int | None]) -> JsonValue:
+    async def _join(self, effect: effects.JoinResults, ended_ms_by_task: dict[str, int | None]) -> JsonValue:
         text = self._services.text
         results = [
-            Result(one.agent, one.title, await text(one.output), ended.get(one.task_id)) for one in effect.inputs
+            Result(
+                join_input.agent,
+                join_input.title,
+                await text(join_input.output),
+                ended_ms_by_task.get(join_input.task_id),
+            )
+            for join_input in effect.inputs
         ]
         return join(effect.join, results)
 
     def _check_outputs(self, effect: effects.CheckOutputs) -> None:
-        self._begin(self._built_in, effect, partial(self._verdict, effect))
+        self._begin(self._run_built_in, effect, partial(self._compute_verdict, effect))
 
-    async def _verdict(self, effect: effects.CheckOutputs) -> JsonValue:
+    async def _compute_verdict(self, effect: effects.CheckOutputs) -> JsonValue:
         text = self._services.text
-        looked = [CheckedOutput(one.agent, one.status, await text(one.output), one.error) for one in effect.looks]
-        return await verdict_of(effect.check, looked)
+        checked_outputs = [
+            CheckedOutput(look.agent, look.status, await text(look.output), look.error) for look in effect.looks
+        ]
+        return await verdict_of(effect.check, checked_outputs)
 
-    async def _built_in(
+    async def _run_built_in(
         self, effect: effects.JoinResults | effects.CheckOutputs, work: Callable[[], Awaitable[JsonValue]]
     ) -> None:
         """Report the outcome of built-in work."""
@@ -166,9 +178,9 @@ class Performer:
     def _begin(self, function: Callable[..., Any], *args: object) -> None:
         """Start a task; the virtual clock does not advance until it has reported."""
         self._services.clock.hold()
-        self._services.spawn(self._held, function, args)
+        self._services.spawn(self._run_held, function, args)
 
-    async def _held(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
+    async def _run_held(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
         try:
             await function(*args)
         except Exception as error:  # an orderly end with the reason, instead of a task group that cancels everything

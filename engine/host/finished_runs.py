@@ -6,7 +6,7 @@ from typing import TypedDict
 from engine.core.commands import Command, RetryWork, Submit
 from engine.core.encoding.codec import kind_of
 from engine.core.events import RunFinished, RunSubmitted
-from engine.core.finished import submit_again
+from engine.core.finished import resubmission_of
 from engine.core.queries.targets import at, id_in
 from engine.core.state import RunSummary
 from engine.reading.folding import IMPORTS, events_of, summary_in
@@ -15,10 +15,10 @@ from engine.runtimes.values import copy_json
 from store.journals.journal import Journal
 
 
-class Recalled(TypedDict):
+class FinishedRunFields(TypedDict):
     """What an order needs of finished runs, as fields of `Order`."""
 
-    ended: dict[str, str]
+    run_outcomes: dict[str, str]
     again: Submit | None
 
 
@@ -29,51 +29,51 @@ class FinishedRuns:
         written: Waits until everything decided so far is in the journal.
     """
 
-    def __init__(self, services: Services, journal: Journal, *, written: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, services: Services, journal: Journal, *, flush: Callable[[], Awaitable[None]]) -> None:
         self._services = services
         self._journal = journal
-        self._written = written
+        self._flush = flush
 
     async def summary(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run; None if there is none."""
-        return await self._summary(run_id, self._written)
+        return await self._summary(run_id, self._flush)
 
-    async def _summary(self, run_id: str, written: Callable[[], Awaitable[None]]) -> RunSummary | None:
+    async def _summary(self, run_id: str, flush: Callable[[], Awaitable[None]]) -> RunSummary | None:
         summary = self._services.state.summary(run_id)
         if summary is not None:
             return summary
-        await written()
+        await flush()
         records = await self._journal.records_of_kind(kind_of(RunFinished), run_id)
         # A run that came with an archive has no `RunFinished` of its own in this journal.
         for kind in () if records else IMPORTS:
             records += await self._journal.records_of_kind(kind)
         return summary_in(records, run_id)
 
-    async def recalled(self, command: Command) -> Recalled:
+    async def fields_for(self, command: Command) -> FinishedRunFields:
         """Return what a command needs of the finished runs that it names; the caller holds the clock."""
-        named = dict.fromkeys(map(id_in, command.after if isinstance(command, Submit) else []))
+        run_ids = dict.fromkeys(map(id_in, command.after if isinstance(command, Submit) else []))
         summaries = [
-            await self._summary(run_id, self._written_in_time)
-            for run_id in named
+            await self._summary(run_id, self._flush_on_running_clock)
+            for run_id in run_ids
             if run_id not in self._services.state.runs
         ]
-        ended = {run.id: str(run.status) for run in summaries if run is not None}
-        return Recalled(ended=ended, again=await self._submitted(command))
+        statuses = {run.id: str(run.status) for run in summaries if run is not None}
+        return FinishedRunFields(run_outcomes=statuses, again=await self._original_request(command))
 
-    async def _submitted(self, command: Command) -> Submit | None:
+    async def _original_request(self, command: Command) -> Submit | None:
         """Return the request of the finished run that a command retries, as it was submitted."""
         state = self._services.state
         run_id = id_in(command.target) if isinstance(command, RetryWork) else ""
         if not run_id or run_id in state.runs or run_id in state.tasks:
             return None
-        summary = await self._summary(run_id, self._written_in_time)
+        summary = await self._summary(run_id, self._flush_on_running_clock)
         if summary is None:
             return None
-        await self._written_in_time()
+        await self._flush_on_running_clock()
         records = await self._journal.records_of_kind(kind_of(RunSubmitted), run_id)
-        submitted = next((one for one in events_of(records) if isinstance(one, RunSubmitted)), None)
+        submitted = next((event for event in events_of(records) if isinstance(event, RunSubmitted)), None)
         if submitted is not None:
-            return submit_again(submitted)
+            return resubmission_of(submitted)
         # It came with an archive, and its settings stayed in the journal of its own team.
         return Submit(
             request=copy_json(await self._services.text(summary.request)),
@@ -81,10 +81,10 @@ class FinishedRuns:
             conversation=summary.conversation,
         )
 
-    async def _written_in_time(self) -> None:
+    async def _flush_on_running_clock(self) -> None:
         """Wait for the journal while time passes, which a slow disk waits for: the caller's hold is given back."""
         self._services.clock.release()
         try:
-            await self._written()
+            await self._flush()
         finally:
             self._services.clock.hold()

@@ -51,7 +51,7 @@ class Handover:
         self._under_way: str | None = None
         self._ready = False
 
-    def diverts(self, order: Order) -> bool:
+    def divert(self, order: Order) -> bool:
         """Handle an order to hand over; False leaves it to the core."""
         command = order.command
         # An order with another token was meant for an earlier engine: the core refuses it.
@@ -69,7 +69,7 @@ class Handover:
 
     async def _hand_over(self, order: Order, command: HandOver) -> None:
         try:
-            if not await self._somebody_waits():
+            if not await self._has_standby():
                 self._under_way = None
                 self._refuse(order, "no_standby", NO_STANDBY.format(shlex.quote(str(self._store.path or "FILE"))))
                 return
@@ -81,7 +81,7 @@ class Handover:
         finally:
             self._clock.release()
 
-    async def _somebody_waits(self) -> bool:
+    async def _has_standby(self) -> bool:
         path = self._store.path
         if path is None:
             return False
@@ -89,7 +89,7 @@ class Handover:
 
     async def _wind_down(self, grace_s: float) -> None:
         over = anyio.Event()
-        take_back = self._services.later(self._clock.now_ms() + round(grace_s * 1000), over.set)
+        cancel = self._services.later(self._clock.now_ms() + round(grace_s * 1000), over.set)
         # The clock has to run during the grace period, which it would not while this task holds it.
         self._attempts.wind_down(over.set)
         self._clock.release()
@@ -97,7 +97,7 @@ class Handover:
             await over.wait()
         finally:
             self._clock.hold()
-            take_back()
+            cancel()
 
     def _refuse(self, order: Order, code: str, reason: str) -> None:
         refused = CommandRefused(

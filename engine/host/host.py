@@ -15,18 +15,18 @@ from engine.archive.importing import Imports
 from engine.core.commands import Command, ImportState, Order
 from engine.core.errors import BadValue
 from engine.core.events import Event
-from engine.core.queries.team.code import named_in
+from engine.core.queries.team.code import references_in_command
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.specs.options import GRACE_S
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_of
 from engine.host.attempts import Attempts
-from engine.host.batch import Batch, Then
+from engine.host.batch import Batch, OnWritten
 from engine.host.effects import Performer
 from engine.host.finished_runs import FinishedRuns
 from engine.host.handover import Handover
-from engine.host.journal_writer import PAGE, encoded, save, writer_for
+from engine.host.journal_writer import PAGE, encode_snapshot, save, writer_for
 from engine.host.loop import BATCH_MS, Loop
 from engine.host.pending_commands import Applied, Intake, PendingCommands
 from engine.host.runtime_pool import RuntimePool
@@ -55,7 +55,7 @@ from store.layout.opening import Store
 
 SNAPSHOT_EVENTS = 5_000
 """Events between two snapshots."""
-TELL_AGAIN_MS = 1_000
+RETRY_OUTCOME_MS = 1_000
 """Delay before an outcome that could not be written into the inbox is written again."""
 TICK_S = 1.0
 """Interval of the loop's sign of life to the lease, which counts an engine as hung after 3 s without one."""
@@ -116,7 +116,7 @@ class Host:
         self.models = ModelService(self.spawn, self._check_outside)
         self.processes = Processes()
         self.programs = Watched()
-        self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_on)
+        self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_events_after)
         store.live.follow(self.bus.board.take)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
@@ -153,12 +153,12 @@ class Host:
         self._snapshot_seq = 0
         self._saving = False
         self._group: TaskGroup | None = None
-        self._ended = anyio.Event()
+        self._has_ended = anyio.Event()
 
     def _connect(self, runtimes: Mapping[str, Factory], folder: Path | None, *, grace_s: float) -> None:
         """Create the parts that execute attempts and effects, and that accept orders."""
         self._orders = PendingCommands(
-            self.store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call)
+            self.store.inbox, lambda call: self.later(self.clock.now_ms() + RETRY_OUTCOME_MS, call)
         )
         self._runtimes = RuntimePool(
             runtimes=runtimes,
@@ -176,18 +176,18 @@ class Host:
             self, runtimes=self._runtimes, attempts=self._attempts, orders=self._orders, on_stop=self._end
         )
         loop = self._loop
-        self._finished = FinishedRuns(self, self.store.journal, written=self.written)
+        self._finished = FinishedRuns(self, self.store.journal, flush=self.written)
         self._intake = Intake(
             self,
             self.store.inbox,
             orders=self._orders,
             trusting=self._trusting,
-            recalled=self._finished.recalled,
-            written=loop.written,
+            finished_fields_for=self._finished.fields_for,
+            flush=loop.flush,
             put=loop.put,
         )
         self._handover = Handover(self, self.store, self._attempts, put=loop.put, close_intake=self._intake.close)
-        self._imports = Imports(self, granted=self._trusting.granted, tell=self._told)
+        self._imports = Imports(self, granted=self._trusting.granted, tell=self._signal_and_wait)
 
     @property
     def state(self) -> State:
@@ -213,9 +213,9 @@ class Host:
             async with anyio.create_task_group() as group:
                 self._group = group
                 try:
-                    await self._live_through(group, task_status)
-                except Exception as found:  # raised once all tasks have ended; the group would wrap it
-                    failure = error = self.store.lease.explain(first_of(found))
+                    await self._run_all(group, task_status)
+                except Exception as group_error:  # raised once all tasks have ended; the group would wrap it
+                    failure = error = self.store.lease.explain(first_of(group_error))
                     if not isinstance(error, Deposed | FileLost):  # reported once, by the caller of `run`
                         log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
@@ -232,7 +232,7 @@ class Host:
         if self._group is not None:
             if self.stopped is None:
                 self.signal(EngineEnds(reason=reason))
-            await self._ended.wait()
+            await self._has_ended.wait()
 
     async def order(
         self,
@@ -262,7 +262,11 @@ class Host:
         except BadValue as bad:
             raise CommandRefusedError(bad.code, bad.reason) from bad
         with self.clock.held():
-            granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
+            granted = (
+                await self.threads.run(partial(self._trusting.grants_of_program, command))
+                if references_in_command(command)
+                else {}
+            )
             order = Order(
                 id=id or uuid.uuid4().hex,
                 command=command,
@@ -270,7 +274,7 @@ class Host:
                 role=role,
                 granted=granted,
                 run_id=run_id,
-                **await self._finished.recalled(command),
+                **await self._finished.fields_for(command),
             )
         slot = self._orders.expect(order.id)
         self._loop.put(order)
@@ -310,12 +314,12 @@ class Host:
 
     async def written(self) -> None:
         """Wait until everything decided so far is in the journal (an in-memory store is written behind)."""
-        await self._loop.written()
+        await self._loop.flush()
         await self._writer.flush()
 
     async def state_written(self) -> bool:
         """Wait until the present state may take effect; False if the engine stops first."""
-        return await self._loop.written()
+        return await self._loop.flush()
 
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:
         """Return a subscription to the events from now on, each with its seq.
@@ -325,7 +329,7 @@ class Host:
         """
         return self.bus.subscribe(buffered=buffered)
 
-    async def _read_on(self, after_seq: int) -> list[tuple[int, Event]]:
+    async def _read_events_after(self, after_seq: int) -> list[tuple[int, Event]]:
         await self.written()
         records = await self.store.journal.read(after_seq, PAGE)
         return list(zip([record.seq for record in records], events_of(records), strict=True))
@@ -334,7 +338,7 @@ class Host:
         """Register callables of this process by their references."""
         self._bound.update(callables)
 
-    def signal(self, signal: Signal, on_written: Then | None = None) -> None:
+    def signal(self, signal: Signal, on_written: OnWritten | None = None) -> None:
         """Queue a signal for the core; never blocks.
 
         Args:
@@ -380,15 +384,15 @@ class Host:
         """Schedule `call`; return a function that cancels it."""
         return self._timers.at(due_ms, call)
 
-    async def _live_through(self, group: TaskGroup, task_status: TaskStatus[None]) -> None:
+    async def _run_all(self, group: TaskGroup, task_status: TaskStatus[None]) -> None:
         for background in (self._writer.run, self._loop.write, self._timers.run, self.clock.drive, self._orders.run):
-            group.start_soon(self._watched, background)
+            group.start_soon(self._run_watched, background)
         if self.store.path is not None:
-            group.start_soon(self._watched, self._tick)
-        await self._loop.begin(self._beginning())
+            group.start_soon(self._run_watched, self._tick)
+        await self._loop.begin(self._begin_signal())
         self._snapshot_seq = self.state.seq
         # Only now: the intake looks up earlier outcomes and runs in the state, which `begin` has loaded.
-        group.start_soon(self._watched, self._intake.watch)
+        group.start_soon(self._run_watched, self._intake.watch)
         log.info("the engine of %s began at seq %d", self.store.path or "memory", self.state.seq)
         task_status.started()
         await self._loop.run(self._after_turn)
@@ -396,10 +400,10 @@ class Host:
         await self._writer.flush()
         await self._orders.write()
         if self.store.path is not None:
-            await save(self.store, *encoded(self.state))
+            await save(self.store, *encode_snapshot(self.state))
         log.info("the engine ends: %s", self.stopped)
 
-    def _beginning(self) -> EngineBegan:
+    def _begin_signal(self) -> EngineBegan:
         lost = 0 if self.store.loss is None else self.store.loss.rows
         if lost:
             log.warning("%d acknowledged events are missing after event %d", lost, self.store.journal.last_seq)
@@ -415,19 +419,19 @@ class Host:
     async def _close(self) -> None:
         self._end("it was cancelled")
         self.bus.end()
-        gone = HostStopped(self.stopped or "")
-        self._loop.close(gone)
-        self._orders.fail_all(gone)
+        error = HostStopped(self.stopped or "")
+        self._loop.close(error)
+        self._orders.fail_all(error)
         for slots in self._run_slots.values():
             for slot in slots:
-                slot.fail(gone)
+                slot.fail(error)
         self.threads.close()
         # Shielded: a cancelled host must still end its child processes.
         with anyio.CancelScope(shield=True):
             await self.processes.close()
             await self.models.close()
             await self.programs.close()
-        self._ended.set()
+        self._has_ended.set()
 
     def _end(self, reason: str) -> None:
         if self._loop.stopped is None:
@@ -437,7 +441,7 @@ class Host:
         if self.stopped is not None:
             raise HostStopped(self.stopped)
 
-    async def _watched(self, background: Callable[[], Awaitable[None]]) -> None:
+    async def _run_watched(self, background: Callable[[], Awaitable[None]]) -> None:
         """Run a vital background task; its failure ends the engine."""
         try:
             await background()
@@ -455,7 +459,7 @@ class Host:
         self.bus.tell(batch.first_seq, batch.events)
         for effect in batch.effects:
             self._performer.perform(effect)
-        for run_id, summary in batch.ended.items():
+        for run_id, summary in batch.finished_runs.items():
             for slot in self._run_slots.pop(run_id, []):
                 slot.put(summary)
 
@@ -463,9 +467,9 @@ class Host:
         outcome = self.state.commands.get(order.id)
         if outcome is not None:
             # The first copy may be in this batch: its outcome must not be repeated before it is on disk.
-            batch.then.append(lambda error: self._orders.repeat(order.id, outcome) if error is None else None)
+            batch.callbacks.append(lambda error: self._orders.repeat(order.id, outcome) if error is None else None)
             return True
-        if self._handover.diverts(order):
+        if self._handover.divert(order):
             return True
         if isinstance(order.command, ImportState):
             # Reading an archive takes long, so it runs beside the loop; the same row may be read from the inbox
@@ -477,26 +481,26 @@ class Host:
         return False
 
     async def _import(self, order: Order, command: ImportState) -> None:
-        await self._imports.take_in(order, command)
+        await self._imports.import_archive(order, command)
         self._importing.discard(order.id)
 
-    async def _told(self, signal: Signal) -> None:
-        heard = anyio.Event()
-        self.signal(signal, lambda _: heard.set())
-        await heard.wait()
+    async def _signal_and_wait(self, signal: Signal) -> None:
+        done_event = anyio.Event()
+        self.signal(signal, lambda _: done_event.set())
+        await done_event.wait()
 
     def _after_turn(self) -> None:
-        due = self.state.seq - self._snapshot_seq >= self._snapshot_events
-        if due and not self._saving and self.store.path is not None:
+        is_due = self.state.seq - self._snapshot_seq >= self._snapshot_events
+        if is_due and not self._saving and self.store.path is not None:
             # Encoded here, between two messages: the state changes with the next one. Only the write happens in a task.
             self._saving = True
             self._snapshot_seq = self.state.seq
-            self.spawn(self._save, *encoded(self.state))
+            self.spawn(self._save, *encode_snapshot(self.state))
 
     async def _save(self, seq: int, body: bytes) -> None:
         try:
             # A snapshot must never be ahead of the journal.
-            if await self._loop.written():
+            if await self._loop.flush():
                 await save(self.store, seq, body)
         finally:
             self._saving = False

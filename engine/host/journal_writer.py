@@ -21,12 +21,12 @@ from store.layout.opening import Store
 
 BANNER = "engine.banner"
 """Key in the live file of the notice about the engine that every screen shows."""
-TRY_AGAIN_MS = 1_000
+RETRY_MS = 1_000
 GIVE_UP_MS = 60_000
 """How long a full disk, or a program that holds the file, is waited for before the engine ends."""
 BEHIND_S = 0.02
 """Delay of the in-memory writer, in which batches gather."""
-MOST_BEHIND = 2_000
+MAX_BEHIND_ROWS = 2_000
 """Pending rows above which the loop waits for the in-memory writer."""
 PAGE = 2000
 """Events read and folded at a time."""
@@ -89,7 +89,7 @@ class InMemory:
         self._rows: list[Row] = []
         self._first_seq = 0
         self._news = anyio.Event()
-        self._turn = anyio.Lock(fast_acquire=True)
+        self._lock = anyio.Lock(fast_acquire=True)
 
     async def write(self, batch: Batch) -> None:
         """Accept a batch."""
@@ -97,13 +97,13 @@ class InMemory:
             self._first_seq = batch.first_seq
             self._news.set()
         self._rows += batch.rows
-        if len(self._rows) >= MOST_BEHIND:
+        if len(self._rows) >= MAX_BEHIND_ROWS:
             await self.flush()
 
     async def flush(self) -> None:
         """Append the pending rows."""
         # Two flushes at once could append in the wrong order: the rows are taken out before the append awaits.
-        async with self._turn:
+        async with self._lock:
             first_seq, rows = self._first_seq, self._rows
             self._rows = []
             if rows:
@@ -135,9 +135,9 @@ async def append(store: Store, batch: Batch, clock: Clock) -> None:
             failed, full = isinstance(error, DiskFailed), isinstance(error, DiskFull)
             if since_ms is None:
                 since_ms = clock.now_ms()
-                what, until = _cause(error)
+                cause, until = _cause(error)
                 log.error("%s; nothing starts until %s", error, until)
-                store.live.put(BANNER, f"{what}: nothing starts until {until}. Nothing is lost.")
+                store.live.put(BANNER, f"{cause}: nothing starts until {until}. Nothing is lost.")
             waited_ms = clock.now_ms() - since_ms
             if waited_ms >= GIVE_UP_MS:
                 if full:
@@ -145,7 +145,7 @@ async def append(store: Store, batch: Batch, clock: Clock) -> None:
                 raise
             # A virtual clock must be free to advance, or the wait would never end.
             clock.release()
-            await clock.sleep_until(clock.now_ms() + TRY_AGAIN_MS)
+            await clock.sleep_until(clock.now_ms() + RETRY_MS)
             clock.hold()
         else:
             break
@@ -163,7 +163,7 @@ def _cause(error: StoreError) -> tuple[str, str]:
     return "Another program holds the file", "it lets go"
 
 
-def encoded(state: State) -> tuple[int, bytes]:
+def encode_snapshot(state: State) -> tuple[int, bytes]:
     """Return the present state, encoded as a snapshot."""
     return state.seq, encode_state(state)
 
@@ -176,7 +176,7 @@ async def save(store: Store, seq: int, body: bytes) -> None:
         log.warning("no snapshot at seq %d: %s", seq, error)
 
 
-async def folded(store: Store, state: State | None = None) -> State:
+async def load_state(store: Store, state: State | None = None) -> State:
     """Return the state after the last event of `store`.
 
     Args:
@@ -195,9 +195,9 @@ async def folded(store: Store, state: State | None = None) -> State:
 
 async def _from_snapshot(store: Store) -> State:
     """Return the newest readable snapshot; those of other versions are skipped, since the journal can replace them."""
-    found = await store.snapshots.latest()
-    while found is not None:
-        seq, body = found
+    snapshot = await store.snapshots.latest()
+    while snapshot is not None:
+        seq, body = snapshot
         try:
             state = await anyio.to_thread.run_sync(decode_state, body)
             if state.seq == seq:
@@ -205,7 +205,7 @@ async def _from_snapshot(store: Store) -> State:
             log.warning("the snapshot at %d is of event %d and is passed over", seq, state.seq)
         except ValueError as error:
             log.info("the snapshot at %d is of another version and is passed over: %s", seq, str(error).split("\n")[0])
-        found = await store.snapshots.latest(seq - 1) if seq > 1 else None
+        snapshot = await store.snapshots.latest(seq - 1) if seq > 1 else None
     return State()
 
 

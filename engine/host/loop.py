@@ -22,13 +22,13 @@ from engine.core.effects import Effect, EndRun, StopLoop
 from engine.core.effects.table import effects_of
 from engine.core.events import Event
 from engine.core.fold import apply
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.signals import EngineWoke
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect, HostStopped
-from engine.host.batch import Batch, DirectEvent, FoundDefect, Message, Then, row_of
-from engine.host.journal_writer import Writer, folded
+from engine.host.batch import Batch, DefectReport, DirectEvent, Message, OnWritten, row_of
+from engine.host.journal_writer import Writer, load_state
 from engine.platform.clock import Clock
 from engine.reading.texts import Texts
 from engine.runtimes.attempts.pending import Pending
@@ -37,7 +37,7 @@ from store.layout.opening import Store
 BATCH_MS = 4
 """Time for which messages are decided before the batch is written: later messages delay the acknowledgement of earlier
 ones by at most this."""
-MOST_AHEAD = 5_000
+MAX_AHEAD_ROWS = 5_000
 """Rows in the open batch above which deciding waits for the writer; bounds memory while the disk is slow."""
 
 log = logging.getLogger(__name__)
@@ -89,31 +89,31 @@ class Loop:
         """Set when the loop has ended: effects of later writes are dropped."""
         self._is_writing = False
         self._due = anyio.Event()
-        self._messages: deque[tuple[Message, Then | None]] = deque()
+        self._messages: deque[tuple[Message, OnWritten | None]] = deque()
         self._wake: asyncio.Future[None]
         self._asleep = False
-        self._defect: FoundDefect | None = None
+        self._defect: DefectReport | None = None
         """A defect found while deciding: the state may be half changed until it is reloaded from the journal."""
-        self._defects_said: set[str] = set()
+        self._logged_defects: set[str] = set()
         self._failure: Exception | None = None
 
-    def put(self, message: Message, then: Then | None = None) -> None:
+    def put(self, message: Message, on_written: OnWritten | None = None) -> None:
         """Queue a message; never blocks."""
-        self._messages.append((message, then))
-        self._rouse()
+        self._messages.append((message, on_written))
+        self._wake_up()
 
     def fail(self, error: Exception) -> None:
         """End with an error."""
         self._failure = error
-        self._rouse()
+        self._wake_up()
 
     def close(self, error: Exception) -> None:
         """Fail every waiter whose message was not written."""
-        waiting = [*self._open.then, *(then for _, then in self._messages if then is not None)]
+        callbacks = [*self._open.callbacks, *(callback for _, callback in self._messages if callback is not None)]
         self._open, self._messages = Batch(self._open.first_seq), deque()
         self._failure = self._failure or error
-        for then in waiting:
-            then(error)
+        for callback in callbacks:
+            callback(error)
 
     async def begin(self, message: Message) -> None:
         """Load the state and decide the first message.
@@ -122,14 +122,14 @@ class Loop:
             Exception: Any defect in deciding it: an engine that cannot begin must not go on.
         """
         self._clock.hold()
-        self.state = await folded(self._store, self.state if self.state.seq else None)
+        self.state = await load_state(self._store, self.state if self.state.seq else None)
         self.written_seq = self.state.seq
         self._clock.begin(self.state.at_ms)
         self._open = Batch(self.state.seq + 1)
         # First, ahead of orders that arrived meanwhile: `EngineStarted` ends the attempts of the engine before.
         self._messages.appendleft((message, None))
         self._decide()
-        await self._carry_out(self._take_open())
+        await self._write_batch(self._take_open())
         if self._defect is not None:
             raise self._defect.error
 
@@ -161,19 +161,19 @@ class Loop:
             self._due = anyio.Event()
             try:
                 while self._open.is_due:
-                    await self._carry_out(self._take_open())
+                    await self._write_batch(self._take_open())
             finally:
                 self._is_writing = False
                 self._clock.release()
-            self._rouse()
+            self._wake_up()
 
-    async def written(self) -> bool:
+    async def flush(self) -> bool:
         """Wait until all events decided so far may take effect; False if they were dropped and the engine stops."""
         if self._failure is None and (self._is_writing or self._open.is_due):
-            told: Pending[bool] = Pending()
-            self._open.then.append(lambda error: told.put(error is None))
+            pending: Pending[bool] = Pending()
+            self._open.callbacks.append(lambda error: pending.put(error is None))
             self._begin_to_write()
-            return await told.wait()
+            return await pending.wait()
         return self._failure is None
 
     async def _turn(self) -> None:
@@ -191,7 +191,7 @@ class Loop:
         if self._writer.takes_time:
             self._begin_to_write()
         else:
-            await self._carry_out(self._take_open())
+            await self._write_batch(self._take_open())
         # Everything ran without a pause; other tasks get a turn before the next batch.
         if self._messages:
             await checkpoint()
@@ -199,13 +199,13 @@ class Loop:
     @property
     def _may_decide(self) -> bool:
         """False while the open batch must be written before more is decided."""
-        return self._defect is None and not self._is_last and len(self._open.rows) < MOST_AHEAD
+        return self._defect is None and not self._is_last and len(self._open.rows) < MAX_AHEAD_ROWS
 
     @property
     def _can_recover(self) -> bool:
         return self._defect is not None and not self._is_writing and not self._open.is_due
 
-    def _rouse(self) -> None:
+    def _wake_up(self) -> None:
         if self._asleep:
             self._asleep = False
             self._clock.hold()
@@ -224,7 +224,7 @@ class Loop:
         self._open = Batch(batch.first_seq + len(batch.events))
         return batch
 
-    async def _carry_out(self, batch: Batch) -> None:
+    async def _write_batch(self, batch: Batch) -> None:
         try:
             if batch.rows:
                 await self._writer.write(batch)
@@ -232,15 +232,15 @@ class Loop:
                 raise HostStopped(self.stopped or "it was cancelled")
         except BaseException as error:  # also when cancelled, for example while it waits for room on the disk
             why = error if isinstance(error, Exception) else HostStopped(self.stopped or "it was cancelled")
-            for then in [*batch.then, *self._open.then]:
-                then(why)
-            self._open.then = []
+            for callback in [*batch.callbacks, *self._open.callbacks]:
+                callback(why)
+            self._open.callbacks = []
             raise
         # `max`, because a batch without rows begins after events that may be in flight.
         self.written_seq = max(self.written_seq, batch.first_seq + len(batch.rows) - 1)
         # First: an attempt whose step is recorded goes on before the effects can stop others that it may make needless.
-        for then in batch.then:
-            then(None)
+        for callback in batch.callbacks:
+            callback(None)
         self._perform(batch)
 
     def _decide(self) -> None:
@@ -251,14 +251,14 @@ class Loop:
             self._messages.appendleft((EngineWoke(slept_ms=slept_ms), None))  # ahead of timers that are due by now
         now_ms = self._clock.now_ms()  # the same for all: reading the clock takes as long as encoding an event
         while self._messages and self._may_decide:
-            message, then = self._messages.popleft()
+            message, on_written = self._messages.popleft()
             try:
                 self._decide_one(message, batch, now_ms)
             except Exception as error:  # a defect of the engine: the state may be half changed, so the batch ends here
-                self._defect = FoundDefect(message, then, error)
+                self._defect = DefectReport(message, on_written, error)
                 break
-            if then is not None:
-                batch.then.append(then)
+            if on_written is not None:
+                batch.callbacks.append(on_written)
             if time.perf_counter_ns() >= until_ns:
                 break
 
@@ -268,7 +268,7 @@ class Loop:
         state = self.state
         if type(message) is DirectEvent:
             # Stamped now: it may have waited while the disk was full, and time in the journal never goes back.
-            event = changed(message.event, at_ms=now_ms)
+            event = copy_with(message.event, at_ms=now_ms)
             self._take(batch, *_apply_direct(state, DirectEvent(event)))
         else:
             context = DecisionContext(now_ms=now_ms, jitter=self._random.random())
@@ -287,26 +287,26 @@ class Loop:
             if type(effect) is EndRun:
                 summary = self.state.summary(effect.run_id)
                 assert summary is not None
-                batch.ended[effect.run_id] = summary
+                batch.finished_runs[effect.run_id] = summary
             elif type(effect) is StopLoop:
                 # Nothing more is decided, so that no event follows `EngineStopped`.
                 self._is_last = True
 
     async def _recover(self) -> None:
         """Reload the state from the journal, and refuse or drop the message that hit the defect."""
-        found = self._defect
-        assert found is not None
-        if found.line not in self._defects_said:  # once: the same message may arrive in a loop
-            self._defects_said.add(found.line)
-            log.error("a defect in deciding %s", found.kind, exc_info=found.error)
+        report = self._defect
+        assert report is not None
+        if report.line not in self._logged_defects:  # once: the same message may arrive in a loop
+            self._logged_defects.add(report.line)
+            log.error("a defect in deciding %s", report.kind, exc_info=report.error)
         await self._writer.flush()
-        self.state = await folded(self._store)
+        self.state = await load_state(self._store)
         self._defect = None
-        if found.then is not None:
-            found.then(Defect(f"a defect in the engine: {found.line}"))
-        if (instead := found.instead()) is not None:
-            self._messages.appendleft((instead, None))
-        self._take(self._open, *_apply_direct(self.state, DirectEvent(found.event(self._clock.now_ms()))))
+        if report.on_written is not None:
+            report.on_written(Defect(f"a defect in the engine: {report.line}"))
+        if (replacement := report.replacement()) is not None:
+            self._messages.appendleft((replacement, None))
+        self._take(self._open, *_apply_direct(self.state, DirectEvent(report.event(self._clock.now_ms()))))
 
 
 def _apply_direct(state: State, message: DirectEvent) -> tuple[list[Event], list[Effect]]:

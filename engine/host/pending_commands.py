@@ -16,12 +16,12 @@ from engine.core.commands import URGENT_KINDS, Command, LoadTeam, Order
 from engine.core.effects import Acknowledge
 from engine.core.encoding.codec import decode_command
 from engine.core.events import CommandRefused
-from engine.core.queries.team.code import named_in
+from engine.core.queries.team.code import references_in_command
 from engine.core.records.records import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import DirectEvent
-from engine.host.finished_runs import Recalled
+from engine.host.finished_runs import FinishedRunFields
 from engine.host.trusting import Trusting
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.services import Services
@@ -30,7 +30,7 @@ from engine.trusted_code.trust import TrustError
 from store import CommandOutcome, CommandRow, StoreError
 from store.inbox import Inbox
 
-TAKEN = 500
+MAX_PENDING = 500
 """How many commands of the inbox may be pending at once; the others wait in the file, which bounds memory."""
 
 log = logging.getLogger(__name__)
@@ -94,10 +94,10 @@ class PendingCommands:
             else:
                 pending.fail(CommandRefusedError(effect.code or "refused", effect.reason or "refused"))
         if effect.command_id in self._from_inbox:
-            said: dict[str, JsonValue] = (
+            details: dict[str, JsonValue] = (
                 {"summary": effect.summary, **effect.result} if effect.applied else {"code": effect.code}
             )
-            self._settle(effect.command_id, effect.applied, effect.seq, effect.reason, said)
+            self._settle(effect.command_id, effect.applied, effect.seq, effect.reason, details)
 
     def repeat(self, command_id: str, outcome: Outcome) -> None:
         """Answer a duplicate command with the outcome of the first one; it is not carried out again."""
@@ -143,9 +143,11 @@ class PendingCommands:
     def _try_again(self) -> None:
         self._news.set()
 
-    def _settle(self, command_id: str, applied: bool, seq: int, reason: str | None, said: dict[str, JsonValue]) -> None:
+    def _settle(
+        self, command_id: str, applied: bool, seq: int, reason: str | None, details: dict[str, JsonValue]
+    ) -> None:
         state = "applied" if applied else "refused"
-        result = json.dumps(said).encode()
+        result = json.dumps(details).encode()
         self._outcomes.append(CommandOutcome(command_id, state, seq, reason, result))  # type: ignore[arg-type]
         self._news.set()
 
@@ -167,16 +169,16 @@ class Intake:
         *,
         orders: PendingCommands,
         trusting: Trusting,
-        recalled: Callable[[Command], Awaitable[Recalled]],
-        written: Callable[[], Awaitable[bool]],
+        finished_fields_for: Callable[[Command], Awaitable[FinishedRunFields]],
+        flush: Callable[[], Awaitable[bool]],
         put: Callable[[Order | DirectEvent], None],
     ) -> None:
         self._inbox = inbox
         self._orders = orders
         self._trusting = trusting
         self._services = services
-        self._recalled = recalled
-        self._written = written
+        self._finished_fields_for = finished_fields_for
+        self._flush = flush
         self._put = put
         self._scope = anyio.CancelScope()
 
@@ -191,11 +193,11 @@ class Intake:
                 while True:
                     # Before reading: an outcome that is written between the read and the wait below must wake the wait.
                     self._orders.settled = anyio.Event()
-                    rows = await self._inbox.pending(TAKEN, priority_kinds=URGENT_KINDS)
+                    rows = await self._inbox.pending(MAX_PENDING, priority_kinds=URGENT_KINDS)
                     for row in rows:
                         if self._orders.take(row.id):
                             await self._take(row)
-                    if len(rows) >= TAKEN:
+                    if len(rows) >= MAX_PENDING:
                         await self._orders.settled.wait()
                     else:
                         await arrivals.wait()
@@ -207,24 +209,26 @@ class Intake:
         try:
             command = decode_command(row.kind, row.body)
             with self._services.clock.held():
-                granted, recalled = await self._granted(command), await self._recalled(command)
+                granted, finished_fields = await self._granted(command), await self._finished_fields_for(command)
         except (ValueError, TrustError) as error:
             await self._refuse(row, one_line(error))
             return
-        self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, **recalled))
+        self._put(
+            Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, **finished_fields)
+        )
 
     async def _granted(self, command: Command) -> dict[str, str]:
-        if not (isinstance(command, LoadTeam) or named_in(command)):
+        if not (isinstance(command, LoadTeam) or references_in_command(command)):
             return {}
-        return await self._services.threads.run(partial(self._trusting.of_inbox, command))
+        return await self._services.threads.run(partial(self._trusting.grants_of_inbox, command))
 
     async def _refuse(self, row: CommandRow, reason: str) -> None:
-        decided = self._services.state.commands.get(row.id)
-        if decided is not None:
+        earlier_outcome = self._services.state.commands.get(row.id)
+        if earlier_outcome is not None:
             # The journal has the outcome, but the inbox does not: an earlier engine ended in between, or it is being
             # written just now.
-            if await self._written():
-                self._orders.repeat(row.id, decided)
+            if await self._flush():
+                self._orders.repeat(row.id, earlier_outcome)
             return
         refused = CommandRefused(
             at_ms=self._services.clock.now_ms(),

@@ -81,10 +81,10 @@ class RuntimePool:
         Raises:
             Unusable: If the spec is no longer in use.
         """
-        found = self._state().specs.get(spec)
-        if found is None:
+        blueprint = self._state().specs.get(spec)
+        if blueprint is None:
             raise Unusable("its spec is not in use any more")
-        return found
+        return blueprint
 
     @property
     def bindings(self) -> int:
@@ -99,7 +99,7 @@ class RuntimePool:
         """Drop runtimes: later attempts get new ones, attempts at work keep theirs."""
         for spec in specs:
             self._ready.pop(spec, None)
-            # A runtime in the making counts as old as well: `_take_off` finds its list gone and does not publish it.
+            # A runtime in the making counts as old as well: `_end_wait` finds its list gone and does not publish it.
             self._waiting.pop(spec, None)
 
     async def prepare(self, spec: str, blueprint: AgentSpec | None = None) -> Runtime:
@@ -124,31 +124,31 @@ class RuntimePool:
         return await pending.wait()
 
     async def _make(self, spec: str, blueprint: AgentSpec, waiting: list[Pending[Runtime]]) -> None:
-        known = self.bindings
+        bindings = self.bindings
         try:
-            runtime = await self._checked(blueprint)
+            runtime = await self._make_runtime(blueprint)
         except Unusable as unusable:
-            if self.bindings != known:  # the program has bound more callables meanwhile
+            if self.bindings != bindings:  # the program has bound more callables meanwhile
                 await self._make(spec, blueprint, waiting)
                 return
-            self._take_off(spec, waiting)
+            self._end_wait(spec, waiting)
             for pending in waiting:
                 pending.fail(unusable)
             return
-        if self._take_off(spec, waiting):
+        if self._end_wait(spec, waiting):
             self._sweep()
             self._ready[spec] = runtime
         for pending in waiting:
             pending.put(runtime)
 
-    def _take_off(self, spec: str, waiting: list[Pending[Runtime]]) -> bool:
+    def _end_wait(self, spec: str, waiting: list[Pending[Runtime]]) -> bool:
         """End the wait for a runtime; False if the runtime was dropped while it was being created."""
-        is_wanted = self._waiting.get(spec) is waiting
-        if is_wanted:
+        is_current = self._waiting.get(spec) is waiting
+        if is_current:
             del self._waiting[spec]
-        return is_wanted
+        return is_current
 
-    async def _checked(self, blueprint: AgentSpec) -> Runtime:
+    async def _make_runtime(self, blueprint: AgentSpec) -> Runtime:
         agent_type = blueprint.agent_type or ""
         try:
             # In a thread: the import of the first agent of a kind would keep the loop from everything else.

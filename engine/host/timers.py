@@ -10,7 +10,7 @@ from engine.platform.clock import Clock
 
 
 @dataclass(slots=True, order=True)
-class _Moment:
+class _Timer:
     due_ms: int
     order: int
     call: Callable[[], None] | None = field(compare=False)
@@ -21,61 +21,61 @@ class Timers:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._moments: list[_Moment] = []
+        self._timers: list[_Timer] = []
         self._order = 0
-        self._taken_back = 0
+        self._cancelled_count = 0
         self._news = anyio.Event()
         self._sleep: anyio.CancelScope | None = None
 
     def at(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
         """Call `call` once, at `due_ms` or as soon after as possible; return a function that cancels it."""
         self._order += 1
-        moment = _Moment(due_ms, self._order, call)
-        heapq.heappush(self._moments, moment)
-        if self._moments[0] is moment:
+        timer = _Timer(due_ms, self._order, call)
+        heapq.heappush(self._timers, timer)
+        if self._timers[0] is timer:
             self._wake()
 
-        def take_back() -> None:
-            if moment.call is not None:
-                moment.call = None
-                self._forget(moment)
+        def cancel() -> None:
+            if timer.call is not None:
+                timer.call = None
+                self._note_cancelled(timer)
 
-        return take_back
+        return cancel
 
     async def run(self) -> None:
         """Call due functions, for the life of the engine."""
         while True:
             self._call_due()
-            if not self._moments:
+            if not self._timers:
                 self._news = anyio.Event()
                 await self._news.wait()
                 continue
             with anyio.CancelScope() as self._sleep:
-                await self._clock.sleep_until(self._moments[0].due_ms)
+                await self._clock.sleep_until(self._timers[0].due_ms)
             self._sleep = None
 
     def _call_due(self) -> None:
-        while self._moments:
-            moment = self._moments[0]
-            if moment.call is not None and moment.due_ms > self._clock.now_ms():
+        while self._timers:
+            timer = self._timers[0]
+            if timer.call is not None and timer.due_ms > self._clock.now_ms():
                 return
-            heapq.heappop(self._moments)
-            if moment.call is None:
-                self._taken_back -= 1
+            heapq.heappop(self._timers)
+            if timer.call is None:
+                self._cancelled_count -= 1
             else:
                 # Cleared before the call, so that a `take_back` from inside it changes nothing.
-                call, moment.call = moment.call, None
+                call, timer.call = timer.call, None
                 call()
 
-    def _forget(self, moment: _Moment) -> None:
-        self._taken_back += 1
-        if self._moments and self._moments[0] is moment:
+    def _note_cancelled(self, timer: _Timer) -> None:
+        self._cancelled_count += 1
+        if self._timers and self._timers[0] is timer:
             self._wake()
         # Cancelled entries stay in the heap until they are half of it: removing one at a time would cost O(n).
-        elif self._taken_back > 64 and self._taken_back > len(self._moments) // 2:
-            self._moments = [one for one in self._moments if one.call is not None]
-            heapq.heapify(self._moments)
-            self._taken_back = 0
+        elif self._cancelled_count > 64 and self._cancelled_count > len(self._timers) // 2:
+            self._timers = [timer for timer in self._timers if timer.call is not None]
+            heapq.heapify(self._timers)
+            self._cancelled_count = 0
 
     def _wake(self) -> None:
         self._news.set()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from engine.core.commands import Command, LoadTeam
-from engine.core.queries.team.code import named_in, of_program
+from engine.core.queries.team.code import grants_for_own_program, references_in_command
 from engine.core.state import State
 from engine.errors import CodeChanged, Unusable
 from engine.runtimes.functions.isolated import Sources
@@ -51,22 +51,22 @@ class Trusting:
         team = self._team()
         return team.parent if team is not None else self._folder or Path.cwd()
 
-    def of_inbox(self, command: Command) -> dict[str, str]:
+    def grants_of_inbox(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command from another process, with the hashes of their code; blocks."""
-        references = named_in(command)
+        references = references_in_command(command)
         if isinstance(command, LoadTeam):
             self._check_load(command, references)
             return self.granted(references, Path(command.path))
         return self.granted(references) if references else {}
 
-    def of_program(self, command: Command) -> dict[str, str]:
+    def grants_of_program(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command of this process, with the hashes of their code; blocks."""
-        return of_program(command) if self._is_program else self.of_inbox(command)
+        return grants_for_own_program(command) if self._is_program else self.grants_of_inbox(command)
 
     def granted(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
         """Return the trusted ones of some references, with the hashes of their code; blocks."""
-        found = self._look_up(references, self._team() if team is None else team)
-        return {reference: digest_of(sources) for reference, sources in found.items()}
+        sources_by_reference = self._look_up(references, self._team() if team is None else team)
+        return {reference: digest_of(sources) for reference, sources in sources_by_reference.items()}
 
     def check(self, reference: str) -> None:
         """Check that an address or program is trusted; blocks.
@@ -89,11 +89,11 @@ class Trusting:
         granted = {} if digest is None else self._look_up([reference], team)
         if reference not in granted:
             kind = CodeChanged if digest else Unusable
-            trusts = shlex.join(["quarterdeck", "trust", str(self._trusted_by(team))])
+            trusts = shlex.join(["quarterdeck", "trust", str(self._trust_target(team))])
             raise kind(f"{reference!r} {self._why_not(digest)}: {trusts}")
         # Allowed now, but not what the core recorded: the journal would name other code than the agent runs.
         if digest and digest_of(granted[reference]) != digest:
-            raise CodeChanged(self._is_another(reference, team))
+            raise CodeChanged(self._describe_changed_code(reference, team))
         return granted[reference]
 
     def _check_load(self, command: LoadTeam, references: list[str]) -> None:
@@ -115,23 +115,23 @@ class Trusting:
         if folder == command.folder:
             return
         if needs_assignment(self._state(), path=command.path, folder=command.folder, references=references):
-            loads = self._up(Path(command.path))
+            loads = self._up_command(Path(command.path))
             raise ForeignTeam(command.path, f"is loaded here by the user who runs the engine alone: {loads}")
 
-    def _up(self, team: Path) -> str:
+    def _up_command(self, team: Path) -> str:
         """Return the command with which the user loads a team file into this database."""
         return shlex.join(["quarterdeck", "up", str(team), "--db", str(self._db)])
 
-    def _is_another(self, reference: str, team: Path | None) -> str:
+    def _describe_changed_code(self, reference: str, team: Path | None) -> str:
         if team is not None:
-            return f"the code of {reference!r} has changed; take it over with: {self._up(team)}"
+            return f"the code of {reference!r} has changed; take it over with: {self._up_command(team)}"
         # Without a team file the code is searched in the folder in which the engine was started, which may be another.
         return (
             f"the code of {reference!r} in {self.folder} is not the one that was trusted;"
             " start the engine in the folder of its code, or swap its agents"
         )
 
-    def _trusted_by(self, team: Path | None) -> Path | None:
+    def _trust_target(self, team: Path | None) -> Path | None:
         """Return what the user trusts so that this engine grants its code: its team file, or the database."""
         if team is None or self._allowed is None or self._db is None:
             return team or self._db

@@ -15,7 +15,7 @@ from typing import Any, cast
 import anyio
 from msgspec import structs
 
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.model_spec import Price
 from engine.models.assembly import Assembly
@@ -57,7 +57,7 @@ class Litellm:
     def __init__(self) -> None:
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices over HTTP while it is imported
         os.environ["LITELLM_MODE"] = "PRODUCTION"  # else it loads a stray .env
-        with garbage.importing(), garbage.paused():  # what it makes stays: nothing to collect
+        with garbage.importing_package(), garbage.collection_paused():  # what it makes stays: nothing to collect
             import litellm  # 4 s and 180 MB where nothing is cached
 
         litellm.suppress_debug_info = True
@@ -181,7 +181,7 @@ class Litellm:
         """
         stated_cost = _valid_cost(getattr(litellm_usage, "cost", None), current.cost)
         if litellm_usage is None:
-            return changed(NO_USAGE, cost_usd=stated_cost)
+            return copy_with(NO_USAGE, cost_usd=stated_cost)
         prompt_tokens, completion_tokens = (
             _valid_count(litellm_usage.prompt_tokens),
             _valid_count(litellm_usage.completion_tokens),
@@ -193,7 +193,7 @@ class Litellm:
             price, tokens_in=prompt_tokens, tokens_out=completion_tokens, tokens_cached=cached_tokens or None
         )
         if stated_cost is not None and (stated_cost or price is None):
-            usage = changed(usage, cost_usd=stated_cost, unpriced=False)
+            usage = copy_with(usage, cost_usd=stated_cost, unpriced=False)
         return usage
 
     def estimate(self, request: ModelRequest, characters_out: int) -> Usage:

@@ -153,7 +153,7 @@ def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
 
 def _match_groups(match: str | None, text: str) -> dict[str, str] | None:
     """Return the named groups of an expression in a text; None where it is not in there."""
-    return {} if match is None else Pattern(match).named_in(text, within_s=LONG_S)
+    return {} if match is None else Pattern(match).groups_in(text, within_s=LONG_S)
 
 
 def _last_text(messages: Sequence[Message]) -> str:

@@ -34,9 +34,9 @@ def data_folder() -> Path:
     Raises:
         NoHome: If nothing says where.
     """
-    given = os.environ.get("XDG_DATA_HOME", "")
-    if Path(given).is_absolute():
-        return Path(given) / "quarterdeck"
+    xdg_folder = os.environ.get("XDG_DATA_HOME", "")
+    if Path(xdg_folder).is_absolute():
+        return Path(xdg_folder) / "quarterdeck"
     home = home_folder()
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "quarterdeck"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _NEW_OBJECTS, _YOUNG, _OLD = 20_000, 20, 100
-_SOME = 1_000
+_MIN_NEW_OBJECTS = 1_000
 """New objects that are looked through in half a millisecond."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """From `malloc.h` of glibc."""
@@ -27,7 +27,7 @@ def collect_rarely(*, is_told: bool = False) -> None:
 
 def collect_young() -> None:
     """Look through what is new where there is some of it: now, so that no collection falls into what is urgent."""
-    if gc.isenabled() and gc.get_count()[0] >= _SOME:
+    if gc.isenabled() and gc.get_count()[0] >= _MIN_NEW_OBJECTS:
         gc.collect(0)
 
 
@@ -59,7 +59,7 @@ def keep_memory_small() -> None:
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def collection_paused() -> Iterator[None]:
     """Collect nothing while a state is built: all of it is new, and none of it garbage. Any thread."""
     global _pauses  # the collector is one for the process
     with _lock:
@@ -79,7 +79,7 @@ def paused() -> Iterator[None]:
 
 
 @contextmanager
-def importing() -> Iterator[None]:
+def importing_package() -> Iterator[None]:
     """Let no full collection fall into the import of a large package, nor walk through what it made later. Any thread.
 
     A full collection holds the interpreter, and with it the event loop: 80 ms in the first import of `mcp`. What an

@@ -21,16 +21,16 @@ class BadPattern(ValueError):
         why: What is wrong with it, in one line.
     """
 
-    def __init__(self, written: str, why: str) -> None:
-        super().__init__(f"the pattern {written[:60]!r}: {why}")
+    def __init__(self, expression: str, why: str) -> None:
+        super().__init__(f"the pattern {expression[:60]!r}: {why}")
         self.why = why
 
 
 class TooSlow(BadPattern):
     """A pattern took longer than it may."""
 
-    def __init__(self, written: str, within_s: float) -> None:
-        super().__init__(written, f"it takes longer than {within_s:g} s; write it without nested repetitions")
+    def __init__(self, expression: str, within_s: float) -> None:
+        super().__init__(expression, f"it takes longer than {within_s:g} s; write it without nested repetitions")
 
 
 class Pattern:
@@ -44,19 +44,19 @@ class Pattern:
         BadPattern: If it is none, or repeats too much.
     """
 
-    def __init__(self, written: str, *, any_case: bool = False) -> None:
+    def __init__(self, expression: str, *, any_case: bool = False) -> None:
         import regex  # only where an expression is used
 
         from engine.core.specs.guard import MOST_REPEATS, repeats_in
 
-        if repeats_in(written) > MOST_REPEATS:  # it unfolds them
-            raise BadPattern(written, f"it repeats a part more than {MOST_REPEATS:,} times")
-        self._written = written
-        plain = _BRACE.sub(lambda found: r"\{" if found[0] == "{" else found[0], written)
+        if repeats_in(expression) > MOST_REPEATS:  # it unfolds them
+            raise BadPattern(expression, f"it repeats a part more than {MOST_REPEATS:,} times")
+        self._expression = expression
+        escaped = _BRACE.sub(lambda brace: r"\{" if brace[0] == "{" else brace[0], expression)
         try:
-            self._search = regex.compile(plain, regex.IGNORECASE if any_case else 0).search
+            self._search = regex.compile(escaped, regex.IGNORECASE if any_case else 0).search
         except regex.error as error:
-            raise BadPattern(written, str(error)) from error
+            raise BadPattern(expression, str(error)) from error
 
     def is_in(self, text: str, *, within_s: float = BRIEF_S) -> bool:
         """Tell whether a part of a text matches; other threads run meanwhile, if that may take longer than `BRIEF_S`.
@@ -67,16 +67,16 @@ class Pattern:
         Raises:
             TooSlow: If it takes longer.
         """
-        return self.named_in(text, within_s=within_s) is not None
+        return self.groups_in(text, within_s=within_s) is not None
 
-    def named_in(self, text: str, *, within_s: float = BRIEF_S) -> dict[str, str] | None:
+    def groups_in(self, text: str, *, within_s: float = BRIEF_S) -> dict[str, str] | None:
         """Return what the named groups of the first match have, those without anything as an empty text.
 
         Raises:
             TooSlow: As of `is_in`.
         """
         try:
-            found = self._search(text, timeout=within_s, concurrent=within_s > BRIEF_S)
+            first_match = self._search(text, timeout=within_s, concurrent=within_s > BRIEF_S)
         except TimeoutError:
-            raise TooSlow(self._written, within_s) from None
-        return None if found is None else found.groupdict("")
+            raise TooSlow(self._expression, within_s) from None
+        return None if first_match is None else first_match.groupdict("")

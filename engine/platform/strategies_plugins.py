@@ -50,25 +50,25 @@ def installed_strategies() -> tuple[str, ...]:
     return tuple(load_strategies())
 
 
-def _register(found: object, point: EntryPoint) -> str | None:
+def _register(loaded: object, point: EntryPoint) -> str | None:
     """Make one strategy known; return what is wrong with it, if something is."""
-    one = found() if isinstance(found, type) else found
-    missing = [name for name in ("check", "wire", "grow") if not callable(getattr(one, name, None))]
+    candidate = loaded() if isinstance(loaded, type) else loaded
+    missing = [name for name in ("check", "wire", "grow") if not callable(getattr(candidate, name, None))]
     if missing:
         return f"it has no {missing[0]}"
-    name, about = getattr(one, "name", None), getattr(one, "about", None)
+    name, about = getattr(candidate, "name", None), getattr(candidate, "about", None)
     if not isinstance(name, str) or not NAME.fullmatch(name):
         return f"{name!r:.60} is not a name for a strategy; use small letters, digits and '_'"
     if not isinstance(about, str) or not about.strip():
         return "it has no about, the line that says what it does"
-    is_sparse = getattr(one, "is_sparse", True)
+    is_sparse = getattr(candidate, "is_sparse", True)
     if not isinstance(is_sparse, bool):
         return f"its is_sparse is {is_sparse!r:.60}; it is true or false"
     if name in BUILT_IN:
         return f"{name} is built in; choose another name"
-    known = STRATEGIES.get(name)
-    if known is not None and type(known).__qualname__ != type(one).__qualname__:
-        return f"there is a strategy {name} already, {type(known).__module__}:{type(known).__qualname__}"
-    strategy: Strategy = one  # type: ignore[assignment]
+    registered = STRATEGIES.get(name)
+    if registered is not None and type(registered).__qualname__ != type(candidate).__qualname__:
+        return f"there is a strategy {name} already, {type(registered).__module__}:{type(registered).__qualname__}"
+    strategy: Strategy = candidate  # type: ignore[assignment]
     STRATEGIES[name] = strategy
     return None

@@ -17,46 +17,46 @@ from store import Reader, Record
 
 PAGE = 500
 """Events read and folded at a time; 2,000 leave the caches of the processor, and each takes a tenth longer."""
-MOST = 2000
+MAX_EVENTS = 2000
 """Events returned at a time."""
 IMPORTS = (kind_of(StateImported), kind_of(SummariesImported))
 """Kinds of events that carry what is remembered of runs that ended before they were imported."""
 
 
-def folded(path: str | os.PathLike[str]) -> State:
+def fold_file(path: str | os.PathLike[str]) -> State:
     """Return the state as of the newest event of the database at `path`."""
     with Reader(path) as reader:
-        return folded_from(reader)
+        return fold_from(reader)
 
 
-def folded_at(path: str | os.PathLike[str], seq: int) -> State:
+def fold_file_at(path: str | os.PathLike[str], seq: int) -> State:
     """Return the state as it was after event `seq`, or as of the newest where the journal ends before it."""
     with Reader(path) as reader:
-        return folded_from(reader, seq)
+        return fold_from(reader, seq)
 
 
-def folded_from(reader: Reader, seq: int | None = None, *, decode: Callable[[bytes], State] = decode_state) -> State:
+def fold_from(reader: Reader, seq: int | None = None, *, decode: Callable[[bytes], State] = decode_state) -> State:
     """Return the state that an open file holds, as of event `seq` or of the newest.
 
     Args:
         reader: Reads the file.
         seq: The last event to fold.
-        decode: Reads a snapshot: `decode_briefly` for a state that is soon dropped.
+        decode: Reads a snapshot: `decode_state_fast` for a state that is soon dropped.
     """
-    state = _snapshot(reader, seq, decode)
+    state = _nearest_state(reader, seq, decode)
     for records in pages(reader, state.seq, seq):
         fold(state, events_of(records))
     return state
 
 
-def _snapshot(reader: Reader, seq: int | None, decode: Callable[[bytes], State]) -> State:
+def _nearest_state(reader: Reader, seq: int | None, decode: Callable[[bytes], State]) -> State:
     """Return the nearest stored state; one of another shape, or of another event, is passed over."""
-    while (found := reader.snapshot(seq)) is not None:
+    while (snapshot := reader.snapshot(seq)) is not None:
         with suppress(ValueError):
-            state = decode(found[1])
-            if state.seq == found[0]:
+            state = decode(snapshot[1])
+            if state.seq == snapshot[0]:
                 return state
-        seq = found[0] - 1
+        seq = snapshot[0] - 1
     return State()
 
 
@@ -73,17 +73,17 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
 
 def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
     """Return the summary of a run that ended in this file, or before it was imported; None if none did."""
-    records = _end_of(reader, run_id)
-    return summary_in(records or reader.records(0, MOST, kinds=IMPORTS, contains=run_id), run_id)
+    records = _end_records(reader, run_id)
+    return summary_in(records or reader.records(0, MAX_EVENTS, kinds=IMPORTS, contains=run_id), run_id)
 
 
-def _end_of(reader: Reader, run_id: str) -> list[Record]:
+def _end_records(reader: Reader, run_id: str) -> list[Record]:
     return reader.records_before(reader.last_seq() + 1, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
 
 
-def ends_of(reader: Reader, run_ids: Iterable[str]) -> list[Event]:
+def end_events_of(reader: Reader, run_ids: Iterable[str]) -> list[Event]:
     """Return how runs ended, which says what their tasks were called; nothing of those that have not."""
-    return events_of([record for run_id in run_ids for record in _end_of(reader, run_id)])
+    return events_of([record for run_id in run_ids for record in _end_records(reader, run_id)])
 
 
 def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
@@ -99,9 +99,9 @@ def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
 
 
 def events_after(path: str | os.PathLike[str], seq: int) -> list[tuple[int, Event]]:
-    """Return the next events after `seq`, each with its own, at most `MOST`."""
+    """Return the next events after `seq`, each with its own, at most `MAX_EVENTS`."""
     with Reader(path) as reader:
-        records = reader.records(seq, MOST)
+        records = reader.records(seq, MAX_EVENTS)
     return list(zip([record.seq for record in records], events_of(records), strict=True))
 
 

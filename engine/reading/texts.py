@@ -46,7 +46,7 @@ class Texts:
     def __init__(self, read: Callable[[int], Awaitable[bytes]], *, kept_bytes: int = KEPT_BYTES) -> None:
         self._read = read
         self._limit = kept_bytes
-        self._kept: OrderedDict[int, tuple[object, int]] = OrderedDict()
+        self._cache: OrderedDict[int, tuple[object, int]] = OrderedDict()
         self._bytes = 0
 
     def keep(self, seq: int, event: events.Event, size_bytes: int) -> None:
@@ -68,32 +68,32 @@ class Texts:
         """
         if not isinstance(value, TextRef):
             return value
-        kept = self._kept.get(value.seq)
-        if kept is None:
+        cached = self._cache.get(value.seq)
+        if cached is None:
             body = await self._read(value.seq)
-            kept = (json.loads(body), len(body))
-            self._remember(value.seq, *kept)
+            cached = (json.loads(body), len(body))
+            self._remember(value.seq, *cached)
         else:
-            self._kept.move_to_end(value.seq)
-        resolved: JsonValue = walk(kept[0], value.path)
-        return resolved
+            self._cache.move_to_end(value.seq)
+        text: JsonValue = walk(cached[0], value.path)
+        return text
 
     def _remember(self, seq: int, record: object, size_bytes: int) -> None:
-        if seq in self._kept:
-            self._bytes -= self._kept.pop(seq)[1]
-        self._kept[seq] = (record, size_bytes + EACH_BYTES)
+        if seq in self._cache:
+            self._bytes -= self._cache.pop(seq)[1]
+        self._cache[seq] = (record, size_bytes + EACH_BYTES)
         self._bytes += size_bytes + EACH_BYTES
         # The newest entry stays, however large: it is about to be used.
-        while self._bytes > self._limit and len(self._kept) > 1:
-            self._bytes -= self._kept.popitem(last=False)[1][1]
+        while self._bytes > self._limit and len(self._cache) > 1:
+            self._bytes -= self._cache.popitem(last=False)[1][1]
 
 
-def resolved(value: StoredValue, body: Callable[[int], bytes]) -> JsonValue:
+def resolve_value(value: StoredValue, body: Callable[[int], bytes]) -> JsonValue:
     """Return the value itself; `body` reads the body of an event by its seq."""
     if not isinstance(value, TextRef):
         return value
-    found: JsonValue = walk(json.loads(body(value.seq)), value.path)
-    return found
+    text: JsonValue = walk(json.loads(body(value.seq)), value.path)
+    return text
 
 
 def walk(record: object, path: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from engine.core.queries.work.excerpts import shown
+from engine.core.queries.work.excerpts import excerpt_of
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage, as_text
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, TooManyValues, Unusable
@@ -227,8 +227,8 @@ def without_secrets(text: str, *, is_end: bool = False) -> str:
 
 
 def shown_input(value: JsonValue) -> JsonValue:
-    """Return what is kept of the input of a step, for a person to read (`excerpts.shown`)."""
-    return shown(value, partial(_hide, _secrets()))
+    """Return what is kept of the input of a step, for a person to read (`excerpts.excerpt_of`)."""
+    return excerpt_of(value, partial(_hide, _secrets()))
 
 
 def shown_whole(value: JsonValue) -> tuple[JsonValue, bool]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from engine.core.commands import SupervisorSpec
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.specs.spec import AgentSpec
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.code import Code
@@ -40,7 +40,7 @@ def to_model_agent(spec: AgentSpec) -> AgentSpec:
         return spec
     agent_type = AGENT_TYPES[number // 2 % len(AGENT_TYPES)]
     is_simple = agent_type == "SimpleAgent"
-    return changed(
+    return copy_with(
         spec,
         agent_type=agent_type,
         model=[FIRST, SPARE] if number // 10 % 2 else FIRST,
@@ -58,15 +58,15 @@ def to_model_agent(spec: AgentSpec) -> AgentSpec:
 def with_models(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
     """Return a drawn team in which half of the agents are model agents, mostly with one of them as lead."""
     mixed_team = map_specs(team, to_model_agent)
-    options = changed(mixed_team.options, models=models_of(draw))
+    options = copy_with(mixed_team.options, models=models_of(draw))
     leads = [
         member.name
         for member in mixed_team.members
         if isinstance(member, AgentSpec) and member.agent_type == "ReactAgent"
     ]
     if not leads or draw.random() < LEADERLESS_SHARE:
-        return changed(mixed_team, options=options)
-    return changed(mixed_team, mode="delegate", options=changed(options, lead=leads[0], settings={}))
+        return copy_with(mixed_team, options=options)
+    return copy_with(mixed_team, mode="delegate", options=copy_with(options, lead=leads[0], settings={}))
 
 
 class SimulatedModelAgent(ModelRuntime):

@@ -14,7 +14,7 @@ from engine.core.decide import decide
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.events import CommandRefused
 from engine.core.queries.targets import at
-from engine.core.records.records import changed, names
+from engine.core.records.records import copy_with, names
 from engine.core.specs.limits import Limits
 from engine.core.state import State, Supervisor
 from engine.simulation.drawing import DRAW_BY_NAME, INVALID_SHARE, SKILLS, choose_name, draw_record, targets_of
@@ -195,7 +195,7 @@ def _add_agent(draw: Random, state: State, number: int) -> Command:
         if len(member_names(state, supervisor)[1]) >= supervisor.max_agents
     ]
     if full_supervisors and draw.random() < EVICTION_SHARE:
-        return changed(command, supervisor=at(draw.choice(full_supervisors).id), evict=True)
+        return copy_with(command, supervisor=at(draw.choice(full_supervisors).id), evict=True)
     return command
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 from msgspec import Struct
 
 from engine.core.commands import LoadTeam, SupervisorSpec
-from engine.core.records.records import JsonValue, changed, names
+from engine.core.records.records import JsonValue, copy_with, names
 from engine.core.specs.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Optimize, SupervisorOptions
@@ -72,8 +72,8 @@ def to_simulated(value: T) -> T:
 
 
 def _to_simulated_spec(spec: AgentSpec) -> AgentSpec:
-    without = changed(spec, run=None, tools=(), mcp=(), approve={}, output=None)
-    return without if spec.is_played_by_model else changed(without, agent_type=SIMULATED, options={})
+    without = copy_with(spec, run=None, tools=(), mcp=(), approve={}, output=None)
+    return without if spec.is_played_by_model else copy_with(without, agent_type=SIMULATED, options={})
 
 
 def map_specs(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
@@ -82,7 +82,7 @@ def map_specs(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
     if isinstance(value, AgentSpec):
         changed_value = change(value)
     elif isinstance(value, Struct):
-        changed_value = changed(value, **{name: map_specs(getattr(value, name), change) for name in names(value)})
+        changed_value = copy_with(value, **{name: map_specs(getattr(value, name), change) for name in names(value)})
     elif isinstance(value, list):
         changed_value = [map_specs(item, change) for item in value]
     return changed_value  # type: ignore[no-any-return]
@@ -130,7 +130,7 @@ def draw_options(draw: Random, mode: str, members: Sequence[str], agents: Sequen
     strategies = {
         skill: draw.choice(["sequential", "parallel"]) for skill in draw.sample(SKILLS, draw.choice([0, 0, 1]))
     }
-    return changed(
+    return copy_with(
         options,
         lead=draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents),
         settings=draw_settings(draw, mode, members),
@@ -199,7 +199,7 @@ def with_budgets(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
     """Return a drawn team that uses up budgets: of attempts, and of what those that are let finish still spend."""
     option, attempts = draw.choice([("run_limits", 3), ("run_limits", 6), ("agent_limits", 12), ("limits", 60)])
     limits = Limits(attempts=attempts, tokens=attempts * 700, then=draw.choice(["stop", "stop", "ask", "fail"]))
-    return changed(team, options=changed(team.options, **{option: limits}))
+    return copy_with(team, options=copy_with(team.options, **{option: limits}))
 
 
 def load_command(team: SupervisorSpec) -> LoadTeam:

@@ -14,7 +14,7 @@ from engine.core.signals import Signal, StateUnusable, StepFinished
 from engine.core.state import State
 from engine.core.transfer.exporting import make_document
 from engine.errors import BoundElsewhere, Unusable
-from engine.host.batch import Batch, Then
+from engine.host.batch import Batch, OnWritten
 from engine.host.host import Host
 from engine.platform.clock import Clock, VirtualClock
 from engine.runtimes.attempts.work import Work
@@ -290,7 +290,7 @@ class ObservedHost(Host):
         self._world = world
         self.models = SimulatedModels(world.models, world.plan.seed)
 
-    def signal(self, signal: Signal, on_written: Then | None = None) -> None:
+    def signal(self, signal: Signal, on_written: OnWritten | None = None) -> None:
         """Report to the core, and check each step that it reports as recorded."""
         if on_written is None or not isinstance(signal, StepFinished):
             super().signal(signal, on_written)
@@ -312,5 +312,5 @@ class ObservedHost(Host):
         signal = StateUnusable(
             order_id=order.id, sender=order.sender, role=order.role, reason=f"no {command.path} here"
         )
-        await self._told(signal)
+        await self._signal_and_wait(signal)
         self._importing.discard(order.id)

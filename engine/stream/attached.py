@@ -13,17 +13,17 @@ import anyio.to_thread
 
 from engine.core.events import Event
 from engine.stream.merging import Merger
-from engine.stream.records import Heard
+from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
 from store import Reader
 
-LOOK_S = 0.05
+POLL_S = 0.05
 """Interval between reads of the live file."""
 PATIENCE_S = 2.0
 """How long an event waits for the live file to catch up before it is delivered without it: longer than the thread that
 writes it pauses.
 """
-MOST_EVENTS = 500
+MAX_EVENTS = 500
 
 
 class AttachedStream:
@@ -37,19 +37,19 @@ class AttachedStream:
         self._events = events
         self._reader: Reader | None = None
         self._merger = Merger()
-        self._ready: deque[Heard] = deque()
+        self._ready: deque[StreamItem] = deque()
         self._waits_since_s: float | None = None
-        self._ended = False
+        self._has_ended = False
 
     def __aiter__(self) -> "AttachedStream":
         return self
 
-    async def __anext__(self) -> Heard:
+    async def __anext__(self) -> StreamItem:
         """Return the next event or piece."""
         while not self._ready:
-            if self._ended:
+            if self._has_ended:
                 raise StopAsyncIteration
-            await self._look()
+            await self._read_more()
         return self._ready.popleft()
 
     def __enter__(self) -> "AttachedStream":
@@ -62,20 +62,20 @@ class AttachedStream:
         if self._reader is not None:
             self._reader.close()
 
-    async def _look(self) -> None:
-        found: list[tuple[int, Event]] = []
-        with anyio.move_on_after(LOOK_S):
-            while len(found) < MOST_EVENTS:
+    async def _read_more(self) -> None:
+        events: list[tuple[int, Event]] = []
+        with anyio.move_on_after(POLL_S):
+            while len(events) < MAX_EVENTS:
                 try:
-                    found.append(await anext(self._events))
+                    events.append(await anext(self._events))
                 except StopAsyncIteration:
-                    self._ended = True
+                    self._has_ended = True
                     break
         texts = await anyio.to_thread.run_sync(self._tapes)
         now_s = time.monotonic()
         since_s = now_s if self._waits_since_s is None else self._waits_since_s
-        is_patient = not self._ended and now_s < since_s + PATIENCE_S
-        self._ready.extend(self._merger.step(found, texts, patient=is_patient))
+        is_patient = not self._has_ended and now_s < since_s + PATIENCE_S
+        self._ready.extend(self._merger.step(events, texts, patient=is_patient))
         self._waits_since_s = since_s if self._merger.is_waiting else None
 
     def _tapes(self) -> dict[str, str]:

@@ -25,7 +25,7 @@ TAPE_S = 3.0
 """How long live output stays on the tape of a task."""
 TAPE_CHARACTERS = 200_000
 """Limit on the text of a tape."""
-MOST_NOTED = 1_000
+MAX_NOTES = 1_000
 """Limit on notes of a task before they are merged, for a store in memory, where no thread takes them."""
 TAPE = "tape:"
 """Prefix of the keys of tapes; the key without a task contains the last event before the texts were written."""
@@ -40,7 +40,7 @@ class _Place(NamedTuple):
     ends_text: bool
 
 
-_Noted: TypeAlias = Piece | _Place | str
+_Note: TypeAlias = Piece | _Place | str
 """A piece, the place of a journaled event, or the text of `progress:`."""
 
 
@@ -57,9 +57,9 @@ class Board:
         self._on_news = on_news
         self._lock = threading.Lock()
         self._taking = threading.Lock()
-        self._tasks: dict[str, _Shown] = {}
-        self._changed: dict[str, _Shown] = {}
-        self._told_seq = 0
+        self._tasks: dict[str, _TaskTexts] = {}
+        self._changed: dict[str, _TaskTexts] = {}
+        self._delivered_seq = 0
         self._newest_seq = 0
         self._shown_seq = 0
 
@@ -86,9 +86,9 @@ class Board:
         if self._with_tapes and task_id in self._tasks:
             self._note(task_id, _Place(seq, ends_text))
 
-    def told(self, seq: int) -> None:
+    def mark_delivered(self, seq: int) -> None:
         """Note that all live output from before event `seq` has been added."""
-        self._told_seq = self._newest_seq = seq
+        self._delivered_seq = self._newest_seq = seq
         if self._with_tapes and self._tasks:
             self._on_news()
 
@@ -96,60 +96,64 @@ class Board:
         """Return the changed texts by key; an empty text removes its key."""
         with self._taking:
             with self._lock:
-                seq, changed, self._changed = self._told_seq, self._changed, {}
-                noted = [(shown, shown.take()) for shown in changed.values()]
+                seq, changed, self._changed = self._delivered_seq, self._changed, {}
+                taken_notes = [(task_texts, task_texts.take()) for task_texts in changed.values()]
             texts: dict[str, str] = {}
-            for shown, entries in noted:
-                shown.fold(entries)
-                texts |= shown.changes()
-            texts |= self._forgotten()
+            for task_texts, notes in taken_notes:
+                task_texts.fold(notes)
+                texts |= task_texts.changes()
+            texts |= self._drop_ended()
             if self._with_tapes and (texts or seq != self._shown_seq):
                 texts[TAPE] = str(seq)
                 self._shown_seq = seq
             return texts
 
-    def _note(self, task_id: str, noted: _Noted) -> None:
+    def _note(self, task_id: str, note: _Note) -> None:
         with self._lock:
-            shown = self._tasks.get(task_id)
-            if shown is None:
-                shown = self._tasks[task_id] = _Shown(task_id, with_tape=self._with_tapes)
+            task_texts = self._tasks.get(task_id)
+            if task_texts is None:
+                task_texts = self._tasks[task_id] = _TaskTexts(task_id, with_tape=self._with_tapes)
                 if self._with_tapes:  # events before the first output were not marked; this one stands for all of them
-                    shown.noted.append(_Place(self._newest_seq, ends_text=False))
-            shown.noted.append(noted)
+                    task_texts.notes.append(_Place(self._newest_seq, ends_text=False))
+            task_texts.notes.append(note)
             is_news = not self._changed
-            self._changed[task_id] = shown
+            self._changed[task_id] = task_texts
             if not self._with_tapes:
-                self._save_memory(shown, noted)
+                self._save_memory(task_texts, note)
         if is_news:
             self._on_news()
 
-    def _save_memory(self, shown: "_Shown", noted: _Noted) -> None:
+    def _save_memory(self, task_texts: "_TaskTexts", note: _Note) -> None:
         """Merge notes or drop ended tasks: without a live file nobody may ever call `take`."""
-        if isinstance(noted, Piece) and noted.kind == "closed" and not shown.is_public:
-            del self._tasks[shown.task_id], self._changed[shown.task_id]
-        elif len(shown.noted) >= MOST_NOTED and self._taking.acquire(blocking=False):
+        if isinstance(note, Piece) and note.kind == "closed" and not task_texts.is_public:
+            del self._tasks[task_texts.task_id], self._changed[task_texts.task_id]
+        elif len(task_texts.notes) >= MAX_NOTES and self._taking.acquire(blocking=False):
             try:
-                shown.fold(shown.take())
+                task_texts.fold(task_texts.take())
             finally:
                 self._taking.release()
 
-    def _forgotten(self) -> dict[str, str]:
+    def _drop_ended(self) -> dict[str, str]:
         """Drop tasks whose attempt ended longer ago than a tape lasts; return their tapes as empty texts."""
         due_s = time.monotonic() - (TAPE_S if self._with_tapes else 0)
         with self._lock:
-            old = [one for one in self._tasks.values() if one.ended_s is not None and one.ended_s <= due_s]
-            old = [one for one in old if not one.noted]
-            for shown in old:
-                del self._tasks[shown.task_id]
-        return {f"{TAPE}{shown.task_id}": "" for shown in old} if self._with_tapes else {}
+            old = [
+                task_texts
+                for task_texts in self._tasks.values()
+                if task_texts.ended_s is not None and task_texts.ended_s <= due_s
+            ]
+            old = [task_texts for task_texts in old if not task_texts.notes]
+            for task_texts in old:
+                del self._tasks[task_texts.task_id]
+        return {f"{TAPE}{task_texts.task_id}": "" for task_texts in old} if self._with_tapes else {}
 
 
-class _Shown:
-    """The live texts of one task. `noted` is guarded by the lock; the rest belongs to the thread that takes."""
+class _TaskTexts:
+    """The live texts of one task. `notes` is guarded by the lock; the rest belongs to the thread that takes."""
 
     def __init__(self, task_id: str, *, with_tape: bool) -> None:
         self.task_id = task_id
-        self.noted: list[_Noted] = []
+        self.notes: list[_Note] = []
         self.is_public = False
         """Its texts were taken at least once, so that readers may have them."""
         self.ended_s: float | None = None
@@ -158,27 +162,27 @@ class _Shown:
         self._changed: dict[str, str] = {}
         self._tape = _Tape() if with_tape else None
 
-    def take(self) -> list[_Noted]:
+    def take(self) -> list[_Note]:
         """Return the notes since the last call."""
-        noted, self.noted = self.noted, []
-        return noted
+        notes, self.notes = self.notes, []
+        return notes
 
-    def fold(self, entries: list[_Noted]) -> None:
+    def fold(self, notes: list[_Note]) -> None:
         """Merge notes into the texts."""
         added: dict[str, list[str]] = {}
         changed = self._changed
-        for one in entries:
-            if isinstance(one, str):
-                changed["progress"] = self._texts["progress"] = one
-            elif isinstance(one, Piece):
-                self._show(one, added, changed)
+        for note in notes:
+            if isinstance(note, str):
+                changed["progress"] = self._texts["progress"] = note
+            elif isinstance(note, Piece):
+                self._show(note, added, changed)
             else:
-                for key in ("thought", "output") if one.ends_text else ("thought",):
+                for key in ("thought", "output") if note.ends_text else ("thought",):
                     added.pop(key, None)
                     if self._texts.pop(key, None) is not None:
                         changed[key] = ""
-            if self._tape is not None and not isinstance(one, str):
-                self._tape.add(one.seq if isinstance(one, _Place) else one)
+            if self._tape is not None and not isinstance(note, str):
+                self._tape.add(note.seq if isinstance(note, _Place) else note)
         for key, pieces in added.items():
             self._texts[key] = changed[key] = (self._texts.get(key, "") + "".join(pieces))[-SHOWN_CHARACTERS:]
 
@@ -210,8 +214,8 @@ class _Shown:
 
     def _end_call(self, name: str | None) -> None:
         """End the oldest call of a tool; calls of one tool cannot be told apart."""
-        for place, one in enumerate(self._calls):
-            if one["name"] == name:
+        for place, call in enumerate(self._calls):
+            if call["name"] == name:
                 del self._calls[place]
                 return
 
@@ -231,23 +235,19 @@ class _Tape:
         self._on_tape = 0
         self._is_written = True
 
-    def add(self, noted: Piece | int) -> None:
+    def add(self, note: Piece | int) -> None:
         """Append live output, or the place of an event."""
         now_s = time.monotonic()
-        if isinstance(noted, int):
-            self._entries.append(_Entry(now_s, noted, []))
-        elif noted.kind != "closed":
+        if isinstance(note, int):
+            self._entries.append(_Entry(now_s, note, []))
+        elif note.kind != "closed":
             # Text is only merged into an entry that nobody has read: entries with a number never change once written.
-            last = None if self._is_written or not self._entries else self._entries[-1].said
-            if (
-                isinstance(last, Piece)
-                and noted.name is None
-                and (last.kind, last.speaker) == (noted.kind, noted.speaker)
-            ):
-                self._entries[-1].texts.append(noted.text)
+            last = None if self._is_written or not self._entries else self._entries[-1].content
+            if isinstance(last, Piece) and note.name is None and (last.kind, last.speaker) == (note.kind, note.speaker):
+                self._entries[-1].texts.append(note.text)
             else:
-                self._entries.append(_Entry(now_s, noted, [noted.text]))
-            self._on_tape += len(noted.text)
+                self._entries.append(_Entry(now_s, note, [note.text]))
+            self._on_tape += len(note.text)
         self._is_written = False
         while self._entries and (self._entries[0].at_s < now_s - TAPE_S or self._on_tape > TAPE_CHARACTERS):
             characters = self._entries.popleft().characters
@@ -258,14 +258,14 @@ class _Tape:
     def text(self) -> str:
         """Return the text of the tape; its present entries will not change any more."""
         self._is_written = True
-        entries = [entry.written() for entry in self._entries]
+        entries = [entry.to_json() for entry in self._entries]
         return json.dumps({"n": self._number, "c": self._characters, "e": entries})
 
 
 @dataclass(slots=True)
 class _Entry:
     at_s: float
-    said: Piece | int
+    content: Piece | int
     texts: list[str]
 
     @property
@@ -273,9 +273,9 @@ class _Entry:
         """Its number of characters."""
         return sum(map(len, self.texts))
 
-    def written(self) -> JsonValue:
+    def to_json(self) -> JsonValue:
         """Return it as JSON."""
-        piece = self.said
+        piece = self.content
         if isinstance(piece, int):
             return piece
         value = piece.value if piece.kind == "dropped" else shown_input(piece.value)

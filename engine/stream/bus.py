@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from engine.core.events import ATTEMPT_ENDS, AttemptMigrated, Event, ModelFailed, StepRecorded
 from engine.stream.board import Board
-from engine.stream.records import Heard, Piece, Speaker
-from engine.stream.subscription import HeardT, ReadOn, Subscription
+from engine.stream.records import Piece, Speaker, StreamItem
+from engine.stream.subscription import ItemT, ReadEvents, Subscription
 
 ENDS = frozenset({*ATTEMPT_ENDS, AttemptMigrated})
 """Events that end an attempt, after which no reported event of it is outstanding."""
@@ -28,13 +28,13 @@ class Bus:
         read_on: Reads events from the journal, for readers that have fallen behind.
     """
 
-    def __init__(self, board: Board, read_on: ReadOn) -> None:
+    def __init__(self, board: Board, read_on: ReadEvents) -> None:
         self.board = board
-        self.told_seq = 0
+        self.delivered_seq = 0
         """The last event that was delivered."""
         self._read_on = read_on
         self._subscriptions: list[Subscription[Any]] = []
-        self._held: dict[_Key, deque[Piece | str]] = {}
+        self._pending: dict[_Key, deque[Piece | str]] = {}
         """By attempt: keys of reported events that are not journaled yet, and the live output since, in order."""
 
     @property
@@ -44,13 +44,13 @@ class Bus:
 
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:
         """Return a subscription to events from now on, with `buffered` of them kept in memory."""
-        return self._added(Subscription(self, self._read_on, buffered=buffered, pieces=False))
+        return self._register(Subscription(self, self._read_on, buffered=buffered, pieces=False))
 
-    def listen(self, *, buffered: int = BUFFERED) -> Subscription[Heard]:
+    def listen(self, *, buffered: int = BUFFERED) -> Subscription[StreamItem]:
         """Return a subscription to events and live output from now on."""
-        return self._added(Subscription(self, self._read_on, buffered=buffered, pieces=True))
+        return self._register(Subscription(self, self._read_on, buffered=buffered, pieces=True))
 
-    def _added(self, subscription: Subscription[HeardT]) -> Subscription[HeardT]:
+    def _register(self, subscription: Subscription[ItemT]) -> Subscription[ItemT]:
         self._subscriptions.append(subscription)
         return subscription
 
@@ -61,10 +61,13 @@ class Bus:
 
     def say(self, piece: Piece) -> None:
         """Deliver live output, once the events that its attempt reported before are journaled."""
-        if self._held and (held := self._held.get((piece.speaker.task_id, piece.speaker.attempt))) is not None:
-            held.append(piece)
+        if (
+            self._pending
+            and (pending_items := self._pending.get((piece.speaker.task_id, piece.speaker.attempt))) is not None
+        ):
+            pending_items.append(piece)
         else:
-            self._pass_on(piece)
+            self._deliver(piece)
 
     def expect(self, speaker: Speaker, key: str) -> None:
         """Note that an attempt has reported an event that will be journaled.
@@ -73,15 +76,15 @@ class Bus:
             speaker: The attempt.
             key: `key` or `call_key` of the event, or its type if it has neither.
         """
-        self._held.setdefault((speaker.task_id, speaker.attempt), deque()).append(key)
+        self._pending.setdefault((speaker.task_id, speaker.attempt), deque()).append(key)
 
     def tell(self, first_seq: int, events: Sequence[Event]) -> None:
         """Deliver events that are in the journal."""
-        if self._held or self._subscriptions or self.board.is_live:
+        if self._pending or self._subscriptions or self.board.is_live:
             for seq, event in enumerate(events, first_seq):
-                self._tell(seq, event)
-        self.told_seq = max(self.told_seq, first_seq + len(events) - 1)
-        self.board.told(self.told_seq)
+                self._deliver_event(seq, event)
+        self.delivered_seq = max(self.delivered_seq, first_seq + len(events) - 1)
+        self.board.mark_delivered(self.delivered_seq)
 
     def end(self) -> None:
         """End all subscriptions once their readers have taken what is buffered."""
@@ -89,26 +92,26 @@ class Bus:
             subscription.end()
         self._subscriptions = []
 
-    def _tell(self, seq: int, event: Event) -> None:
-        read: Any = event
+    def _deliver_event(self, seq: int, event: Event) -> None:
+        untyped: Any = event
         attempt: _Key | None = None
         if (number := getattr(event, "attempt", None)) is not None:
-            attempt = (read.task_id, number)
-        held = self._held.get(attempt) if attempt is not None else None
-        if held is not None:
-            for piece in _released(held, event):
-                self._pass_on(piece)
+            attempt = (untyped.task_id, number)
+        pending_items = self._pending.get(attempt) if attempt is not None else None
+        if pending_items is not None:
+            for piece in _release(pending_items, event):
+                self._deliver(piece)
         if attempt is not None:
             self.board.note(seq, attempt[0], ends_text=_is_answer(event))
         for subscription in self._subscriptions:
             subscription.push(seq, event)
-        if held is not None:
-            while held and isinstance(held[0], Piece):
-                self._pass_on(held.popleft())  # type: ignore[arg-type]  # just looked at
-            if not held:
-                del self._held[attempt]  # type: ignore[arg-type]  # something was held for it
+        if pending_items is not None:
+            while pending_items and isinstance(pending_items[0], Piece):
+                self._deliver(pending_items.popleft())  # type: ignore[arg-type]  # just looked at
+            if not pending_items:
+                del self._pending[attempt]  # type: ignore[arg-type]  # something was held for it
 
-    def _pass_on(self, piece: Piece) -> None:
+    def _deliver(self, piece: Piece) -> None:
         self.board.add(piece)
         for subscription in self._subscriptions:
             subscription.push_piece(piece)
@@ -119,15 +122,15 @@ def _is_answer(event: Event) -> bool:
     return isinstance(event, ModelFailed) or (isinstance(event, StepRecorded) and event.what == "model")
 
 
-def _released(held: deque[Piece | str], event: Event) -> Iterator[Piece]:
+def _release(pending_items: deque[Piece | str], event: Event) -> Iterator[Piece]:
     """Remove and yield the live output from before `event` was reported."""
     is_end = type(event) in ENDS
     key = getattr(event, "key", None) or getattr(event, "call_key", None) or event.type
     # An event that the attempt has not announced, for example one of a person.
-    if not is_end and key not in held:
+    if not is_end and key not in pending_items:
         return
-    while held:
-        first = held.popleft()
+    while pending_items:
+        first = pending_items.popleft()
         if isinstance(first, Piece):
             yield first
         elif not is_end and first == key:

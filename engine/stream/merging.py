@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from engine.core.events import Event
 from engine.stream.board import TAPE
-from engine.stream.records import Heard, Piece, Speaker
+from engine.stream.records import Piece, Speaker, StreamItem
 
 _Entry: TypeAlias = Piece | int
 
@@ -21,7 +21,7 @@ class Merger:
 
     def __init__(self) -> None:
         self._events: deque[tuple[int, Event]] = deque()
-        self._tapes: dict[str, _Read] = {}
+        self._tapes: dict[str, _TapeReader] = {}
         self._last_seq = 0
 
     @property
@@ -31,7 +31,7 @@ class Merger:
 
     def step(
         self, events: Iterable[tuple[int, Event]], texts: Mapping[str, str], *, patient: bool = True
-    ) -> Iterator[Heard]:
+    ) -> Iterator[StreamItem]:
         """Yield what can be delivered now.
 
         Args:
@@ -41,12 +41,12 @@ class Merger:
                 first ones a moment after its events.
         """
         self._events.extend(events)
-        told_seq = int(texts.get(TAPE, "0")) if patient else None
+        delivered_seq = int(texts.get(TAPE, "0")) if patient else None
         for key, text in texts.items():
             if key != TAPE:
                 task_id = key.removeprefix(TAPE)
-                self._tapes.setdefault(task_id, _Read(task_id)).read(text)
-        while self._events and (told_seq is None or self._events[0][0] <= told_seq):
+                self._tapes.setdefault(task_id, _TapeReader(task_id)).read(text)
+        while self._events and (delivered_seq is None or self._events[0][0] <= delivered_seq):
             seq, event = self._events.popleft()
             tape = self._tapes.get(getattr(event, "task_id", None) or "")
             if tape is not None:
@@ -55,11 +55,13 @@ class Merger:
             self._last_seq = seq
         for tape in self._tapes.values():
             yield from tape.after(self._last_seq)
-        for task_id in [one for one, tape in self._tapes.items() if not tape.entries and f"{TAPE}{one}" not in texts]:
+        for task_id in [
+            task_id for task_id, tape in self._tapes.items() if not tape.entries and f"{TAPE}{task_id}" not in texts
+        ]:
             del self._tapes[task_id]
 
 
-class _Read:
+class _TapeReader:
     """The position on the tape of one task."""
 
     def __init__(self, task_id: str) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from engine.core import events as e
 from engine.core.state import State
-from engine.stream.records import Heard, Kind, Piece, StreamEvent
+from engine.stream.records import Kind, Piece, StreamEvent, StreamItem
 
 
 class _Place(Struct):
@@ -37,23 +37,23 @@ class Narrator:
 
     def __init__(self, state: State) -> None:
         self.run_id = ""
-        self._names: dict[str, str] = {one.id: one.name for one in state.agents.values()}
-        self._names |= {one.id: one.name for one in state.supervisors.values()}
+        self._names: dict[str, str] = {agent.id: agent.name for agent in state.agents.values()}
+        self._names |= {supervisor.id: supervisor.name for supervisor in state.supervisors.values()}
         self._places: dict[str, _Place] = {}
         self._root: _Place | None = None
         self._reasons: dict[str, str] = {}
         """Why attempts were asked to stop, by task."""
 
-    def tell(self, heard: Heard) -> Iterator[StreamEvent]:
+    def tell(self, item: StreamItem) -> Iterator[StreamEvent]:
         """Yield the stream events of an event or piece; none if it belongs to another run."""
-        if isinstance(heard, Piece):
-            if (place := self._places.get(heard.speaker.task_id)) is not None:
-                yield _of_piece(heard, place, self.run_id)
+        if isinstance(item, Piece):
+            if (place := self._places.get(item.speaker.task_id)) is not None:
+                yield _piece_event(item, place, self.run_id)
             return
-        seq, event = heard
+        seq, event = item
         self._learn_names(event)
         if getattr(event, "run_id", None) == self.run_id or isinstance(event, e.StrategySwitched | e.Steered):
-            handle = _TOLD.get(type(event))
+            handle = _HANDLERS.get(type(event))
             if handle is not None:
                 yield from handle(self, seq, event)
 
@@ -68,7 +68,7 @@ class Narrator:
     def _name(self, member_id: str | None) -> str:
         return self._names.get(member_id or "", member_id or "")
 
-    def _about(self, kind: Kind, place: _Place, seq: int, event: Any, **said: Any) -> StreamEvent:
+    def _make_event(self, kind: Kind, place: _Place, seq: int, event: Any, **details: Any) -> StreamEvent:
         return StreamEvent(
             kind=kind,
             at_ms=event.at_ms,
@@ -79,9 +79,9 @@ class Narrator:
             agent_id=place.agent_id,
             agent=place.agent,
             depth=place.depth,
-            attempt=said.pop("attempt", place.attempt),
+            attempt=details.pop("attempt", place.attempt),
             event=event,
-            **said,
+            **details,
         )
 
     def _place(self, task_id: str, parent: _Place, title: str, worker_id: str | None, supervisor_id: str) -> None:
@@ -104,13 +104,13 @@ class Narrator:
         name = self._name(event.supervisor_id)
         root = _Place(event.root_id, None, 0, "", event.supervisor_id, name, event.supervisor_id)
         self._root = self._places[event.root_id] = root
-        yield self._about("started", root, seq, event, arguments=event.request)
+        yield self._make_event("started", root, seq, event, arguments=event.request)
 
     def _planned(self, seq: int, event: e.GroupPlanned) -> Iterator[StreamEvent]:
         self._place_nodes(event.task_id, event.nodes)
         place = self._places.get(event.task_id)
         if place is not None and place is not self._root:
-            yield self._about("task_started", place, seq, event, name=place.title)
+            yield self._make_event("task_started", place, seq, event, name=place.title)
 
     def _grown(self, seq: int, event: e.GroupGrown) -> Iterator[StreamEvent]:
         self._place_nodes(event.task_id, event.added)
@@ -134,17 +134,17 @@ class Narrator:
 
     def _returned(self, seq: int, event: e.ItemReturned) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
-            yield self._about("task_ended", place, seq, event, name=place.title, status="returned")
+            yield self._make_event("task_ended", place, seq, event, name=place.title, status="returned")
 
     def _began(self, seq: int, event: e.AttemptStarted) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
             place.agent_id, place.attempt = event.agent_id, event.attempt
             place.agent = self._name(event.agent_id or place.supervisor_id)
-            yield self._about("task_started", place, seq, event, name=place.title)
+            yield self._make_event("task_started", place, seq, event, name=place.title)
 
     def _stepped(self, seq: int, event: e.StepRecorded) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
-            yield self._about(
+            yield self._make_event(
                 "step",
                 place,
                 seq,
@@ -159,7 +159,7 @@ class Narrator:
 
     def _model_failed(self, seq: int, event: e.ModelFailed) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
-            yield self._about(
+            yield self._make_event(
                 "step",
                 place,
                 seq,
@@ -173,7 +173,7 @@ class Narrator:
 
     def _ended(self, seq: int, event: Any) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
-            yield self._about(
+            yield self._make_event(
                 "task_ended",
                 place,
                 seq,
@@ -181,12 +181,12 @@ class Narrator:
                 attempt=event.attempt,
                 name=place.title,
                 result=getattr(event, "output", getattr(event, "partial", None)),
-                text=self._why(event),
+                text=self._reason_of(event),
                 usage=getattr(event, "usage", None),
                 status=_STATUS[type(event)],
             )
 
-    def _why(self, event: Any) -> str:
+    def _reason_of(self, event: Any) -> str:
         """Return the error of an attempt, or the reason for which it was stopped."""
         reason = self._reasons.pop(event.task_id, "")
         if isinstance(event, e.AttemptDone):
@@ -196,7 +196,7 @@ class Narrator:
     def _group_ended(self, seq: int, event: e.GroupEnded) -> Iterator[StreamEvent]:
         place = self._places.get(event.task_id)
         if place is not None and place is not self._root:
-            yield self._about(
+            yield self._make_event(
                 "task_ended",
                 place,
                 seq,
@@ -212,37 +212,39 @@ class Narrator:
         place = self._places.get(event.task_id)
         if place is not None and not place.attempt and place is not self._root:
             status, why = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)
-            yield self._about("task_ended", place, seq, event, name=place.title, text=why, status=status)
+            yield self._make_event("task_ended", place, seq, event, name=place.title, text=why, status=status)
 
     def _cancelled(self, seq: int, event: e.CancelRequested) -> Iterator[StreamEvent]:
-        return self._cut_off(seq, event, event.cancelled, event.stopping, event.reason)
+        return self._stop_tasks(seq, event, event.cancelled, event.stopping, event.reason)
 
     def _exceeded(self, seq: int, event: e.DeadlinePassed | e.BudgetExhausted) -> Iterator[StreamEvent]:
-        return self._cut_off(seq, event, event.ended, event.stopping, event.error)
+        return self._stop_tasks(seq, event, event.ended, event.stopping, event.error)
 
-    def _cut_off(
-        self, seq: int, event: e.Event, ended: list[str], stopping: list[str], reason: str
+    def _stop_tasks(
+        self, seq: int, event: e.Event, ended_ids: list[str], stopping: list[str], reason: str
     ) -> Iterator[StreamEvent]:
         """Note why attempts stop, and yield the ends of tasks without attempts."""
         self._reasons |= dict.fromkeys(stopping, reason)
-        for task_id in ended:
+        for task_id in ended_ids:
             place = self._places.get(task_id)
             if place is not None and not place.attempt and place is not self._root:
-                yield self._about("task_ended", place, seq, event, name=place.title, text=reason, status="cancelled")
+                yield self._make_event(
+                    "task_ended", place, seq, event, name=place.title, text=reason, status="cancelled"
+                )
 
     def _asked(self, seq: int, event: e.Escalated) -> Iterator[StreamEvent]:
         place = self._places.get(event.task_id or "", self._root)
         if place is not None:
             options: list[Any] = list(event.options)
-            yield self._about("asked", place, seq, event, text=event.question, name=event.kind, arguments=options)
+            yield self._make_event("asked", place, seq, event, text=event.question, name=event.kind, arguments=options)
 
     def _steered(self, seq: int, event: e.Steered) -> Iterator[StreamEvent]:
         for place in [self._places[task_id] for task_id in event.tasks if task_id in self._places]:
-            yield self._about("steered", place, seq, event, text=event.text, name=event.sender)
+            yield self._make_event("steered", place, seq, event, text=event.text, name=event.sender)
 
     def _finished(self, seq: int, event: e.RunFinished) -> Iterator[StreamEvent]:
         if self._root is not None:
-            yield self._about(
+            yield self._make_event(
                 "completed",
                 self._root,
                 seq,
@@ -254,7 +256,7 @@ class Narrator:
             )
 
 
-_TOLD: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
+_HANDLERS: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
     e.RunSubmitted: Narrator._submitted,
     e.GroupPlanned: Narrator._planned,
     e.GroupGrown: Narrator._grown,
@@ -291,7 +293,7 @@ _STATUS: dict[type, str] = {
 }
 
 
-def _of_piece(piece: Piece, place: _Place, run_id: str) -> StreamEvent:
+def _piece_event(piece: Piece, place: _Place, run_id: str) -> StreamEvent:
     kind: Any = piece.kind
     is_start = kind == "tool_started"
     return StreamEvent(

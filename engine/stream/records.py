@@ -50,7 +50,7 @@ class Piece(Struct):
     """Arguments or result of the tool; for `dropped`, the number of dropped characters."""
 
 
-Heard: TypeAlias = Piece | tuple[int, Event]
+StreamItem: TypeAlias = Piece | tuple[int, Event]
 """An item of a stream: a piece, or a journaled event with its seq."""
 
 

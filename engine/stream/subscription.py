@@ -13,7 +13,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from engine.core.events import Event
-from engine.stream.records import Heard, Piece, Speaker
+from engine.stream.records import Piece, Speaker, StreamItem
 
 TASK_CHARACTERS = 1_000_000
 """Characters of one task that are buffered for a reader; more are dropped."""
@@ -21,11 +21,11 @@ ALL_CHARACTERS = 16_000_000
 """Characters of all tasks that are buffered for a reader."""
 TOOL_CHARACTERS = 200
 """Characters that a tool call counts as."""
-TURN = 64
+ITEMS_PER_TURN = 64
 """Items that a reader takes before it yields to the event loop."""
 
-HeardT = TypeVar("HeardT", bound=Heard)
-ReadOn: TypeAlias = Callable[[int], Awaitable[list[tuple[int, Event]]]]
+ItemT = TypeVar("ItemT", bound=StreamItem)
+ReadEvents: TypeAlias = Callable[[int], Awaitable[list[tuple[int, Event]]]]
 """Reads the next events after a seq from the journal; none when there are no more."""
 
 
@@ -46,17 +46,17 @@ class _Merged:
         return Piece(speaker=first.speaker, kind=first.kind, at_ms=first.at_ms, text=text)
 
 
-class Subscribed(Protocol):
+class EventSource(Protocol):
     """What a reader subscribes to."""
 
-    told_seq: int
+    delivered_seq: int
     """The newest event that it has told its readers."""
 
     def remove(self, subscription: "Subscription[Any]") -> None:
         """Remove a reader."""
 
 
-class Subscription(Generic[HeardT]):
+class Subscription(Generic[ItemT]):
     """An async iterator over events with their seqs, from subscribing on, and pieces between them.
 
     It ends when the engine does.
@@ -65,12 +65,12 @@ class Subscription(Generic[HeardT]):
     run_id: str | None = None
     """Deliver only pieces of this run; None delivers those of all runs."""
 
-    def __init__(self, bus: Subscribed, read_on: ReadOn, *, buffered: int, pieces: bool) -> None:
+    def __init__(self, bus: EventSource, read_on: ReadEvents, *, buffered: int, pieces: bool) -> None:
         self._bus = bus
         self._read_on = read_on
         self._buffered = buffered
         self._with_pieces = pieces
-        self._queue: deque[_Merged | Heard] = deque()
+        self._queue: deque[_Merged | StreamItem] = deque()
         self._events = 0
         """Number of events in the queue."""
         self._last: dict[str, _Merged] = {}
@@ -82,31 +82,31 @@ class Subscription(Generic[HeardT]):
         """By task: what was dropped since its last text in the queue."""
         self._behind_after: int | None = None
         """The last event in the queue if the buffer is full; later ones are read from the journal."""
-        self._ended = False
+        self._has_ended = False
         self._news: anyio.Event | None = None
-        self._taken = 0
+        self._delivered_count = 0
 
-    def __aiter__(self) -> "Subscription[HeardT]":
+    def __aiter__(self) -> "Subscription[ItemT]":
         return self
 
-    async def __anext__(self) -> HeardT:
+    async def __anext__(self) -> ItemT:
         """Return the next event or piece."""
-        self._taken += 1
-        if self._taken % TURN == 0:
+        self._delivered_count += 1
+        if self._delivered_count % ITEMS_PER_TURN == 0:
             await checkpoint()
         while not self._queue:
             if self._behind_after is not None:
                 await self._catch_up(self._behind_after)
             elif self._dropped:
                 self._say_dropped()
-            elif self._ended:
+            elif self._has_ended:
                 raise StopAsyncIteration
             else:
                 self._news = anyio.Event()
                 await self._news.wait()
         return self._take()  # type: ignore[return-value]  # without pieces there are none in the queue
 
-    def __enter__(self) -> "Subscription[HeardT]":
+    def __enter__(self) -> "Subscription[ItemT]":
         return self
 
     def __exit__(
@@ -132,7 +132,7 @@ class Subscription(Generic[HeardT]):
             self._last.clear()
         else:
             if self._last or self._dropped:
-                self._after(getattr(event, "task_id", None))
+                self._end_merging(getattr(event, "task_id", None))
             self._queue.append((seq, event))
             self._events += 1
         self._wake()
@@ -167,7 +167,7 @@ class Subscription(Generic[HeardT]):
 
     def end(self) -> None:
         """End once everything buffered is taken."""
-        self._ended = True
+        self._has_ended = True
         self._wake()
 
     def _wake(self) -> None:
@@ -175,25 +175,25 @@ class Subscription(Generic[HeardT]):
             self._news.set()
             self._news = None
 
-    def _take(self) -> Heard:
-        found = self._queue.popleft()
-        if isinstance(found, tuple):
+    def _take(self) -> StreamItem:
+        item = self._queue.popleft()
+        if isinstance(item, tuple):
             self._events -= 1
-            return found
-        if isinstance(found, Piece):
-            if found.kind != "dropped":
-                self._let_go(found.speaker.task_id, TOOL_CHARACTERS)
-            return found
-        task_id = found.first.speaker.task_id
-        if self._last.get(task_id) is found:
+            return item
+        if isinstance(item, Piece):
+            if item.kind != "dropped":
+                self._release(item.speaker.task_id, TOOL_CHARACTERS)
+            return item
+        task_id = item.first.speaker.task_id
+        if self._last.get(task_id) is item:
             del self._last[task_id]
-        self._let_go(task_id, found.characters)
-        return found.piece
+        self._release(task_id, item.characters)
+        return item.piece
 
-    def _let_go(self, task_id: str, size: int) -> None:
+    def _release(self, task_id: str, size: int) -> None:
         self._characters -= size
-        if (left := self._waiting[task_id] - size) > 0:
-            self._waiting[task_id] = left
+        if (remaining := self._waiting[task_id] - size) > 0:
+            self._waiting[task_id] = remaining
         else:
             del self._waiting[task_id]
 
@@ -203,7 +203,7 @@ class Subscription(Generic[HeardT]):
             dropped = self._dropped[speaker.task_id] = Piece(speaker, "dropped", at_ms, value=0)
         dropped.value += size  # type: ignore[operator]  # counted from 0
 
-    def _after(self, task_id: str | None) -> None:
+    def _end_merging(self, task_id: str | None) -> None:
         """End merging for a task (None: for all), so that the next item stands behind its text."""
         if task_id is None:
             self._last.clear()
@@ -219,11 +219,11 @@ class Subscription(Generic[HeardT]):
 
     async def _catch_up(self, after_seq: int) -> None:
         """Read the next events from the journal, until the reader is no longer behind."""
-        found = [one for one in await self._read_on(after_seq) if one[0] > after_seq]
-        self._queue.extend(found)
-        self._events += len(found)
-        last_seq = found[-1][0] if found else after_seq
-        is_level = last_seq >= self._bus.told_seq or (self._ended and not found)
+        events = [item for item in await self._read_on(after_seq) if item[0] > after_seq]
+        self._queue.extend(events)
+        self._events += len(events)
+        last_seq = events[-1][0] if events else after_seq
+        is_level = last_seq >= self._bus.delivered_seq or (self._has_ended and not events)
         self._behind_after = None if is_level else last_seq
-        if not found and not is_level:
+        if not events and not is_level:
             await checkpoint()

@@ -26,10 +26,10 @@ from engine.core.decide.teams.matching import Described, Matching, Path
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_supervisor
-from engine.core.queries.team.code import of_program
-from engine.core.queries.team.declared import described
-from engine.core.queries.team.team_plan import sentence
-from engine.core.records.records import changed, fact
+from engine.core.queries.team.code import grants_for_own_program
+from engine.core.queries.team.declared import describe_member
+from engine.core.queries.team.team_plan import describe_change
+from engine.core.records.records import copy_with, fact
 from engine.core.specs.spec import spec_hash
 from engine.core.state import State, Supervisor
 from engine.supervisor.callables import Callables
@@ -93,7 +93,7 @@ class Adoption:
         if isinstance(command, SwapAgent):
             return [self._with_references(command)]
         if isinstance(command, SwapAgents):
-            return [changed(command, swaps=[self._with_references(swap) for swap in command.swaps])]
+            return [copy_with(command, swaps=[self._with_references(swap) for swap in command.swaps])]
         if isinstance(command, RegisterSpec):
             registration = self._with_references(command)
             return [] if state.registry.get(registration.spec.name) == spec_hash(registration.spec) else [registration]
@@ -103,9 +103,9 @@ class Adoption:
         place = _place_of(state, command)
         if place is None or not (self._unadopted.intersection(place.member_ids) or place.name in self._removed):
             if isinstance(command, AddAgent):
-                return [changed(self._with_references(command), declared=self._declares)]
+                return [copy_with(self._with_references(command), declared=self._declares)]
             return [
-                changed(command, team=self._reference_callables(State(), command.team, {}), declared=self._declares)
+                copy_with(command, team=self._reference_callables(State(), command.team, {}), declared=self._declares)
             ]
         self._removed.discard(place.name)
         self._unadopted.difference_update(place.member_ids)
@@ -118,13 +118,13 @@ class Adoption:
         )
         try:
             merge = merge_declaration(
-                state, declare, DecisionContext(now_ms=state.at_ms, jitter=0.0, granted=of_program(declare))
+                state, declare, DecisionContext(now_ms=state.at_ms, jitter=0.0, granted=grants_for_own_program(declare))
             )
         except Refused:
             return [declare]  # the core refuses it when it decides
         for change in merge.changes:
             if change.since is not None:
-                log.warning("%s", sentence(change))
+                log.warning("%s", describe_change(change))
         return [declare] if merge.events else []
 
     def _reference_callables(
@@ -142,12 +142,12 @@ class Adoption:
                 members.append(rebound_spec.with_name(member.name))
             else:
                 members.append(self._callables.with_references(member))
-        return changed(team, members=members)
+        return copy_with(team, members=members)
 
     def _with_references(self, command: WithSpec) -> WithSpec:
         if command.spec is None:
             return command
-        return changed(command, spec=self._callables.with_references(command.spec))
+        return copy_with(command, spec=self._callables.with_references(command.spec))
 
 
 @fact
@@ -203,6 +203,6 @@ def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name:
 
     `name`, if given, replaces the name of the top.
     """
-    team = described(state, supervisor.id, callables.with_callables)
+    team = describe_member(state, supervisor.id, callables.with_callables)
     assert isinstance(team, SupervisorSpec)
-    return changed(team, name=name or team.name)
+    return copy_with(team, name=name or team.name)

@@ -24,15 +24,15 @@ from engine.core.events import CommandApplied, CommandRefused, Event, RunFinishe
 from engine.core.finished import summary_of
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor
-from engine.core.queries.team.code import named_in, specs_of
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.code import references_in_command, specs_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue
 from engine.core.state import RunSummary, State
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
 from engine.host.pending_commands import Applied
 from engine.platform.sender import sender_of
-from engine.reading.folding import events_after, events_of, folded_from
+from engine.reading.folding import events_after, events_of, fold_from
 from engine.reading.texts import Texts
 from engine.runtimes.values import copy_json
 from engine.stream.attached import AttachedStream
@@ -74,7 +74,7 @@ class AttachedSupervisor(Requests, People, Changes, Views, History):
         with translate_refusals():
             attached_supervisor = find_supervisor(state, supervisor)
         self._id = attached_supervisor.id
-        self._path = tuple(ancestor.name for ancestor in above_of(state, attached_supervisor))[::-1]
+        self._path = tuple(ancestor.name for ancestor in lineage_of(state, attached_supervisor))[::-1]
 
     async def refresh(self) -> None:
         """Update the state from the file."""
@@ -123,7 +123,7 @@ class RemoteEngine(EngineLink):
     async def send(self, command: Command) -> Applied:
         """Put a command into the inbox and return its outcome."""
         _check_importable(command)
-        if named_in(command):
+        if references_in_command(command):
             await anyio.to_thread.run_sync(_trust_code, command, self._state, self._path)
         row = CommandRow(
             id=uuid.uuid4().hex,
@@ -336,7 +336,7 @@ class _Follower:
 def _read(path: Path) -> tuple[State, Mark | None]:
     """Fold the state of a file; return it with the mark of its last event."""
     with Reader(path) as reader:
-        state = folded_from(reader)
+        state = fold_from(reader)
         return state, mark_at(reader, state.seq)
 
 
@@ -365,7 +365,7 @@ def _check_importable(command: Command) -> None:
 
 def _trust_code(command: Command, state: State, db: Path) -> None:
     """Add the code that a command names to the user's trust list, where the engine looks it up."""
-    references = named_in(command)
+    references = references_in_command(command)
     allowed = user_list()
     if references and allowed is not None and needs_trust(allowed, references, state, db):
         grant(allowed, references, state, db=db, path=db.resolve(), sha256="")

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from engine.core.queries.team.code import is_imported, references_of
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec
 from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in, factory_for
@@ -146,7 +146,7 @@ class Callables:
 
 def _change_code(spec: AgentSpec, change: Callable[[Any], Any]) -> AgentSpec:
     """Return `spec` with each of its callables or references changed."""
-    return changed(spec, run=None if spec.run is None else change(spec.run), tools=tuple(map(change, spec.tools)))
+    return copy_with(spec, run=None if spec.run is None else change(spec.run), tools=tuple(map(change, spec.tools)))
 
 
 def _strip_number(value: Any) -> Any:

@@ -9,7 +9,7 @@ from engine.core.commands import Target
 from engine.core.discovery.choosing import choose
 from engine.core.queries.targets import at, find_member, find_supervisor
 from engine.core.queries.team.suiting import candidate_of
-from engine.core.records.records import changed, names
+from engine.core.records.records import copy_with, names
 from engine.core.specs.options import Optimize, SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.core.strategies import strategy_named
@@ -312,4 +312,4 @@ def _with_settings(spec: AgentSpec, settings: Settings) -> AgentSpec:
     options = {key: value for key, value in settings.items() if key not in _SPEC_FIELDS}
     if options:
         fields["options"] = {**fields.get("options", spec.options), **options}
-    return changed(spec, **fields)
+    return copy_with(spec, **fields)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Target, Winner
-from engine.core.records.records import Json, JsonValue, changed
+from engine.core.records.records import Json, JsonValue, copy_with
 from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import McpSpec, ModelSpec
@@ -166,7 +166,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             default_agent=default_agent,
             max_parallel=max_parallel,
             max_agents=max_agents,
-            options=changed(options or SupervisorOptions(), **{key: value for key, value in named.items() if value}),
+            options=copy_with(options or SupervisorOptions(), **{key: value for key, value in named.items() if value}),
             members=[
                 member._as_member_spec(member.name) if isinstance(member, DynamicSupervisor) else spec_of(member)
                 for member in members

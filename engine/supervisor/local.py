@@ -23,12 +23,12 @@ from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, RunSummary, State
 from engine.errors import BoundElsewhere, CommandRefusedError, HostStopped, NotEmpty, Unusable
 from engine.host.host import Host
-from engine.host.journal_writer import folded
+from engine.host.journal_writer import load_state
 from engine.host.pending_commands import Applied
 from engine.platform.clock import Clock, RealClock
 from engine.platform.strategies_plugins import installed_strategies
 from engine.runtimes.values import copy_json
-from engine.stream.records import Heard
+from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
@@ -192,7 +192,7 @@ class LocalEngine(EngineLink):
         """Return the events from now on."""
         return self._running_host().subscribe()
 
-    def stream(self) -> Subscription[Heard]:
+    def stream(self) -> Subscription[StreamItem]:
         """Return events and live output from now on."""
         return self._running_host().bus.listen()
 
@@ -304,7 +304,7 @@ class LocalEngine(EngineLink):
             self._offline, self._adoption = self._merge_state(signal, OfflineJournal())
         else:
             async with self._open(self._store) as store:
-                state = await folded(store)
+                state = await load_state(store)
                 if state.supervisors:
                     raise NotEmpty(self._name)
                 journal, adoption = self._merge_state(signal, OfflineJournal(state))
@@ -349,7 +349,7 @@ class LocalEngine(EngineLink):
 
     async def _bind_members(self, store: Store, team: commands.AddSupervisor) -> None:
         """Read what a file holds before its engine starts, and bind the program's callables to members in it."""
-        state = await folded(store)
+        state = await load_state(store)
         self._adoption.mark_all_members(state)
         if any(root.name == team.team.name for root in state.roots):
             self._offline.state = state

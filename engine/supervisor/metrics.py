@@ -11,8 +11,8 @@ from difflib import get_close_matches
 
 from engine.core.discovery.candidate import category_stem
 from engine.core.discovery.words import phrase
-from engine.core.queries.team.tree import below_of
-from engine.core.records.records import changed
+from engine.core.queries.team.tree import subtree_of
+from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.specs.spec import AgentCapability, AgentSpec
 from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
@@ -70,7 +70,7 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
         current_task=next(iter(agent.running), next(iter(agent.parked), None)),
         error=agent.error or agent.exhausted,
         track_record={
-            category: changed(record, usage=record.usage.plus(NO_USAGE))
+            category: copy_with(record, usage=record.usage.plus(NO_USAGE))
             for category, record in agent.track_record.items()
         },
     )
@@ -124,7 +124,7 @@ class SupervisionMetrics:
 
 def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
     """Return the figures of `supervisor` with everything under it."""
-    below = {descendant.id for descendant in below_of(state, supervisor)}
+    below = {descendant.id for descendant in subtree_of(state, supervisor)}
     agents = [agent for agent in state.agents.values() if agent.supervisor_id in below]
     done, failed = sum(agent.done for agent in agents), sum(agent.failed for agent in agents)
     usage = NO_USAGE

@@ -26,7 +26,7 @@ from engine.core.validation.rules import short_repr
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.pending_commands import Applied
 from engine.stream.attached import AttachedStream
-from engine.stream.records import Heard
+from engine.stream.records import StreamItem
 from engine.stream.subscription import Subscription
 from engine.supervisor.registry import AgentRegistry, SpecifiedAgent
 from store import Record
@@ -178,7 +178,7 @@ class EngineLink(ABC):
         """Return the events from now on, each with its seq."""
 
     @abstractmethod
-    def stream(self) -> Subscription[Heard] | AttachedStream:
+    def stream(self) -> Subscription[StreamItem] | AttachedStream:
         """Return events and live output from now on; use it as a context."""
 
     async def refresh(self) -> None:  # noqa: B027  # an engine of this process has nothing to catch up with

@@ -17,13 +17,13 @@ from msgspec import Raw
 from engine.archive.reading import complete_state, read_state
 from engine.core.commands import Command, Order
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.documents.document import bound_in, references_in, text_refs
+from engine.core.documents.document import bound_references_in, references_in, text_refs
 from engine.core.encoding.codec import decode_events, decode_state, encode_state, kind_of
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.fold import fold
-from engine.core.queries.team.code import of_program
-from engine.core.records.records import JsonValue, changed
+from engine.core.queries.team.code import grants_for_own_program
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import StoredValue
 from engine.core.signals import Signal, StateReady
 from engine.core.state import RunSummary, State
@@ -31,11 +31,11 @@ from engine.core.step import step
 from engine.core.transfer.approvals import forget_approvals
 from engine.core.transfer.exporting import make_document
 from engine.errors import CommandRefusedError, Defect
-from engine.host.batch import FoundDefect, row_of
+from engine.host.batch import DefectReport, row_of
 from engine.host.pending_commands import Applied
 from engine.platform.sender import sender_of
 from engine.reading.folding import IMPORTS, finished_run, summary_in
-from engine.reading.texts import resolved
+from engine.reading.texts import resolve_value
 from engine.supervisor.callables import Callables
 from store import Reader, Record, Row
 from store.layout.opening import Store
@@ -65,7 +65,7 @@ class OfflineJournal:
         Raises:
             CommandRefusedError: If it is refused; nothing changed then.
         """
-        order = Order(id=uuid.uuid4().hex, command=command, sender=sender_of(), granted=of_program(command))
+        order = Order(id=uuid.uuid4().hex, command=command, sender=sender_of(), granted=grants_for_own_program(command))
         return self.decide(order, now_ms)
 
     def decide(self, message: Order | Signal, now_ms: int) -> Applied:
@@ -80,7 +80,7 @@ class OfflineJournal:
             events, _ = step(self.state, message, context)
             rows = [row_of(event) for event in events]
         except Exception as error:  # the state may be half changed
-            defect = FoundDefect(message, None, error)
+            defect = DefectReport(message, None, error)
             log.error("a defect in deciding %s", defect.kind, exc_info=error)
             self.state = self._refold()
             raise Defect(f"a defect in the engine, please report it: {defect.line}") from error
@@ -97,7 +97,7 @@ class OfflineJournal:
 
     def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
-        return resolved(value, lambda seq: self._rows[seq - 1].body)
+        return resolve_value(value, lambda seq: self._rows[seq - 1].body)
 
     def records(self, task_id: str) -> list[Record]:
         """Return the events about a task, oldest first."""
@@ -142,7 +142,7 @@ class OfflineJournal:
 
 def text_in(path: Path, value: StoredValue) -> JsonValue:
     """Return a value of a state, read from the journal at `path` if the state holds only a reference."""
-    return resolved(value, lambda seq: body_in(path, seq))
+    return resolve_value(value, lambda seq: body_in(path, seq))
 
 
 def body_in(path: Path, seq: int) -> bytes:
@@ -191,8 +191,8 @@ def state_ready(
     state = archive.state
     forget_approvals(state)
     for root in state.roots[:1]:
-        state.supervisors[root.id] = changed(root, name=name)
-    for reference in bound_in(state):
+        state.supervisors[root.id] = copy_with(root, name=name)
+    for reference in bound_references_in(state):
         callables.adopt(reference)
     allowed, needed = set(trusted), references_in(state)
     missing = sorted(reference for reference in needed if reference not in allowed and not callables.adopt(reference))

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.queries.team.suiting import candidate_from, tool_name
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentCapability, AgentSpec
 from engine.errors import EngineError
 
@@ -48,7 +48,7 @@ class SpecifiedAgent:
 
 def create_agent_from_spec(spec: AgentSpec) -> SpecifiedAgent:
     """Return the agent that `spec` describes, to be registered or added to a team."""
-    return SpecifiedAgent(changed(spec))
+    return SpecifiedAgent(copy_with(spec))
 
 
 def capability_of(spec: AgentSpec, name: str | None = None, score: float | None = None) -> AgentCapability:
@@ -94,7 +94,7 @@ class AgentInfo:
         capability = self.capability
         words = capability.split() if isinstance(capability, str) else capability.specialties
         specialties = dict.fromkeys([*self._own_spec.specialties, *words])
-        return changed(self._own_spec, name=self.name, description=self.description, specialties=tuple(specialties))
+        return copy_with(self._own_spec, name=self.name, description=self.description, specialties=tuple(specialties))
 
 
 class AgentRegistry:

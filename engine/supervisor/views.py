@@ -8,7 +8,7 @@ from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.errors import DuplicateName
 from engine.core.queries.targets import at
-from engine.core.queries.team.suiting import candidate_from, chosen_for
+from engine.core.queries.team.suiting import candidate_from, choose_agents
 from engine.core.specs.spec import AgentSpec
 from engine.supervisor.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
 from engine.supervisor.node import Node, spec_of, translate_refusals
@@ -39,7 +39,7 @@ class Views(Node):
 
     def discover_agents(self, request: str) -> list[AgentView]:
         """Return its own agents that would be chosen for `request`, in the order of the words they match."""
-        choice = chosen_for(self._state, list(self._agents), request, self._supervisor.max_matches)
+        choice = choose_agents(self._state, list(self._agents), request, self._supervisor.max_matches)
         views = {view.id: view for view in self.active_agents.values()}
         return [views[match.id] for match in choice.matches]
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from engine.core.commands import LoadTeam
 from engine.core.encoding.codec import encode_command
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.approval import punctuation_warning
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
@@ -135,7 +135,7 @@ def declares(command: LoadTeam) -> bool:
     load = file.load_command(folder=Path(command.folder))
     # Compared as they are written: reading a command turns tuples into lists.
     return encode_command(
-        changed(load, path=command.path, on_conflict=command.on_conflict, prune=command.prune)
+        copy_with(load, path=command.path, on_conflict=command.on_conflict, prune=command.prune)
     ) == encode_command(command)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from engine.core.commands import SupervisorSpec
 from engine.core.queries.team import code
 from engine.core.queries.team.code import program_of, specs_in, supervisors_in
-from engine.core.records.records import changed, names
+from engine.core.records.records import copy_with, names
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, lead_spec
@@ -28,7 +28,7 @@ def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
     return SupervisorSpec(
         **_values(SupervisorSpec, chief),
         mode="delegate" if leads else chief.strategy,
-        options=changed(_options(block), **leads),
+        options=copy_with(_options(block), **leads),
         members=[members[name] for name in dict.fromkeys([*first, *members])],
     )
 
@@ -71,7 +71,11 @@ def references_of(team: TeamDocument) -> list[str]:
             [
                 *(reference for _, agent in agents_of(team) for reference in _code_of(agent)),
                 *(reference for spec in specs for reference in code.references_of(spec)),
-                *(reference for each in supervisors_in(whole) for reference in code.references_set(each.options)),
+                *(
+                    reference
+                    for each in supervisors_in(whole)
+                    for reference in code.references_in_options(each.options)
+                ),
             ]
         )
     )

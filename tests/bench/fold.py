@@ -12,7 +12,7 @@ from engine.core.encoding.codec import decode_events, encode_event, kind_of
 from engine.core.events import AttemptDone, AttemptStarted, Delegated, Event, RunSubmitted
 from engine.core.fold import fold
 from engine.core.state import State
-from engine.reading.folding import folded_from
+from engine.reading.folding import fold_from
 from store import Reader
 from tests.bench.databases import written
 from tests.bench.histories import folded, worked_off
@@ -86,7 +86,7 @@ def _reading(journal: list[Event], tasks: int, rounds: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder) / "team.db", journal)
         with Reader(path) as reader:
-            took, floor = interleaved(lambda: folded_from(reader), lambda: _rows(reader), rounds)
+            took, floor = interleaved(lambda: fold_from(reader), lambda: _rows(reader), rounds)
     return Row(
         what=f"read, decode, fold an event, {tasks:,} tasks",
         took=took.per(len(journal)),

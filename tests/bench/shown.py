@@ -14,7 +14,7 @@ from dashboard.app.app import QuarterdeckApp
 from dashboard.deck.pace import LOOK_S
 from dashboard.deck.places import places
 from engine.platform.garbage import collect_rarely
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import open_store
 from store.layout.opening import Store
 from tests.bench.busy import EVENTS_AN_END, Crew
@@ -34,7 +34,7 @@ class Measured(QuarterdeckApp):
         super().__init__(path, clock=lambda: self._now_ms)
         self._asked, self._stretches, self._found, self._rate = asked, stretches, found, rate
         self._driven = False
-        self.crew = Crew(folded(path))
+        self.crew = Crew(fold_file(path))
 
     def flush(self) -> None:
         """Do it by the time of the team only."""

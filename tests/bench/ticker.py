@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import open_store
 from tests.bench.busy import EVENTS_AN_END, Crew
 
@@ -17,7 +17,7 @@ _BEHIND_S = 1.0
 
 async def main(path: Path, rate: int) -> None:
     """Append, one run after the other."""
-    crew = Crew(folded(path))
+    crew = Crew(fold_file(path))
     async with open_store(path, durability="normal") as store:
         print("on", flush=True)
         due_s = time.monotonic()

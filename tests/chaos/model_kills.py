@@ -19,7 +19,7 @@ from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, end, log_of, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.core.events import Delegated, Event, RunFinished, RunSubmitted, StepRecorded
-from engine.reading.folding import events_of, folded, pages
+from engine.reading.folding import events_of, fold_file, pages
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Reader, Tail
@@ -232,7 +232,7 @@ class TornTeam:
 
     def output(self) -> object:
         """Return what the run came to."""
-        (summary,) = folded(self.db).finished
+        (summary,) = fold_file(self.db).finished
         assert summary.status == "done", summary.error
         return summary.output
 

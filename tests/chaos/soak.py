@@ -25,7 +25,7 @@ from engine.core.commands import Cancel, Command, RemoveMember, Submit, SwapAgen
 from engine.core.encoding.codec import encode_command, kind_of
 from engine.core.events import CommandRefused, RunFinished
 from engine.core.specs.spec import AgentSpec
-from engine.reading.folding import events_of, folded
+from engine.reading.folding import events_of, fold_file
 from store import CommandRow, InboxClient, Reader, Tail
 from tests.chaos.voyage import trusted_import
 from tests.patience import PATIENCE_S
@@ -122,7 +122,7 @@ class Soak:
         with (self.folder / "engine.log").open("ab") as log:
             words = ["engine", "--db", str(self.db), "--team", str(self.folder / "team.yaml"), "--trust"]
             self._watch("engine", subprocess.Popen([*_PROGRAM, *words], cwd=self.folder, stdout=log, stderr=log))
-        self._wait(lambda: self.db.exists() and bool(folded(self.db).agents))
+        self._wait(lambda: self.db.exists() and bool(fold_file(self.db).agents))
         self._send(*(self._request() for _ in range(BACKLOG)))
         self._begin(self._keep_up)
         self._dashboard()
@@ -223,7 +223,7 @@ class Soak:
 
     def _import(self) -> None:
         """Take in another team with open runs, and take it out again the next time."""
-        state = folded(self.db)
+        state = fold_file(self.db)
         for root in state.roots:
             if root.name != "chief":
                 runs = [run.id for run in state.runs.values() if run.supervisor_id == root.id]

@@ -9,7 +9,7 @@ import pytest
 from engine.core.commands import Pause
 from engine.core.events import EngineStarted, EngineStopped, RunFinished
 from engine.core.state import RunStatus
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader, verify
 from tests.chaos.ledger import done_again, finished_in, lines_of
 from tests.chaos.voyage import Voyage
@@ -28,7 +28,7 @@ def test_a_run_that_is_stopped_by_sigterm_is_suspended_and_goes_on_with_the_next
         assert voyage.end(signal.SIGTERM) == 0
 
         assert isinstance(voyage.read()[-1], EngineStopped)
-        assert [run.status for run in folded(voyage.db).runs.values()] == [RunStatus.SUSPENDED]
+        assert [run.status for run in fold_file(voyage.db).runs.values()] == [RunStatus.SUSPENDED]
         voyage.start()
         voyage.finish()
         assert voyage.end(signal.SIGTERM) == 0

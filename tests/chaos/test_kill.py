@@ -25,7 +25,7 @@ from engine.core.events import AttemptDone, StepRecorded
 from engine.core.fold import fold
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import verify
 from tests.chaos.voyage import PAUSABLE, Voyage, answers_in
 
@@ -127,5 +127,5 @@ def assert_the_journal_alone_gives_the_state(voyage: Voyage) -> None:
     state = State()
     fold(state, voyage.read())
 
-    assert encode_state(folded(voyage.db)) == encode_state(state)
+    assert encode_state(fold_file(voyage.db)) == encode_state(state)
     assert verify(voyage.db).ok

@@ -30,7 +30,7 @@ from engine.core.events import (
 )
 from engine.core.records.values import TextRef
 from engine.core.state import RunSummary
-from engine.reading.folding import events_of, folded, pages
+from engine.reading.folding import events_of, fold_file, pages
 from engine.reading.texts import walk
 from store import Reader, verify
 from tests.chaos.fleet import Fleet
@@ -79,7 +79,7 @@ def submit(fleet: Fleet) -> None:
 
 
 def runs_open(fleet: Fleet) -> int:
-    return len(folded(fleet.db).runs)
+    return len(fold_file(fleet.db).runs)
 
 
 def kill(fleet: Fleet, chance: random.Random) -> None:
@@ -160,7 +160,7 @@ def assert_every_run_came_to_what_it_comes_to_undisturbed(
     fleet: Fleet, journal: list[Event], undisturbed: dict[str, object]
 ) -> None:
     finished = Counter(event.run_id for event in journal if isinstance(event, RunFinished))
-    summaries = folded(fleet.db).finished
+    summaries = fold_file(fleet.db).finished
 
     assert set(finished.values()) == {1}
     assert {said["command_id"] for said in submitted(journal)} <= set(fleet.sent)

@@ -25,7 +25,7 @@ from engine.core.encoding.codec import encode_command
 from engine.core.events import CommandApplied, CommandRefused, EngineStarted, Event, RunFinished
 from engine.core.records.values import TextRef
 from engine.core.state import State, Team
-from engine.reading.folding import events_of, folded, pages
+from engine.reading.folding import events_of, fold_file, pages
 from engine.reading.texts import walk
 from engine.trusted_code.trust import grant, user_list
 from store import CommandOutcome, CommandRow, InboxClient, Reader, Tail
@@ -217,7 +217,7 @@ class Voyage:
 
     def ended_as(self) -> dict[str, object]:
         """Return what the one finished run came to, without what depends on time."""
-        (summary,) = folded(self.db).finished
+        (summary,) = fold_file(self.db).finished
         output: object = summary.output
         if isinstance(output, TextRef):
             with Reader(self.db) as reader:

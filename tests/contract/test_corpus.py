@@ -29,7 +29,7 @@ from engine.core.events import KINDS
 from engine.core.fold import fold
 from engine.core.specs.spec import spec_hash
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store.journals.verification import verify
 from tests.contract.corpus.reading import FOLDER, commands_in, journals, kind_of_row
 
@@ -65,7 +65,7 @@ def test_the_database_of_an_earlier_demo_is_opened_and_has_the_same_state(tmp_pa
     path.write_bytes(gzip.decompress((FOLDER / "demo.db.gz").read_bytes()))
 
     assert verify(path).ok
-    check_state("demo", folded(path))
+    check_state("demo", fold_file(path))
 
 
 @pytest.mark.parametrize("kind", sorted(COMMAND_KINDS))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.core.errors import Refused
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.strategies import STRATEGIES, check_settings, is_sparse
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring
@@ -141,12 +141,12 @@ def _with_ids(wiring: Wiring, before: str) -> Wiring:
     def key(node: str) -> str:
         return f"{before}/{node}" if node in made else node
 
-    return changed(
+    return copy_with(
         wiring,
         after={key(node): [key(one) for one in others] for node, others in wiring.after.items()},
         sees={key(node): [key(one) for one in others] for node, others in wiring.sees.items()},
         roles={key(node): role for node, role in wiring.roles.items()},
-        added=[changed(one, key=key(one.key)) for one in wiring.added],
+        added=[copy_with(one, key=key(one.key)) for one in wiring.added],
     )
 
 

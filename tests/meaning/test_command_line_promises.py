@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from dashboard.engines.process import Detached, let_go, start_engine, wait_until_up
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader
 from tests.runtime.console import Console, kill_engines
 from tests.runtime.shell import Run, shell_on, team_at_work, until
@@ -133,12 +133,12 @@ def test_an_output_goes_to_a_file_where_one_is_named(run: Run, file: Path, tmp_p
 def test_a_run_after_another_begins_when_that_is_done(engine: Detached, run: Run, file: Path) -> None:
     first = begun(run, engine.db, file)
     second = listed(run, "run", file, "--detach", "--after", first)["run_id"]
-    assert not folded(engine.db).tasks[folded(engine.db).runs[second].root_id].children
+    assert not fold_file(engine.db).tasks[fold_file(engine.db).runs[second].root_id].children
 
     file.touch()
 
     assert run("wait", second)[:2] == (0, "X\n")
-    assert [one.id for one in folded(engine.db).finished[-2:]] == [first, second]
+    assert [one.id for one in fold_file(engine.db).finished[-2:]] == [first, second]
 
 
 # Change agents
@@ -175,7 +175,7 @@ def test_a_swap_goes_back_by_itself_when_so_many_of_its_first_tasks_fail(
 
 
 def spec_of_bob(engine: Detached) -> str:
-    return next(one.spec for one in folded(engine.db).agents.values() if one.name == "bob")
+    return next(one.spec for one in fold_file(engine.db).agents.values() if one.name == "bob")
 
 
 def test_every_change_says_at_which_seq_it_was_applied_to_which_team_and_who_gave_it_is_in_the_journal(
@@ -211,11 +211,11 @@ def test_what_is_refused_says_why_and_of_which_team(run: Run) -> None:
 
 
 def test_readonly_is_for_the_dashboard_and_no_command_takes_it_for_something_else(engine: Detached, run: Run) -> None:
-    seq = folded(engine.db).seq
+    seq = fold_file(engine.db).seq
 
     status, _, err = run("--readonly", "pause", "bob")
 
-    assert (status, folded(engine.db).seq) == (2, seq)
+    assert (status, fold_file(engine.db).seq) == (2, seq)
     assert "--readonly is for the dashboard" in err
 
 
@@ -251,7 +251,7 @@ def test_a_run_goes_on_in_another_folder_after_its_last_step_once_it_is_resumed(
     brought = listed(run, "import", archive, "--trust", db=db)
 
     assert [brought["creates"][kind] for kind in ("agents", "runs")] == [2, 1]
-    (open_run,) = folded(db).runs.values()
+    (open_run,) = fold_file(db).runs.values()
     assert open_run.paused
     engine = start_engine(db, folder=there, bound=True)
     try:
@@ -282,7 +282,7 @@ def test_an_archive_replaces_nothing_unless_it_is_forced_and_takes_the_history_a
     assert (refused, forced) == (2, 0)
     with ZipFile(tmp_path / "crew.zip") as archive:
         kept = [len(archive.read(name).splitlines()) for name in archive.namelist() if name.endswith(".jsonl")]
-    assert folded(engine.db).seq in kept
+    assert fold_file(engine.db).seq in kept
 
 
 def test_an_archive_that_was_changed_by_hand_is_refused_in_one_line_and_brings_nothing(

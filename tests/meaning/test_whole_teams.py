@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSupervisor, RunFailed
 from engine.archive.reading import read_state
 from engine.core.documents.document import read_document, references_in
-from engine.core.queries.team.declared import described
-from engine.core.records.records import changed, names
+from engine.core.queries.team.declared import describe_member
+from engine.core.records.records import copy_with, names
 from engine.core.specs.options import SupervisorOptions
 from engine.platform.clock import VirtualClock
 from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
@@ -75,7 +75,7 @@ def written(draw: Random, name: str = "chief", *, depth: int = 1, specs: list[Ag
 def _options(draw: Random, mode: str, agents: list[str]) -> SupervisorOptions:
     options = _right(SupervisorOptions, lambda: draw_options(draw, mode, agents, agents))
     limits = options.limits
-    return options if limits is None else changed(options, limits=changed(limits, depth=None))
+    return options if limits is None else copy_with(options, limits=copy_with(limits, depth=None))
 
 
 def _spec(draw: Random, name: str) -> AgentSpec:
@@ -120,7 +120,7 @@ def programs_of(value: Any) -> list[str]:
 
 
 def tree(team: DynamicSupervisor) -> Any:
-    return described(team._state, team._supervisor.id)
+    return describe_member(team._state, team._supervisor.id)
 
 
 async def outcome(team: DynamicSupervisor, run_id: str) -> str:

@@ -18,7 +18,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.commands import AddAgent, Pause, SupervisorSpec, SwapAgent
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.talking import talking
@@ -179,7 +179,9 @@ async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_p
         await until(hand.pilot, lambda: page.entries)
         assert "ada was paused: it takes no new tasks" in [said.text for _, _, said in page.told(hand.app.view)]
 
-        await hand.meanwhile(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="grace")])))
+        await hand.meanwhile(
+            load(SupervisorSpec(name="chief", members=[copy_with(agent("ada", "parse"), name="grace")]))
+        )
 
         assert "grace was paused: it takes no new tasks" in [said.text for _, _, said in page.told(hand.app.view)]
 

@@ -23,7 +23,7 @@ from engine.core.commands import SwitchStrategy
 from engine.core.fold import fold
 from engine.core.signals import EngineBegan, EngineEnds
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
@@ -295,7 +295,7 @@ async def test_fork_makes_a_paused_team_of_that_moment_in_a_new_file(tmp_path: P
         await until(hand.pilot, lambda: hand.said.startswith("✓ forked"))
         assert f"at seq {AT:,}" in hand.said  # the one that the dialog named
         assert f"9, then enter on {target.name} opens it" in hand.said
-        made = folded(target)
+        made = fold_file(target)
         assert all(run.paused for run in made.runs.values())
         assert set(made.agents) == set(hand.app.view.state.agents)
         with Reader(tmp_path / "team.db") as reader:

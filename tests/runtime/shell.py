@@ -17,7 +17,7 @@ from dashboard.cli.trust import allow, assign
 from dashboard.engines.client import Client
 from dashboard.engines.process import Detached, let_go, start_engine, wait_until_up
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Tail
@@ -62,10 +62,10 @@ def until(db: Path, holds: Callable[[State], bool]) -> State:
     timer = threading.Timer(PATIENCE_S, stop.set)
     timer.start()
     try:
-        if holds(state := folded(db)):
+        if holds(state := fold_file(db)):
             return state
         for _ in Tail(db, state.seq).batches(stop):
-            if holds(state := folded(db)):
+            if holds(state := fold_file(db)):
                 return state
         raise AssertionError([(task.id, task.status, task.error) for task in state.tasks.values()])
     finally:

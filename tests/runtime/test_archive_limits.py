@@ -14,13 +14,13 @@ import pytest
 
 from engine.archive import ImportRefused, export_archive, plan_import
 from engine.archive.cutting import PIECE_BYTES
-from engine.archive.importing import Allowance, opened
-from engine.archive.manifest import MOST, MOST_AT_WORK, MOST_BYTES, too_many
+from engine.archive.importing import Allowance, open_pieces
+from engine.archive.manifest import MAX_BYTES, MAX_COUNTS, MAX_COUNTS_AT_WORK, limit_exceeded
 from engine.archive.reading import Contents
 from engine.core.commands import ImportState, Ping, Submit
-from engine.core.documents.document import MOST_FLAT_VALUES
+from engine.core.documents.document import MAX_FLAT_VALUES
 from engine.core.encoding.codec import encode_command
-from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, NotStrict, check_values
+from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, NotStrict, check_values
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import CommandRefusedError
@@ -86,7 +86,7 @@ def resealed(archive: Path, target: Path, *, counts: dict[str, int] | None = Non
 def refusal(path: Path, *, at_work: bool = False, **allowed: Any) -> str:
     with (
         pytest.raises(ImportRefused) as refused,
-        opened(path, None, at_work=at_work, allowance=Allowance(**allowed)) as pieces,
+        open_pieces(path, None, at_work=at_work, allowance=Allowance(**allowed)) as pieces,
     ):
         next(pieces)
     return str(refused.value)
@@ -157,7 +157,7 @@ async def test_a_refusal_is_in_the_journal_and_the_next_engine_does_not_read_the
     archive: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "there.db"
-    large = resealed(archive, tmp_path / "large.zip", counts={"tasks": MOST["tasks"] + 1})
+    large = resealed(archive, tmp_path / "large.zip", counts={"tasks": MAX_COUNTS["tasks"] + 1})
     async with running(ECHO, path=path, host=HOST) as there:
         with InboxClient(path) as inbox:
             inbox.put(CommandRow("import", "import_state", encode_command(command(large)), "test", "operator", 1))
@@ -175,27 +175,29 @@ async def test_a_refusal_is_in_the_journal_and_the_next_engine_does_not_read_the
 async def test_a_team_at_work_refuses_more_than_it_takes_in_and_says_where_it_can_go(
     archive: Path, tmp_path: Path
 ) -> None:
-    claims = resealed(archive, tmp_path / "large.zip", counts={"runs": MOST_AT_WORK["runs"] + 1})
+    claims = resealed(archive, tmp_path / "large.zip", counts={"runs": MAX_COUNTS_AT_WORK["runs"] + 1})
     async with running(ECHO, path=tmp_path / "there.db", host=HOST) as there:
         with pytest.raises(CommandRefusedError, match="import it into a file of its own: quarterdeck import FILE --db"):
             await there.host.order(command(claims))
 
 
-@pytest.mark.parametrize("kind", MOST_AT_WORK)
+@pytest.mark.parametrize("kind", MAX_COUNTS_AT_WORK)
 def test_so_much_of_each_kind_is_taken_in_and_no_more(kind: str) -> None:
-    most = MOST_AT_WORK[kind]
+    most = MAX_COUNTS_AT_WORK[kind]
 
-    assert too_many({kind: most}, at_work=True) is None
-    assert too_many({kind: most + 1}, at_work=False) is None
-    said = too_many({kind: most + 1}, at_work=True)
+    assert limit_exceeded({kind: most}, at_work=True) is None
+    assert limit_exceeded({kind: most + 1}, at_work=False) is None
+    said = limit_exceeded({kind: most + 1}, at_work=True)
     assert said is not None
     assert f"holds {most + 1:,} {kind}" in said
 
 
 def test_what_is_claimed_is_refused_before_anything_is_parsed(archive: Path, tmp_path: Path) -> None:
-    claims = resealed(archive, tmp_path / "a.zip", counts={"tasks": MOST["tasks"] + 1}, state_json=b"not even JSON")
+    claims = resealed(
+        archive, tmp_path / "a.zip", counts={"tasks": MAX_COUNTS["tasks"] + 1}, state_json=b"not even JSON"
+    )
 
-    assert f"holds {MOST['tasks'] + 1:,} tasks" in refusal(claims)
+    assert f"holds {MAX_COUNTS['tasks'] + 1:,} tasks" in refusal(claims)
 
 
 def test_values_are_counted_over_all_parts(archive: Path, tmp_path: Path) -> None:
@@ -206,36 +208,36 @@ def test_values_are_counted_over_all_parts(archive: Path, tmp_path: Path) -> Non
 
 
 def test_texts_and_foreign_writing_hold_fewer_values(archive: Path, tmp_path: Path) -> None:
-    many = b"[" + b"".join(b"[%d]," % number for number in range(MOST_FOREIGN_VALUES // 2)) + b"[]]"
+    many = b"[" + b"".join(b"[%d]," % number for number in range(MAX_FOREIGN_VALUES // 2)) + b"[]]"
     texts = resealed(archive, tmp_path / "texts.zip", texts_jsonl=many + b"\n")
     spaced = resealed(archive, tmp_path / "spaced.zip", state_json=many.replace(b",", b", ", 1))
 
     for path in (texts, spaced):
-        assert f"more than {MOST_FOREIGN_VALUES:,} values" in refusal(path)
+        assert f"more than {MAX_FOREIGN_VALUES:,} values" in refusal(path)
 
 
 def test_a_text_is_one_value_whatever_it_holds() -> None:
-    prose = b'"' + b"well, [so] {it} goes, " * (MOST_FOREIGN_VALUES // 2) + b'"\n'
+    prose = b'"' + b"well, [so] {it} goes, " * (MAX_FOREIGN_VALUES // 2) + b'"\n'
 
-    check_values((), MOST_FOREIGN_VALUES, texts=prose * 2)
+    check_values((), MAX_FOREIGN_VALUES, texts=prose * 2)
     with pytest.raises(NotStrict, match="values"):
-        check_values((), MOST_FOREIGN_VALUES, texts=prose * 2 + prose.strip(b'"'))
+        check_values((), MAX_FOREIGN_VALUES, texts=prose * 2 + prose.strip(b'"'))
 
 
 def test_a_plain_map_of_a_state_is_counted_before_it_is_built(archive: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(archive) as opened_zip:
         state = json.loads(opened_zip.read("state.json"))
-    state["registry"] = {f"agent {number}": "x" for number in range(MOST_FLAT_VALUES + 1)}
+    state["registry"] = {f"agent {number}": "x" for number in range(MAX_FLAT_VALUES + 1)}
     large = resealed(archive, tmp_path / "large.zip", state_json=json.dumps(state).encode())
 
-    assert f"its registry holds more than {MOST_FLAT_VALUES:,} values" in refusal(large)
+    assert f"its registry holds more than {MAX_FLAT_VALUES:,} values" in refusal(large)
 
 
 def test_no_more_than_a_hundred_megabytes_are_unpacked(archive: Path, tmp_path: Path) -> None:
     sparse = b"".join(random.randbytes(100) + bytes(9_900) for _ in range(10_001))
     large = resealed(archive, tmp_path / "a.zip", texts_jsonl=sparse)
 
-    assert large.stat().st_size < MOST_BYTES
+    assert large.stat().st_size < MAX_BYTES
     assert "unpacks to more than 100 MB" in refusal(large)
 
 
@@ -257,7 +259,7 @@ def test_a_child_that_needs_too_much_is_ended_and_says_so_in_one_line(
 
 
 async def test_an_import_that_is_given_up_leaves_no_process_behind(archive: Path) -> None:
-    with opened(archive, None, at_work=True) as pieces:
+    with open_pieces(archive, None, at_work=True) as pieces:
         held = next(pieces)
         assert isinstance(held, Contents)
         assert held.counts["runs"] == RUNS
@@ -293,7 +295,7 @@ def _is_reading(stat: Path) -> bool:
 
 def test_a_plan_for_a_team_at_work_says_where_too_much_can_go(archive: Path, tmp_path: Path) -> None:
     here = write_database(tmp_path / "here.db", team_world(agent("ada", "other")).journal)
-    claims = resealed(archive, tmp_path / "large.zip", counts={"agents": MOST_AT_WORK["agents"] + 1})
+    claims = resealed(archive, tmp_path / "large.zip", counts={"agents": MAX_COUNTS_AT_WORK["agents"] + 1})
 
     with pytest.raises(ImportRefused, match="into a file of its own"):
         plan_import(claims, here)

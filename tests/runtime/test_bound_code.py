@@ -15,7 +15,7 @@ from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
 from engine.core.queries.team.able import AWAY
 from engine.core.state import AgentStatus
-from engine.reading.folding import events_of, folded
+from engine.reading.folding import events_of, fold_file
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import shell_on, until
@@ -120,7 +120,7 @@ def test_an_engine_that_begins_without_the_code_lets_its_work_wait_and_spends_no
         wait_until_up(engine)
         with Client(path) as client:
             assert client.perform(Ping()).status == "applied"
-        state = folded(path)
+        state = fold_file(path)
         _, tasks, _ = run("tasks")
         _, agents, _ = run("agents")
     finally:
@@ -143,5 +143,5 @@ def test_the_program_itself_finds_all_of_its_agents_back_at_once(
 
     goes_on(program, tmp_path)
 
-    state = folded(tmp_path / "team.db")
+    state = fold_file(tmp_path / "team.db")
     assert not any(agent.away or agent.error for agent in state.agents.values())

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.engines.process import Detached
 from engine.core.state import State, TaskStatus
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """
@@ -107,7 +107,7 @@ def test_a_run_that_nothing_came_of_says_so_and_did_not_succeed(run: Run, engine
     (tmp_path / "s").write_text("fail")
     run_id = run("run", tmp_path / "s", "--detach")[1].strip()
     until(engine.db, lambda state: bool(state.escalations))
-    run("answer", next(iter(folded(engine.db).escalations)), "skip")
+    run("answer", next(iter(fold_file(engine.db).escalations)), "skip")
 
     status, out, err = run("wait", run_id)
 
@@ -124,7 +124,7 @@ def test_agents_are_swapped_in_every_mode_and_rolled_back(run: Run, engine: Deta
     assert migrated[0] == 0
     assert run("wait", run_id)[:2] == (0, "quick\n")
     assert run("rollback", "waiter")[0] == 0
-    assert folded(engine.db).agents["a1"].generation == 3
+    assert fold_file(engine.db).agents["a1"].generation == 3
     assert run("swap", "waiter", "other", "--with", "quick", "--mode", "drain")[0] == 0
     assert run("rollback", "waiter")[0] == 0
     assert run("rollback", "other")[0] == 0
@@ -136,7 +136,7 @@ def test_members_move_and_settings_and_capabilities_change(run: Run, engine: Det
     assert run("move", "helper", "crew")[0] == 0
     assert run("set", "crew", "--max-total", 5, "--balance", "least_load")[0] == 0
 
-    state = folded(engine.db)
+    state = fold_file(engine.db)
     assert "sums" in state.spec_of(state.agents["a2"]).specialties
     assert state.agents["a3"].supervisor_id == "s1"
     assert (state.supervisors["s1"].options.max_total, state.supervisors["s1"].options.balance) == (5, "least_load")
@@ -174,5 +174,5 @@ def test_a_run_with_a_deadline_that_passes_fails_and_says_so(run: Run, engine: D
 
     assert status == 1
     assert "deadline" in err
-    ended = folded(engine.db).finished[-1]
+    ended = fold_file(engine.db).finished[-1]
     assert (ended.status, TaskStatus.FAILED.value) == ("failed", "failed")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from tests.patience import PATIENCE_S
 from tests.runtime.console import Console, await_event, engine_of, kill_engines
 from tests.runtime.shell import at_a_terminal
@@ -452,7 +452,7 @@ def test_a_person_sees_the_plan_and_is_asked(console: Console, answers: str, lef
     assert (status, len([line for line in lines if line.startswith("Remove the members that are no longer")])) == (
         (130, 0) if answers == "n" else (0, 1)
     )
-    assert sorted(agent.name for agent in folded(db).agents.values()) == left
+    assert sorted(agent.name for agent in fold_file(db).agents.values()) == left
 
 
 ASKING = """\

@@ -10,7 +10,7 @@ from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import Submit
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader
 from tests.contract.test_cli_json import check
 from tests.runtime.shell import Run, shell_on, team_at_work, until
@@ -158,7 +158,7 @@ def test_a_fork_is_made_of_a_moment_and_with_another_result(run: Run, tmp_path: 
     assert "1 open run with " in out
     assert "continue: quarterdeck engine --db " in err
     assert half[0] == 2
-    assert folded(tmp_path / "new.db").runs["r1"].paused
+    assert fold_file(tmp_path / "new.db").runs["r1"].paused
     check("fork", written)
 
 
@@ -170,7 +170,7 @@ def test_a_conversation_is_begun_and_gone_on_with(engine: Detached, run: Run) ->
 
     assert [status for status, _, _ in (begun, named, last)] == [0, 0, 0]
     assert last[1] == "And at last?\n"  # the replies of the script are used up by what was said before
-    talk = folded(engine.db).supervisors["s1"].conversations["harbour"]
+    talk = fold_file(engine.db).supervisors["s1"].conversations["harbour"]
     assert len(talk.exchanges) == 3
     assert both[0] == 2
 
@@ -210,7 +210,7 @@ def test_a_change_is_taken_back_and_no_change_twice(engine: Detached, run: Run) 
 
     assert status == 0
     assert "applied at seq " in out
-    assert not next(one for one in folded(engine.db).agents.values() if one.name == "scout").paused
+    assert not next(one for one in fold_file(engine.db).agents.values() if one.name == "scout").paused
     assert again[0] == 3
 
 

@@ -16,7 +16,7 @@ from dashboard.engines.process import Detached
 from engine.core.commands import AddAgent, Pause, Ping, RemoveMember, Submit
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import AgentStatus
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.console import PROGRAM
@@ -73,7 +73,7 @@ def test_an_agent_is_swapped_while_it_works_and_drains(engine: Detached, run: Ru
 
     assert (status, err) == (0, "")
     assert out.startswith("✓ swapped waiter to g2, applied at seq ")
-    waiter = next(agent for agent in folded(engine.db).agents.values() if agent.name == "waiter")
+    waiter = next(agent for agent in fold_file(engine.db).agents.values() if agent.name == "waiter")
     assert waiter.status is AgentStatus.DRAINING
     (tmp_path / "go").touch()
     until(engine.db, lambda state: run_id not in state.runs)
@@ -111,8 +111,8 @@ def test_a_whole_team_is_added_under_a_supervisor(engine: Detached, run: Run, tm
 
     assert run("add", file, "--under", "crew")[0] == 0
 
-    below = next(each for each in folded(engine.db).supervisors.values() if each.name == "below")
-    assert folded(engine.db).supervisors[below.parent_id or ""].name == "crew"
+    below = next(each for each in fold_file(engine.db).supervisors.values() if each.name == "below")
+    assert fold_file(engine.db).supervisors[below.parent_id or ""].name == "crew"
     assert [run("remove", name)[0] for name in ("deep", "below")] == [0, 0]
 
 
@@ -120,14 +120,14 @@ def test_a_strategy_is_looked_at_switched_and_switched_back(engine: Detached, ru
     run_id = submit(engine, tmp_path / "go")
 
     looked, plan, _ = run("strategy", "crew", "parallel", "--dry-run")
-    before = folded(engine.db).supervisors["s1"].mode
+    before = fold_file(engine.db).supervisors["s1"].mode
     switched, out, _ = run("strategy", "crew", "parallel")
 
     assert (looked, before, switched) == (0, "sequential", 0)
     assert "re-planned   helper" in plan
     assert "goes on      waiter" in plan
     assert out.startswith("✓ switched crew from sequential to parallel, applied at seq ")
-    assert folded(engine.db).runs[run_id].strategy == "parallel"
+    assert fold_file(engine.db).runs[run_id].strategy == "parallel"
     (tmp_path / "go").touch()
     until(engine.db, lambda state: run_id not in state.runs)
     assert run("strategy", "crew", "sequential", "--new-only")[0] == 0
@@ -139,7 +139,7 @@ def test_what_is_paused_starts_nothing_until_it_is_resumed(engine: Detached, run
         assert run("pause", target)[1].startswith("✓ paused")
         with Client(engine.db) as client:
             run_id = str(client.perform(Submit(request=str(tmp_path / "go"))).result["run_id"])
-        assert not any(task.attempt for task in folded(engine.db).tasks.values())
+        assert not any(task.attempt for task in fold_file(engine.db).tasks.values())
         assert run("pause", target)[0] == 3
         assert run("resume", target)[1].startswith("✓ resumed")
         until(engine.db, lambda state, run_id=run_id: run_id not in state.runs)  # type: ignore[misc]
@@ -288,8 +288,8 @@ def test_a_team_is_carried_into_a_new_file_and_into_one_that_works(engine: Detac
     assert "not trusted: hands:help_out, hands:wait; allow it" in why
     assert json.loads(out)["creates"]["agents"] == 2
     assert "it is imported as crew-2" in told
-    assert [root.name for root in folded(tmp_path / "new.db").roots] == ["crew"]
-    assert [root.name for root in folded(engine.db).roots] == ["crew", "crew-2"]
+    assert [root.name for root in fold_file(tmp_path / "new.db").roots] == ["crew"]
+    assert [root.name for root in fold_file(engine.db).roots] == ["crew", "crew-2"]
 
 
 def test_code_of_an_archive_that_the_folder_does_not_have_is_named_before_anything_comes_in(

@@ -14,7 +14,7 @@ import pytest
 from dashboard.cli import main
 from engine.core.commands import AddSupervisor, Order, SupervisorSpec
 from engine.core.signals import EngineBegan
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader, StoreError
 from tests.databases import write_database
 from tests.patience import PATIENCE_S
@@ -166,7 +166,7 @@ def test_teams_of_one_name_in_two_folders_are_two_and_each_folder_means_its_own(
 
     assert one["db"] != two["db"]
     assert (paused["db"], paused["team"], paused["status"]) == (one["db"], "crew", "applied")
-    assert [next(iter(folded(Path(each["db"])).agents.values())).paused for each in (one, two)] == [True, False]
+    assert [next(iter(fold_file(Path(each["db"])).agents.values())).paused for each in (one, two)] == [True, False]
     status, out, err = run(place / "third", "pause", "a")
     assert (status, out) == (2, "")
     assert err.splitlines() == [
@@ -192,7 +192,7 @@ def test_the_only_team_that_is_up_is_looked_at_from_anywhere_and_changed_only_wh
     assert "AGENT" in shown
     assert (changed, out, why.count("\n"), f"--db {crew['db']}" in why) == (2, "", 1, True)
     assert ended[0] == 2
-    assert not next(iter(folded(Path(crew["db"])).agents.values())).paused
+    assert not next(iter(fold_file(Path(crew["db"])).agents.values())).paused
     # A team file that was never started stands for a team of its own, not for the one of a folder above.
     (place / "one" / "below").mkdir()
     (place / "one" / "below" / "team.yaml").write_text(TEAM)
@@ -209,7 +209,7 @@ def test_a_person_is_asked_before_a_team_that_was_not_named_is_changed(
 
     assert f"No team was named. Change crew ({crew['db']})? [y/N]: " in shown
     assert ended == status
-    assert next(iter(folded(Path(crew["db"])).agents.values())).paused is paused
+    assert next(iter(fold_file(Path(crew["db"])).agents.values())).paused is paused
     assert ("(team crew)" in shown) is paused
 
 

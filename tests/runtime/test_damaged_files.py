@@ -24,7 +24,7 @@ from engine.core.state import State
 from engine.errors import EngineError, first_of
 from engine.host.batch import row_of
 from engine.host.host import Host
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader, StoreError, find_loss, verify
 from store.layout.opening import open_store
 from tests.databases import busy_world
@@ -74,7 +74,7 @@ def look(path: Path) -> None:
         reader.blocks()
         reader.spans(1, reader.last_seq(), step_ms=1_000)
         reader.live()
-    folded(path)
+    fold_file(path)
 
 
 def begin(path: Path) -> None:
@@ -224,6 +224,6 @@ def test_an_event_whose_body_is_no_json_is_named_by_the_list_of_events(
 
 def test_a_snapshot_of_another_event_is_passed_over() -> None:
     with copied() as path:
-        state = folded(path)
+        state = fold_file(path)
         _change(path, sql="UPDATE snapshots SET seq = seq + 1", value=None)
-        assert encode_state(folded(path)) == encode_state(state)
+        assert encode_state(fold_file(path)) == encode_state(state)

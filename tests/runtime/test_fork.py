@@ -11,10 +11,10 @@ from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, Escalate, 
 from engine.archive.reading import complete_state
 from engine.core.documents.document import text_refs
 from engine.core.encoding.codec import encode_state
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.transfer.exporting import make_document
 from engine.platform.clock import VirtualClock
-from engine.reading.folding import folded, folded_at
+from engine.reading.folding import fold_file, fold_file_at
 from engine.supervisor.offline import text_in
 from store import NameTaken, Reader, StoreError, verify
 from tests.legal import assert_legal
@@ -52,7 +52,7 @@ def left(folder: Path) -> list[Path]:
 
 async def gone_on(path: Path) -> Any:
     """Let the one open run of a fork go on, and return its output."""
-    (run_id,) = folded(path).runs
+    (run_id,) = fold_file(path).runs
     async with team(path) as twin:
         await twin.resume(run_id)
         return (await twin.wait(run_id)).output
@@ -60,11 +60,11 @@ async def gone_on(path: Path) -> Any:
 
 def value_at(path: Path, seq: int | None) -> Any:
     """Return what a database holds, by content, as an archive of it would."""
-    state = folded(path) if seq is None else folded_at(path, seq)
+    state = fold_file(path) if seq is None else fold_file_at(path, seq)
     texts = {(ref.seq, ref.path): text_in(path, ref) for ref in text_refs(state)}
     found = make_document(state, lambda ref: texts[ref.seq, ref.path])
     # A fork is made now, and paused.
-    state = changed(state, runs={run.id: changed(run, paused=True) for run in state.runs.values()}, at_ms=0)
+    state = copy_with(state, runs={run.id: copy_with(run, paused=True) for run in state.runs.values()}, at_ms=0)
     return complete_state(state, found)["state"], encode_state(state)
 
 
@@ -75,7 +75,7 @@ async def test_a_fork_goes_on_from_every_event_to_the_same_end(tmp_path: Path) -
     source = team(path)
     for seq in range(1, last_seq + 1):
         made = await source.fork(tmp_path / f"at{seq}.db", seq)
-        state = folded(made.path)
+        state = fold_file(made.path)
         assert_legal(state)
         assert made.at_seq >= seq
         assert all(run.paused for run in state.runs.values())
@@ -132,7 +132,7 @@ async def test_what_a_changed_step_came_to_is_what_the_task_goes_on_with(tmp_pat
     (task_id,) = {one.task_id for one in await _steps(path)}
     read, _ = await source.steps(task_id)
     made = await source.fork(tmp_path / "new.db", step=(task_id, read.step), output=LONG + "!")
-    state = folded(made.path)
+    state = fold_file(made.path)
 
     assert {key: text_in(made.path, value) for key, value in state.tasks[task_id].steps.items()} == {
         read.step: LONG + "!"
@@ -174,7 +174,7 @@ async def test_a_fork_is_refused_where_it_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(CommandRefusedError, match="has no step 'x'"):
         await source.fork(new, step=(task_id, "x"), output=1)
     with pytest.raises(CommandRefusedError, match="fork at the step itself"):
-        await source.fork(new, folded(path).seq, step=(task_id, read.step), output=1)
+        await source.fork(new, fold_file(path).seq, step=(task_id, read.step), output=1)
     with pytest.raises(CommandRefusedError, match="name it with step"):
         await source.fork(new, output=1)
     with pytest.raises(NotInThisVersion, match="in memory"):
@@ -206,7 +206,7 @@ async def _steps(path: Path) -> list[Any]:
 async def test_a_dashboard_names_who_came_with_an_import(tmp_path: Path) -> None:
     path, _ = await worked(tmp_path)
     made = await team(path).fork(tmp_path / "new.db")
-    feed, want = Feed(made.path), folded(made.path)
+    feed, want = Feed(made.path), fold_file(made.path)
     feed.start()
     try:
         with anyio.fail_after(PATIENCE_S):

@@ -13,7 +13,7 @@ from anyio.lowlevel import checkpoint
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Cancel, Submit
-from engine.core.scheduler.waiting import Waits
+from engine.core.scheduler.waiting import WaitReasons
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.runtimes.functions.processes import CHECK_TRIES, Processes
 from engine.trusted_code.references import Origin
@@ -142,7 +142,7 @@ async def test_what_waits_for_a_process_is_not_at_work_and_the_most_urgent_gets_
             command = Submit(request=str(files[name]), supervisor=supervisor, priority=priority)
             run_ids.append(str((await running.host.order(command)).result["run_id"]))
         tasks = [task for task in running.state.tasks.values() if task.kind == "agent"]
-        waits = [Waits(running.state).why(task) for task in tasks]
+        waits = [WaitReasons(running.state).why(task) for task in tasks]
         at_work = [task.attempt is not None for task in tasks]
         for file in files.values():
             file.touch()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from engine.core.commands import AddAgent, Command, LoadTeam, Pause, Ping, Submit, SupervisorSpec
 from engine.core.encoding.codec import decode_command, encode_command
 from engine.core.errors import BadValue
-from engine.core.queries.team.code import named_in
+from engine.core.queries.team.code import references_in_command
 from engine.core.specs.spec import AgentSpec
 from store import CommandRow, CommandTooLarge, InboxClient
 from store.journals.records import LARGEST_COMMAND_BYTES
@@ -175,7 +175,7 @@ def test_a_body_is_a_command_or_refused(row: Any) -> None:
         return
     with suppress(ValueError):
         command = decode_command(kind, body)
-        assert all(isinstance(one, str) for one in named_in(command))
+        assert all(isinstance(one, str) for one in references_in_command(command))
 
 
 def test_a_command_larger_than_an_inbox_takes_is_refused_where_it_is_sent() -> None:

@@ -13,7 +13,7 @@ from anyio.lowlevel import checkpoint
 
 from engine.children.child import LINES_A_TURN
 from engine.core.commands import Answer, Steer
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
@@ -294,7 +294,7 @@ say(type='result', output=said)
 @pytest.mark.parametrize("then", ["stop", "fail", "ask"])
 async def test_a_program_whose_last_step_spends_the_rest_of_a_budget_is_done(engine: Engines, then: Any) -> None:
     code = "say(type='usage', tokens_in=10); say(type='step', name='page', output=1); say(type='result', output='all')"
-    spec = changed(speaker(code), limits=Limits(tokens=10, then=then))
+    spec = copy_with(speaker(code), limits=Limits(tokens=10, then=then))
 
     async with engine(spec, options=SupervisorOptions(run_limits=Limits(tokens=5, then=then))) as running:
         assert await running.ask() == "all"

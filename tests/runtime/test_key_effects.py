@@ -15,7 +15,7 @@ import pytest
 
 from engine import AgentSpec, Fail, SupervisorOptions
 from engine.core.commands import Answer
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.runtimes.spec_keys import kind_of
 from tests.runtime.engines import Engines
@@ -156,7 +156,7 @@ async def outcome(engine: Engines, spec: AgentSpec, request: str, log: Path) -> 
     """Return how a run ends, and what a person was asked; each question is answered with its last option."""
     if spec.agent_type == "acp":
         argv = [str(log) if word == "{log}" else word for word in spec.options["argv"]]  # type: ignore[union-attr]
-        spec = changed(spec, options={**spec.options, "argv": argv})
+        spec = copy_with(spec, options={**spec.options, "argv": argv})
     asked: list[str] = []
     async with (
         engine(spec, *MEMBERS, options=SETTINGS, participants=["ada"]) as running,

@@ -9,7 +9,7 @@ import pytest
 
 from engine import AgentSpec
 from engine.core.commands import AddAgent, Pause, RemoveMember, SwapAgent
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.options import SupervisorOptions
 from engine.models.records import ModelRequest
@@ -216,7 +216,7 @@ async def test_of_more_than_a_hundred_workers_their_capabilities_are_named(engin
 
 async def test_a_lead_is_told_what_came_of_its_workers_attempts_where_its_supervisor_says_so(engine: Engines) -> None:
     said = leads({"calls": [delegate("scout")]}, {"text": "{text}"})
-    options = changed(said["options"], track_record=True, strategies={"research": "delegate"})
+    options = copy_with(said["options"], track_record=True, strategies={"research": "delegate"})
     async with engine(chief(), worker(category="research"), mode="delegate", options=options) as running:
         for _ in range(2):
             await running.ask("research the sources")

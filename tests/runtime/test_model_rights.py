@@ -8,7 +8,7 @@ import pytest
 
 from engine import AgentSpec
 from engine.core.commands import Answer, SwapAgent
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.options import SupervisorOptions
@@ -163,7 +163,7 @@ async def test_an_agent_that_is_made_has_the_rules_of_its_creator_for_its_server
     lead = chief(may=["create_agent"], tools=[search], mcp=["files", "more/echo"], approve=rules)
     settings = team({"calls": made}, {"text": "{text}"})
     servers = {name: program(tmp_path / name) for name in ("files", "more")}
-    settings["options"] = changed(settings["options"], mcp=servers)
+    settings["options"] = copy_with(settings["options"], mcp=servers)
 
     async with engine(lead, **settings) as running:
         await running.ask()

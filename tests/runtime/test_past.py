@@ -21,7 +21,7 @@ from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.records.values import Usage
 from engine.core.state import State
-from engine.reading.folding import folded_at
+from engine.reading.folding import fold_file_at
 from store import Reader, open_store
 from store.journals.compression import compress
 from tests.bench.histories import mapped, rows_of, succeed
@@ -96,7 +96,7 @@ def test_every_moment_is_what_folding_the_journal_gives(path: Path, asked: Asked
     for seq in [*near, *(draw.randint(1, last) for _ in range(25))]:
         state = asked.brought(partial(asked.past.to_seq, seq))
         assert state.seq == seq
-        assert encode_state(state) == encode_state(folded_at(path, seq))
+        assert encode_state(state) == encode_state(fold_file_at(path, seq))
         assert asked.past.recent[-1].seq == seq
         assert asked.past.trouble is None
 
@@ -108,7 +108,7 @@ def test_steps_go_on_from_what_was_asked_for_last(path: Path, asked: Asked) -> N
     )
 
     assert state.seq == 2_498
-    assert encode_state(state) == encode_state(folded_at(path, 2_498))
+    assert encode_state(state) == encode_state(fold_file_at(path, 2_498))
     assert asked.brought(lambda: past.by_events(-10_000)).seq == 1
 
 
@@ -128,7 +128,7 @@ def test_of_many_moments_that_are_asked_for_quickly_the_last_one_is_shown(path: 
     state = asked.brought(*(partial(asked.past.to_seq, seq) for seq in range(200, 2_901, 30)))
 
     assert state.seq == 2_900
-    assert encode_state(state) == encode_state(folded_at(path, state.seq))
+    assert encode_state(state) == encode_state(fold_file_at(path, state.seq))
 
 
 def test_a_time_is_the_newest_event_that_is_no_younger(path: Path, asked: Asked) -> None:

@@ -12,7 +12,7 @@ from dashboard.deck.places import places
 from dashboard.engines.client import Client
 from dashboard.engines.process import Detached
 from engine.core.commands import Submit
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from tests.model_server import Say, model_server
 from tests.pilot.engines import until as until_shown
 from tests.runtime.shell import Run, shell_on, team_at_work, until
@@ -70,7 +70,7 @@ def run(engine: Detached, capsys: pytest.CaptureFixture[str]) -> Run:
 def test_a_planted_key_is_in_no_file_and_no_archive(engine: Detached, run: Run) -> None:
     folder = engine.db.parent
     assert run("export", folder / "team.qdeck")[0] == 0
-    assert run("fork", folder / "fork.db", "--at", folded(engine.db).seq)[0] == 0
+    assert run("fork", folder / "fork.db", "--at", fold_file(engine.db).seq)[0] == 0
 
     found = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with zipfile.ZipFile(folder / "team.qdeck") as archive:

@@ -12,7 +12,7 @@ import pytest
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Answer, Cancel
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec, Retry
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, Hurried, soon
@@ -105,7 +105,7 @@ async def test_a_signal_that_ends_it_is_a_crash_of_the_agent(engine: Engines) ->
 async def test_a_failed_program_is_tried_again(engine: Engines, tmp_path: Path) -> None:
     spec = program("sh", "-c", f"test -e {tmp_path}/done || (touch {tmp_path}/done; exit 1)")
 
-    async with engine(changed(spec, on_failure=[Retry(retries=1, base_s=0.001)])) as running:
+    async with engine(copy_with(spec, on_failure=[Retry(retries=1, base_s=0.001)])) as running:
         assert await running.ask() == ""
 
 

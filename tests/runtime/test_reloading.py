@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.console import Console, await_event, engine_of
@@ -76,13 +76,13 @@ def test_new_code_is_taken_over_in_the_middle_of_a_run_by_a_fresh_process_and_no
     console.write("code.py", CODE.replace("old", "new"))
 
     up = console.json("up", "team.yaml", "--detach", "--trust")
-    steps = {task.id: len(task.steps) for task in folded(db).tasks.values()}
+    steps = {task.id: len(task.steps) for task in fold_file(db).tasks.values()}
     console.write("go", "")
     until(db, lambda state: run not in state.runs)
     outcome = console.done("wait", run)
     again = console.json("up", "team.yaml", "--detach")
 
-    state = folded(db)
+    state = fold_file(db)
     assert before is not None
     assert (up["handed_over"], up["started"]) == (True, False)
     assert up["loaded"]["agents_swapped"] == 2
@@ -108,14 +108,14 @@ def test_open_runs_go_on_with_code_that_was_edited_while_no_engine_ran(console: 
     outcome = console.done("wait", run)
 
     assert outcome.strip() == f"new new in {up['pid']}"
-    assert folded(db).tasks_failed == 0
+    assert fold_file(db).tasks_failed == 0
 
 
 def test_the_process_that_goes_on_with_new_code_stands_by_before_that_is_loaded(console: Console) -> None:
     db = console.database("pair")
     before = engine_of(db)
     console.write("code.py", CODE.replace("old", "new"))
-    seq = folded(db).seq
+    seq = fold_file(db).seq
 
     upping = console.begin("up", "team.yaml", "--detach", "--trust")
     await_event(db, "team_loaded", after_seq=seq)

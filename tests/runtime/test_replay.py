@@ -13,7 +13,7 @@ from engine.core.specs.model_spec import ModelSpec
 from engine.core.strategies.parallel import Parallel
 from engine.core.strategies.sequential import Sequential
 from engine.history.replaying import PLAN, replay
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from engine.runtimes.model.conversation import Conversation
 from store import Reader, Record
 
@@ -69,12 +69,12 @@ def steps_in(path: Path) -> list[tuple[str, str]]:
 
 def kept_in(path: Path) -> Counter[tuple[str, str]]:
     """Return task and key of every step that a fork goes on from."""
-    return Counter((task.id, key) for task in folded(path).tasks.values() for key in task.steps)
+    return Counter((task.id, key) for task in fold_file(path).tasks.values() for key in task.steps)
 
 
 async def gone_on(path: Path, workers: int) -> Any:
     """Let the one open run of a fork go on, and return its output."""
-    (run_id,) = folded(path).runs
+    (run_id,) = fold_file(path).runs
     async with team(path, workers) as twin:
         await twin.resume(run_id)
         return (await twin.wait(run_id)).output
@@ -196,7 +196,7 @@ async def test_a_run_that_is_cut_off_at_any_event_makes_no_finished_call_again(t
     path = await worked(tmp_path)
     whole = Counter(steps_in(path))
     source = team(path)
-    for seq in range(records_in(path, "run_submitted")[0].seq, folded(path).seq):
+    for seq in range(records_in(path, "run_submitted")[0].seq, fold_file(path).seq):
         made = await source.fork(tmp_path / f"cut{seq}.db", seq)
         if made.runs:
             kept = kept_in(made.path)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
@@ -72,7 +72,7 @@ async def ended_run(case: str, level: str, limits: Mapping[str, Limits], at: str
     whole = limits.get("")
     specs = [scripted(name, at=at, **rule) for name, rule in rules.items()]
     if level == "agent":
-        specs = [changed(spec, limits=limits.get(spec.name)) for spec in specs]
+        specs = [copy_with(spec, limits=limits.get(spec.name)) for spec in specs]
     options = SupervisorOptions(
         settings=settings,
         task_limits=whole if level == "task" else None,

@@ -18,7 +18,7 @@ from engine.core.commands import Command, HandOver, Submit
 from engine.core.encoding.codec import encode_command
 from engine.core.events import AttemptFailed, AttemptLost, EngineStarted, Event, RunFinished, StepRecorded
 from engine.core.state import RunStatus
-from engine.reading.folding import events_of, folded, pages
+from engine.reading.folding import events_of, fold_file, pages
 from store import CommandRow, InboxClient, Reader, Tail, verify
 from tests.patience import PATIENCE_S
 
@@ -108,7 +108,7 @@ class Crew:
 
     def finish(self) -> None:
         self.until(lambda event: isinstance(event, RunFinished), RUNS)
-        assert [run.status for run in folded(self.db).finished] == [RunStatus.DONE] * RUNS
+        assert [run.status for run in fold_file(self.db).finished] == [RunStatus.DONE] * RUNS
         assert not any(isinstance(event, AttemptFailed) for event in self.journal())
         assert verify(self.db).ok
 

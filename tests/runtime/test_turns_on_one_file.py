@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.core.events import AgentBroke, AttemptFailed
 from engine.core.state import AgentStatus
-from engine.reading.folding import events_of, folded, pages
+from engine.reading.folding import events_of, fold_file, pages
 from quarterdeck import AgentSpec, DynamicSupervisor, Unusable
 from store import Reader
 from tests.depth import examples
@@ -67,7 +67,7 @@ def test_a_supervisor_that_is_used_again_works_as_one_that_is_made_anew(turns: l
         with Reader(path) as reader:
             events = [event for page in pages(reader, 0) for event in events_of(page)]
         assert [event for event in events if isinstance(event, AttemptFailed | AgentBroke)] == []
-        assert len(folded(path).agents) == len({WORK[what][0] for what, _ in turns})
+        assert len(fold_file(path).agents) == len({WORK[what][0] for what, _ in turns})
 
 
 @pytest.mark.anyio
@@ -80,7 +80,7 @@ async def test_what_a_supervisor_changed_stays_while_others_have_their_turns(is_
     for _ in range(2):
         await (made("yard of the south", path) if is_new else yard).arun("x")
         assert (await desk.arun("x")).output == "west x"
-    assert folded(path).roots[0].max_parallel == 3
+    assert fold_file(path).roots[0].max_parallel == 3
 
 
 @pytest.mark.anyio

@@ -15,13 +15,13 @@ from engine import AgentSpec, Fail, SupervisorOptions, tool
 from engine.archive import export_archive, plan_import
 from engine.core.commands import AddAgent, Answer, Command, ImportState, Submit
 from engine.core.encoding.codec import encode_command
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.state import State, Team
 from engine.errors import CommandRefusedError, Unusable
 from engine.history.forking import fork
 from engine.host.trusting import Trusting
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from engine.runtimes.toolbox.mcp_connection import OfferedTool
 from engine.runtimes.toolbox.mcp_servers import Server
 from engine.runtimes.toolbox.mcp_tools import ServerTool
@@ -134,7 +134,7 @@ async def program_loads(folder: Path) -> bool:
 
 async def program_names(folder: Path) -> bool:
     command = AddAgent(spec=AgentSpec(name="new", run="crew:work"))
-    return "crew:work" in trusting(folder / "team.db", State(), is_program=True).of_program(command)
+    return "crew:work" in trusting(folder / "team.db", State(), is_program=True).grants_of_program(command)
 
 
 async def calls(folder: Path) -> bool:
@@ -260,25 +260,25 @@ async def database_trusts(folder: Path) -> bool:
 
 
 async def database_calls(folder: Path) -> bool:
-    return bool(rights_in(folded(await anyio.to_thread.run_sync(allowed_call, folder))))
+    return bool(rights_in(fold_file(await anyio.to_thread.run_sync(allowed_call, folder))))
 
 
 async def fork_trusts(folder: Path) -> bool:
     await answered(folder)
     fork(folder / "team.db", folder / "fork.db")
-    return runs_code(folder / "fork.db", folded(folder / "fork.db"))
+    return runs_code(folder / "fork.db", fold_file(folder / "fork.db"))
 
 
 async def fork_loads(folder: Path) -> bool:
     await answered(folder)
     fork(folder / "team.db", folder / "fork.db")
-    return folded(folder / "fork.db").team is not None
+    return fold_file(folder / "fork.db").team is not None
 
 
 async def fork_calls(folder: Path) -> bool:
     db = await anyio.to_thread.run_sync(allowed_call, folder)
     fork(db, folder / "fork.db")
-    return bool(rights_in(folded(folder / "fork.db")))
+    return bool(rights_in(fold_file(folder / "fork.db")))
 
 
 async def made(folder: Path) -> State:
@@ -368,6 +368,6 @@ async def test_a_team_without_code_is_not_loaded_from_the_inbox_into_another_fol
     path.write_text("version: 1\nsupervisor: {name: own}\nagents: [{name: ada, script: []}]\n")
     command = read_team(path).load_command()
 
-    assert not await of_inbox(tmp_path, changed(command, **changes))
+    assert not await of_inbox(tmp_path, copy_with(command, **changes))
     (tmp_path / "untouched").mkdir()
     assert await of_inbox(tmp_path / "untouched", command)

@@ -13,9 +13,9 @@ from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.documents.document import read_document, references_in, text_refs, write_document
 from engine.core.documents.ids import FIELDS
-from engine.core.documents.importing import compact, raise_ids
+from engine.core.documents.importing import compact_ids, raise_ids
 from engine.core.encoding.codec import decode_state, encode_state
-from engine.core.queries.team.tree import below_of
+from engine.core.queries.team.tree import subtree_of
 from engine.core.records.records import names
 from engine.core.signals import ArchiveChecked, EngineBegan, PartRead, StateReady
 from engine.core.specs.options import SupervisorOptions
@@ -202,8 +202,8 @@ def test_renaming_is_only_renaming(world: World) -> None:
     new = decode_state(encode_state(old))
     there: dict[str, str] = {}
 
-    compact(new)
-    raise_ids(new, dict.fromkeys("sarte", 1000), taken=())
+    compact_ids(new)
+    raise_ids(new, dict.fromkeys("sarte", 1000), used_names=())
 
     for kind in ("supervisors", "agents", "runs", "tasks"):
         there |= dict(zip(getattr(old, kind), getattr(new, kind), strict=True))
@@ -219,7 +219,7 @@ def test_renaming_is_only_renaming(world: World) -> None:
 @given(worlds(max_turns=120), st.data())
 def test_every_part_of_every_state_stands_by_itself_and_its_work_goes_on(world: World, data: st.DataObject) -> None:
     top = data.draw(st.sampled_from(sorted(one.id for one in world.state.supervisors.values() if not one.leaving)))
-    below = {one.id for one in below_of(world.state, world.state.supervisors[top])}
+    below = {one.id for one in subtree_of(world.state, world.state.supervisors[top])}
     agents = {one.id for one in world.state.agents.values() if one.supervisor_id in below}
     runs = {one.id for one in world.state.runs.values() if one.supervisor_id in below}
 

@@ -26,7 +26,7 @@ from engine.core.events import (
 )
 from engine.core.fold import fold
 from engine.core.preview import preview, swap_preview
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import fields
 from engine.core.records.shared import EMPTY
 from engine.core.state import State, SwapMode, Task
@@ -215,7 +215,7 @@ def test_nothing_begins_under_a_paused_supervisor_and_pools_keep_their_bounds_an
     state, grown_ms = State(), {}
     for event in world.journal:
         if isinstance(event, AttemptStarted) and event.agent_id is not None:
-            above = above_of(state, state.supervisors[state.agents[event.agent_id].supervisor_id])
+            above = lineage_of(state, state.supervisors[state.agents[event.agent_id].supervisor_id])
             assert not any(supervisor.paused for supervisor in above), event
         if isinstance(event, PoolResized):
             pool = state.spec_of(state.agents[event.agent_id]).pool

@@ -17,9 +17,9 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.queries.targets import at
-from engine.core.queries.team.code import named_in
-from engine.core.queries.team.declared import described
-from engine.core.records.records import changed
+from engine.core.queries.team.code import references_in_command
+from engine.core.queries.team.declared import describe_member
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.operators import choose_command
@@ -53,7 +53,7 @@ def operated(world: World, draw: Random, most: int = 8) -> None:
     for number in range(draw.randint(1, most)):
         command = choose_command(draw.choice(OPERATORS), draw, world.state, number)
         if isinstance(command, AddAgent | AddSupervisor):
-            command = changed(command, declared=False)
+            command = copy_with(command, declared=False)
         if command is not None and not isinstance(command, LoadTeam | Declare):
             world.order(command)
     assume("s1" in world.state.supervisors)
@@ -73,7 +73,7 @@ def edited(draw: Random, team: SupervisorSpec) -> SupervisorSpec:
     draw.shuffle(members)
     names = [one.name for one in members]
     agents = [one.name for one in members if isinstance(one, AgentSpec)]
-    return changed(
+    return copy_with(
         team,
         members=members,
         max_parallel=draw.choice([team.max_parallel, 4]),
@@ -89,7 +89,7 @@ def top_of(state: State) -> str:
 
 
 def tree(state: State) -> SupervisorSpec:
-    team = described(state, top_of(state))
+    team = describe_member(state, top_of(state))
     assert isinstance(team, SupervisorSpec)
     return team
 
@@ -102,7 +102,7 @@ def only(team: SupervisorSpec, like: SupervisorSpec) -> SupervisorSpec:
         for one in team.members
         if one.name in wanted
     ]
-    return changed(team, members=members)
+    return copy_with(team, members=members)
 
 
 def team_and_world(draw: Random) -> tuple[SupervisorSpec, World]:
@@ -113,7 +113,7 @@ def team_and_world(draw: Random) -> tuple[SupervisorSpec, World]:
 
 
 def plan(world: World, command: LoadTeam) -> list[Any]:
-    granted = dict.fromkeys(named_in(command), "")
+    granted = dict.fromkeys(references_in_command(command), "")
     return plan_of(world.state, command, DecisionContext(now_ms=world.now_ms, jitter=0.5, granted=granted))
 
 
@@ -143,7 +143,7 @@ def test_what_operators_did_stays_where_the_team_as_it_is_wins(seed: int) -> Non
     teams = {one for one in world.state.supervisors if one not in world.state.declared}
 
     for _ in range(2):
-        result = loaded(world, changed(load_command(team), on_conflict="current"))
+        result = loaded(world, copy_with(load_command(team), on_conflict="current"))
         if result is not None:
             # Where an operator put another supervisor in the place of a declared one, it gets its members.
             assert (only(tree(world.state), before) if teams else tree(world.state)) == before
@@ -155,7 +155,9 @@ def test_an_edited_team_that_nobody_changed_meanwhile_is_taken_without_a_conflic
     draw = Random(seed)
     team, world = team_and_world(draw)
     after = edited(draw, team)
-    command = changed(load_command(after), prune=draw.random() < 0.5, on_conflict=draw.choice(["declared", "current"]))
+    command = copy_with(
+        load_command(after), prune=draw.random() < 0.5, on_conflict=draw.choice(["declared", "current"])
+    )
     planned = _planned(world, command)
 
     result = loaded(world, command)
@@ -181,10 +183,10 @@ def test_no_agent_is_doubled_where_the_file_renamed_or_moved_members_and_operato
     after = shuffled(draw, team)
     for agent in [*world.state.agents.values()] if draw.random() < 0.7 else []:
         for number in range(draw.randint(0, 2)):
-            spec = changed(draw_spec(draw, agent.name), description=f"swapped {number}")
+            spec = copy_with(draw_spec(draw, agent.name), description=f"swapped {number}")
             world.order(SwapAgent(agent=at(agent.id), spec=spec))
 
-    if loaded(world, changed(load_command(after), prune=True, on_conflict=on_conflict)) is not None:
+    if loaded(world, copy_with(load_command(after), prune=True, on_conflict=on_conflict)) is not None:
         assert set(world.state.agents) == ids
         if on_conflict == "declared":
             assert only(tree(world.state), after) == after
@@ -203,8 +205,8 @@ def shuffled(draw: Random, team: SupervisorSpec) -> SupervisorSpec:
     if teams and draw.random() < 0.5:
         to = draw.choice(teams)
         members = [one for one in members if one.name not in ("other", to.name)]
-        members.append(changed(to, members=[*to.members, gone.with_name("other")]))
-    return changed(team, members=members)
+        members.append(copy_with(to, members=[*to.members, gone.with_name("other")]))
+    return copy_with(team, members=members)
 
 
 def _plain(team: SupervisorSpec) -> SupervisorSpec:

@@ -24,7 +24,7 @@ from engine.core.events import (
     ToolStarted,
 )
 from engine.core.fold import fold
-from engine.core.queries.team.tree import inherited
+from engine.core.queries.team.tree import inherited_option
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
 from engine.simulation.teams import draw_team
@@ -76,7 +76,7 @@ def test_restarts_are_never_more_than_allowed_and_nothing_starts_through_an_open
     for event in world.journal:
         if isinstance(event, AgentsRestarted) and event.period_s is not None:
             supervisor = state.supervisors[event.supervisor_id]
-            allowed = inherited(state, supervisor, "restart", None).intensity
+            allowed = inherited_option(state, supervisor, "restart", None).intensity
             since = event.at_ms - event.period_s * 1000
             assert sum(at_ms > since for at_ms in supervisor.restarts_ms) < allowed
         elif isinstance(event, AttemptStarted) and event.agent_id is not None:

@@ -10,7 +10,7 @@ from engine.core.commands import Submit
 from engine.core.events import AttemptStarted, BudgetExhausted, BudgetExtended, RunFinished, TaskReopened
 from engine.core.fold import fold
 from engine.core.queries.money.budget import Subject, budgets_of
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import GRACE_S, SupervisorOptions
@@ -123,7 +123,7 @@ def payers(state: State, event: Any) -> Iterator[str]:
         yield agent.id
     supervisor = state.supervisors.get(task.supervisor_id if agent is None else agent.supervisor_id)
     if supervisor is not None:
-        yield from (one.id for one in above_of(state, supervisor))
+        yield from (one.id for one in lineage_of(state, supervisor))
 
 
 @some

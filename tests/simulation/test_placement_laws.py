@@ -117,13 +117,15 @@ def test_work_goes_to_the_nearest_who_are_able(world: World, target: str, data: 
         assert not place.waits
         assert {place.worker_id} == named[nearest]
     elif nearest in named:
-        assert place.made is not None
+        assert place.queue_event is not None
         assert not place.waits
         theirs = {one.id: {one.id, *up(state, state.supervisors[one.supervisor_id])} for one in state.agents.values()}
-        assert all(theirs[one] & named[nearest] for one in place.made.agent_ids)
-        assert all(any(member in theirs[one] for one in place.made.agent_ids) for member in named[nearest])
+        assert all(theirs[one] & named[nearest] for one in place.queue_event.agent_ids)
+        assert all(any(member in theirs[one] for one in place.queue_event.agent_ids) for member in named[nearest])
     else:
-        takers = place.made.agent_ids if place.made is not None else state.queues[place.queue or ""].agents
+        takers = (
+            place.queue_event.agent_ids if place.queue_event is not None else state.queues[place.queue or ""].agents
+        )
         assert not place.waits
         assert able[nearest] <= set(takers)
         teams = {state.agents[one].supervisor_id for one in takers}
@@ -146,7 +148,7 @@ def test_who_comes_near_shared_work_takes_from_it_as_those_who_are_there_do(data
     state = world.state
     teams = list(state.supervisors.values())
     asking, before, home = (draw(st.sampled_from(teams)) for _ in range(3))
-    made = place_for(state, asking, "dig", asker=None).made
+    made = place_for(state, asking, "dig", asker=None).queue_event
     assert made is not None
     fold(state, [made])
     able = draw(st.booleans())

@@ -7,7 +7,7 @@ from engine.core.events import AttemptStarted, GroupGrown, GroupPlanned
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.history.redeciding import Planner
-from engine.reading.texts import resolved
+from engine.reading.texts import resolve_value
 from engine.simulation.history import run_history
 from engine.simulation.report import plan_of
 
@@ -20,11 +20,11 @@ def test_every_plan_and_choice_of_a_history_is_decided_the_same_again(seed: int)
     for event in journal:
         run_id = getattr(event, "run_id", "")
         if run_id not in planners:
-            planners[run_id] = Planner(run_id, lambda value: resolved(value, lambda seq: bodies[seq - 1]), {})
+            planners[run_id] = Planner(run_id, lambda value: resolve_value(value, lambda seq: bodies[seq - 1]), {})
         planned += isinstance(event, GroupPlanned | GroupGrown)
         chosen += isinstance(event, AttemptStarted) and event.agent_id is not None
 
-        assert planners[run_id].look(state, event, state.seq + 1) is None
+        assert planners[run_id].compare(state, event, state.seq + 1) is None
         fold(state, [event])
 
     assert planned > 5

@@ -12,7 +12,7 @@ from engine.core.encoding.codec import encode_state
 from engine.core.errors import Refused
 from engine.core.events import AttemptDone, StrategySwitched
 from engine.core.fold import fold
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import RunStatus, State, TaskStatus
 from engine.core.strategies import BUILT_IN
@@ -233,7 +233,7 @@ def test_the_dry_run_is_the_event_that_comes(old: str, new: str) -> None:
 
     (event,) = [event for event in world.order(command) if isinstance(event, StrategySwitched)]
 
-    assert event == changed(shown, at_ms=event.at_ms)
+    assert event == copy_with(shown, at_ms=event.at_ms)
 
 
 @pytest.mark.parametrize("mode", sorted(BUILT_IN))

@@ -12,7 +12,7 @@ import pytest
 from engine.archive import ExportRefused, export_archive, plan_import, read_archive
 from engine.archive.manifest import check_amount
 from engine.core.commands import Submit
-from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, MOST_VALUES, NotStrict
+from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, MAX_VALUES, NotStrict
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
 from engine.trusted_code.trust import TrustList, grant
@@ -117,14 +117,14 @@ def test_a_text_of_one_letter_is_not_packed_beyond_what_a_reader_takes(tmp_path:
 
 def test_more_values_than_an_import_takes_are_not_exported(tmp_path: Path) -> None:
     world = team_world(agent("ada"))
-    half = MOST_FOREIGN_VALUES // 2
+    half = MAX_FOREIGN_VALUES // 2
     world.order(Submit(request=[number % 10 for number in range(half - 10)]))
     fits = write_database(tmp_path / "fits.db", world.journal)
     world.order(Submit(request=[number % 9 for number in range(half + 10)]))
     too_many = write_database(tmp_path / "team.db", world.journal)
 
     assert read_archive(export_archive(fits, tmp_path / "fits.zip").path).texts
-    with pytest.raises(ExportRefused, match=f"more than {MOST_FOREIGN_VALUES:,} values; let open runs finish"):
+    with pytest.raises(ExportRefused, match=f"more than {MAX_FOREIGN_VALUES:,} values; let open runs finish"):
         export_archive(too_many, tmp_path / "team.zip")
     assert not (tmp_path / "team.zip").exists()
 
@@ -132,14 +132,14 @@ def test_more_values_than_an_import_takes_are_not_exported(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("amounts", "text", "is_refused"),
     [
-        ({"state.json": MOST_VALUES - 2}, "", False),
-        ({"state.json": MOST_VALUES + 1}, "", True),
-        ({"manifest.json": MOST_VALUES // 2 + 1, "state.json": MOST_VALUES // 2}, "", True),
-        ({"events.jsonl": MOST_VALUES + 1}, "", False),
-        ({"state.json": MOST_VALUES - MOST_FOREIGN_VALUES // 2, "texts.jsonl": MOST_FOREIGN_VALUES - 9}, "", True),
-        ({"texts.jsonl": MOST_FOREIGN_VALUES - 1}, "", False),
-        ({"texts.jsonl": MOST_FOREIGN_VALUES + 1}, "", True),
-        ({"texts.jsonl": MOST_FOREIGN_VALUES + 1}, '"', False),
+        ({"state.json": MAX_VALUES - 2}, "", False),
+        ({"state.json": MAX_VALUES + 1}, "", True),
+        ({"manifest.json": MAX_VALUES // 2 + 1, "state.json": MAX_VALUES // 2}, "", True),
+        ({"events.jsonl": MAX_VALUES + 1}, "", False),
+        ({"state.json": MAX_VALUES - MAX_FOREIGN_VALUES // 2, "texts.jsonl": MAX_FOREIGN_VALUES - 9}, "", True),
+        ({"texts.jsonl": MAX_FOREIGN_VALUES - 1}, "", False),
+        ({"texts.jsonl": MAX_FOREIGN_VALUES + 1}, "", True),
+        ({"texts.jsonl": MAX_FOREIGN_VALUES + 1}, '"', False),
     ],
 )
 def test_the_parts_of_an_archive_hold_a_bounded_number_of_values(

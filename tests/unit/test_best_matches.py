@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.discovery import best_matches
-from engine.core.discovery.best_matches import Asked
+from engine.core.discovery.best_matches import RequestWord
 from engine.core.discovery.candidate import Candidate
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import choose
@@ -21,8 +21,8 @@ WORDS = [f"word{number}" for number in range(20)]
 class Plain(CapabilityIndex):
     """Adds up the points of every candidate, and sorts them all."""
 
-    def best(self, asked: Iterable[Asked], limit: int) -> Iterator[Slot]:
-        words = tuple(asked)
+    def best(self, request_words: Iterable[RequestWord], limit: int) -> Iterator[Slot]:
+        words = tuple(request_words)
         gains = {self.slot(id): round(sum(word.points_of(self.slot(id)) for word in words), 6) for id in self._slots}
         found = [slot for slot, gain in gains.items() if gain]
         return iter(sorted(found, key=lambda slot: (-gains[slot], self._rank(slot)))[:limit])
@@ -69,7 +69,7 @@ def test_choice_and_search_are_those_of_adding_up_every_candidate(seed: int, siz
 
 
 def test_adding_up_takes_over_where_a_search_would_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(best_matches, "_FEW", -1_000_000)
+    monkeypatch.setattr(best_matches, "_FREE_STEPS", -1_000_000)
     draws = random.Random(1)
     candidates = crowd(draws, 400)
     index, plain = CapabilityIndex(candidates), Plain(candidates)

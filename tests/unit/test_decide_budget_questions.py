@@ -7,7 +7,7 @@ import pytest
 from engine.core.commands import Answer, SwapAgent
 from engine.core.events import BudgetExhausted
 from engine.core.records.values import Usage
-from engine.core.scheduler.waiting import Waits
+from engine.core.scheduler.waiting import WaitReasons
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Escalate, Retry
@@ -69,7 +69,7 @@ def test_work_that_is_held_while_a_person_is_asked_says_so() -> None:
     world.succeed(attempt(world, "ada"), usage=Usage(tokens_in=20))
     (held,) = [task for task in world.state.tasks.values() if task.kind == "agent" and not task.ended]
 
-    why = Waits(world.state).why(held)
+    why = WaitReasons(world.state).why(held)
 
     assert (why.why, why.words) == ("budget", "its budget is spent, and a person is asked") if why else False
 

@@ -12,7 +12,7 @@ from engine.core.commands import (
     RetryWork,
     SwapAgent,
 )
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
@@ -54,7 +54,7 @@ def test_a_state_in_which_a_person_is_asked_twice_about_one_call_is_not_legal() 
     world.crash()
     (asked,) = world.state.escalations.values()
 
-    world.state.escalations["e99"] = changed(asked, id="e99")
+    world.state.escalations["e99"] = copy_with(asked, id="e99")
 
     with pytest.raises(AssertionError, match="a person is asked twice about one call of a tool"):
         assert_legal(world.state)

@@ -6,7 +6,7 @@ from engine.core.events import CommandRefused, EngineStarted, EngineStopped
 from engine.core.queries.money.budget import budgets_of
 from engine.core.queries.team.able import AWAY
 from engine.core.records.values import Usage
-from engine.core.scheduler.waiting import Waits
+from engine.core.scheduler.waiting import WaitReasons
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan, EngineWoke
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec
@@ -70,7 +70,7 @@ def test_work_of_code_that_this_process_does_not_have_waits_and_fails_nothing() 
     assert (bob.away, len(bob.running)) == (False, 1)
     task = next(one for one in world.state.tasks.values() if one.agent_id == "a1" or one.worker_id == "a1")
     assert (task.status, task.retries) == (TaskStatus.WAITING, 0)
-    wait = Waits(world.state).why(task)
+    wait = WaitReasons(world.state).why(task)
     assert wait is not None
     assert wait.words == f"ada waits: {AWAY}"
 

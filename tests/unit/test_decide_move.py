@@ -16,7 +16,7 @@ from engine.core.commands import (
 )
 from engine.core.events import MemberMoved, QueueMade, TaskRequeued
 from engine.core.queries.targets import member_name
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.scheduler import Schedule
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
@@ -262,7 +262,7 @@ def test_the_team_of_a_file_stays_where_it_was_moved_when_its_file_is_loaded_aga
     applied(world, Move(target="/chief", parent="/above"))
 
     again = load(SupervisorSpec(name="chief", members=[agent("ada"), agent("bob")]))
-    world.order(changed(again, on_conflict=wins, prune=True))
+    world.order(copy_with(again, on_conflict=wins, prune=True))
 
     chief = supervisor(world, "chief")
     assert chief.parent_id == supervisor(world, "above").id
@@ -294,7 +294,7 @@ def test_a_new_member_of_a_file_gets_no_name_that_was_moved_there(wins: Winner, 
 
     north = SupervisorSpec(name="north", members=[agent("bob")])
     again = load(SupervisorSpec(name="chief", members=[agent("bob", "sum"), north]))
-    result = only(world.order(changed(again, on_conflict=wins)), "command_applied").result
+    result = only(world.order(copy_with(again, on_conflict=wins)), "command_applied").result
 
     both = [supervisor(world, name).members for name in ("chief", "north")]
     names = [sorted(member_name(world.state, one) for one in members) for members in both]

@@ -6,7 +6,7 @@ from dashboard.actions.team import SETTING
 from engine.core.commands import ChangeSupervisor, Move, Submit, SupervisorSpec, SwapAgent
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.scheduler import Schedule
-from engine.core.scheduler.waiting import Waits
+from engine.core.scheduler.waiting import WaitReasons
 from engine.core.specs.options import Preempt, SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from tests.story import attempt, submitted, works
@@ -43,7 +43,7 @@ def test_what_waits_says_for_which_process() -> None:
 
     world.order(Submit(request="sum"))
 
-    wait = Waits(world.state).why(world.state.tasks["t3"])
+    wait = WaitReasons(world.state).why(world.state.tasks["t3"])
     assert wait is not None
     assert (wait.why, wait.words, wait.ids) == ("process", "waits for a process slot of chief: 1 of 1 in use", ("s1",))
 
@@ -53,7 +53,7 @@ def test_where_nothing_is_set_the_engine_says_how_many_its_computer_bears() -> N
 
     world.order(Submit(request="sum"))
 
-    wait = Waits(world.state).why(world.state.tasks["t4"])
+    wait = WaitReasons(world.state).why(world.state.tasks["t4"])
     assert at_work(world) == ["ada", "bob"]
     assert wait is not None
     assert wait.words == "waits for a process slot: 2 of 2 in use"

@@ -3,7 +3,7 @@
 from engine.core.commands import ChangeSupervisor, Move, SupervisorSpec, SwapAgent
 from engine.core.decide.teams.loading import plan_of
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec
 from tests.world import World, agent, load, team_world
 
@@ -15,7 +15,7 @@ def scripted(name: str, *does: str) -> AgentSpec:
 def planned(world: World, *members: AgentSpec | SupervisorSpec) -> list[tuple[str, str, str | None]]:
     """Return what a file with these members would change: what, where, where then."""
     command = load(SupervisorSpec(name="chief", members=list(members)))
-    command = changed(command, on_conflict="declared")
+    command = copy_with(command, on_conflict="declared")
     return [
         (change.change, change.path, change.to)
         for change in plan_of(world.state, command, DecisionContext(now_ms=world.now_ms, jitter=0.0))

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.core.commands import RegisterSpec, SwapAgent, SwapAgents
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.core.state import AgentStatus
 from tests.story import applied, attempt, attempts, kinds, member, refused, submitted
@@ -99,7 +99,7 @@ def test_a_swap_of_an_agent_that_somebody_else_has_changed_meanwhile_is_refused(
     said = "ada is g2 by now, not g1; look at it first"
     assert refused(world, late) == said
     assert refused(world, SwapAgents(swaps=[late])) == said
-    applied(world, changed(late, generation=2))
+    applied(world, copy_with(late, generation=2))
 
 
 @pytest.mark.parametrize("fields", [{}, {"spec": ANEW, "registered": "ada"}])

@@ -20,7 +20,7 @@ from engine.core.commands import (
 )
 from engine.core.effects import CheckAgent, DropRuntimes, StopLoop
 from engine.core.events import CommandApplied
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.signals import AgentUnusable
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
@@ -83,7 +83,7 @@ def test_another_file_with_another_root_makes_another_root() -> None:
     world = team_world(agent("ada"))
     second = load(SupervisorSpec(name="second", members=[agent("ada")]))
 
-    applied(world, changed(second, path="second.yaml"))
+    applied(world, copy_with(second, path="second.yaml"))
 
     assert [one.name for one in world.state.roots] == ["chief", "second"]
 
@@ -129,7 +129,7 @@ def test_what_was_allowed_once_needs_no_further_trust() -> None:
 def test_a_team_file_in_another_place_is_trusted_anew() -> None:
     world = team_world(agent("ada"))
     world.untrusted = {"crew:ada"}
-    moved = changed(load(SupervisorSpec(name="chief", members=[agent("ada")])), path="elsewhere/team.yaml")
+    moved = copy_with(load(SupervisorSpec(name="chief", members=[agent("ada")])), path="elsewhere/team.yaml")
 
     assert "not trusted: crew:ada" in refused(world, moved)
 
@@ -155,7 +155,7 @@ def test_agents_whose_code_somebody_has_trusted_anew_are_looked_at_again_and_no_
     loaded(world, agent("ada"), agent("bob"))
     world.code["crew:ada"] = "2"
 
-    applied(world, AddAgent(spec=changed(agent("eve"), run="crew:ada")))
+    applied(world, AddAgent(spec=copy_with(agent("eve"), run="crew:ada")))
 
     looked_at = [one.agent_id for one in world.effects if isinstance(one, CheckAgent)]
     assert member(world, "ada").id in looked_at

@@ -26,7 +26,7 @@ from engine.core.commands import (
     Undo,
 )
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.queries.people.undoing import left_by
+from engine.core.queries.people.undoing import current_value_of
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Circuit, Restart, spec_hash
@@ -408,9 +408,9 @@ def test_an_inverse_of_all_settings_that_an_earlier_version_wrote_looks_at_each(
         supervisor="@s1", options=chief.options, max_parallel=chief.max_parallel, max_agents=chief.max_agents,
         exactly=True,
     )  # fmt: skip
-    before = left_by(world.state, inverse)
+    before = current_value_of(world.state, inverse)
 
     applied(world, ChangeSupervisor(supervisor="chief", **since))
-    assert left_by(world.state, inverse) != before
+    assert current_value_of(world.state, inverse) != before
     applied(world, inverse)
-    assert left_by(world.state, inverse) == before
+    assert current_value_of(world.state, inverse) == before

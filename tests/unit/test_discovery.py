@@ -10,7 +10,7 @@ from engine.core.discovery.candidate import Candidate, category_stem, suits
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import choose, choose_category
 from engine.core.discovery.nearest import nearest
-from engine.core.discovery.synonyms import SYNONYMS, widened
+from engine.core.discovery.synonyms import SYNONYMS, synonyms_by_phrase
 from engine.core.discovery.words import stem, words
 from engine.core.queries.team.participants import cast_for
 from tests.world import agent, team_world
@@ -105,7 +105,7 @@ def test_everyone_chosen_covers_a_word_of_its_own_and_there_are_never_too_many(
 @given(requests, teams(), st.integers(1, 5))
 def test_a_search_ranks_as_scoring_each_candidate_alone_does(request: str, team: list[Candidate], limit: int) -> None:
     index = CapabilityIndex(team)
-    asked = index.ask(request)
+    asked = index.parse_request(request)
     every = [index.match(slot, asked) for slot in range(len(team))]
     ranked = sorted(
         (match for match in every if match.words),
@@ -321,7 +321,7 @@ def test_only_both_ends_of_a_very_long_request_are_read() -> None:
 
 
 def test_the_synonyms_that_ship_are_useful_and_work_both_ways() -> None:
-    table = widened(SYNONYMS)
+    table = synonyms_by_phrase(SYNONYMS)
 
     assert len(SYNONYMS) > 300
     assert "data scienc" in table["dataset"]

@@ -6,7 +6,7 @@ from typing import get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
-from engine.core.documents.document import MOST_FLAT_VALUES, read_document
+from engine.core.documents.document import MAX_FLAT_VALUES, read_document
 from engine.core.encoding.strict_json import NotStrict
 from engine.core.state import State
 
@@ -23,10 +23,10 @@ def test_each_plain_map_of_a_state_is_bounded_before_it_is_built(name: str) -> N
     def body(count: int) -> bytes:
         return msgspec.json.encode({name: {f"k{number}": 1.5 for number in range(count)}})
 
-    with pytest.raises(NotStrict, match=f"its {name} holds more than {MOST_FLAT_VALUES:,} values"):
-        read_document(body(MOST_FLAT_VALUES + 1), [])
+    with pytest.raises(NotStrict, match=f"its {name} holds more than {MAX_FLAT_VALUES:,} values"):
+        read_document(body(MAX_FLAT_VALUES + 1), [])
     with pytest.raises((NotStrict, msgspec.ValidationError)) as refused:
-        read_document(body(MOST_FLAT_VALUES), [])
+        read_document(body(MAX_FLAT_VALUES), [])
     assert "holds more" not in str(refused.value)
 
 

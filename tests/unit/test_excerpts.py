@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 
 from engine.core.commands import COMMANDS, LoadTeam, Ping, SupervisorSpec, SwapAgent
 from engine.core.events import CommandApplied
-from engine.core.queries.work.excerpts import CHARACTERS, HIDDEN, ITEMS, TEXT_CHARACTERS, args_of, shown
+from engine.core.queries.work.excerpts import (
+    HIDDEN,
+    MAX_CHARACTERS,
+    MAX_ITEMS,
+    MAX_TEXT_CHARACTERS,
+    args_of,
+    excerpt_of,
+)
 from engine.core.records.records import names
 from engine.core.specs.spec import Retry
 from tests.world import agent, team_world
 
-LARGEST = CHARACTERS + 2 * TEXT_CHARACTERS
+LARGEST = MAX_CHARACTERS + 2 * MAX_TEXT_CHARACTERS
 """Of all texts together: the last one begins before the limit, and each tells how much was cut off."""
 
 values = st.recursive(
@@ -26,7 +33,7 @@ values = st.recursive(
 
 @given(values, st.integers(1, 300))
 def test_what_is_shown_is_json_and_short(value: Any, times: int) -> None:
-    found = shown([value] * times)
+    found = excerpt_of([value] * times)
 
     assert json.loads(json.dumps(found)) == found
     assert len(json.dumps(found, ensure_ascii=False)) < 20 * LARGEST
@@ -35,24 +42,24 @@ def test_what_is_shown_is_json_and_short(value: Any, times: int) -> None:
 def test_what_is_short_is_shown_whole() -> None:
     value = {"a": [1, None, True, 2.5, "text"], "b": {}}
 
-    assert shown(value) == value
+    assert excerpt_of(value) == value
 
 
 def test_long_texts_and_lists_say_what_is_left_out() -> None:
-    assert shown("x" * 1_000) == f"{'x' * TEXT_CHARACTERS}… (1,000 characters)"
-    assert shown(list(range(50))) == [*range(ITEMS), "… 30 more"]
-    assert len(json.dumps(shown({f"key {n}": "x" * 999 for n in range(99)}))) < LARGEST
+    assert excerpt_of("x" * 1_000) == f"{'x' * MAX_TEXT_CHARACTERS}… (1,000 characters)"
+    assert excerpt_of(list(range(50))) == [*range(MAX_ITEMS), "… 30 more"]
+    assert len(json.dumps(excerpt_of({f"key {n}": "x" * 999 for n in range(99)}))) < LARGEST
 
 
 @pytest.mark.parametrize("name", ["api_key", "token", "OPENAI_API_KEY", "password", "Authorization", "secrets"])
 def test_texts_in_fields_for_secrets_are_not_kept(name: str) -> None:
-    assert shown([{name: "sk-1", "depth": {name: "sk-2"}}]) == [{name: HIDDEN, "depth": {name: HIDDEN}}]
+    assert excerpt_of([{name: "sk-1", "depth": {name: "sk-2"}}]) == [{name: HIDDEN, "depth": {name: HIDDEN}}]
 
 
 def test_names_of_variables_and_amounts_are_no_secrets() -> None:
     value = {"key_env": "OPENAI_API_KEY", "tokens": 20_000, "max_tokens": 5, "call_key": "k1"}
 
-    assert shown(value) == value
+    assert excerpt_of(value) == value
 
 
 def test_args_are_the_fields_that_were_given() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.platform.garbage import collect_rarely, collect_young, importing
+from engine.platform.garbage import collect_rarely, collect_young, importing_package
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def test_no_full_collection_falls_into_an_import_and_its_objects_are_frozen() ->
     gc.collect()
     before = full_collections()
 
-    with importing():
+    with importing_package():
         made = [[number] for number in range(20_000)]
         assert full_collections() == before
 
@@ -38,7 +38,7 @@ def test_no_full_collection_falls_into_an_import_and_its_objects_are_frozen() ->
 def test_two_imports_at_once_leave_the_thresholds_as_they_were() -> None:
     gc.set_threshold(700, 10, 7)
 
-    first, second = importing(), importing()
+    first, second = importing_package(), importing_package()
     for one in (first, second):
         one.__enter__()
     first.__exit__(None, None, None)

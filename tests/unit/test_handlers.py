@@ -89,4 +89,4 @@ def test_two_handlers_of_one_kind_are_named() -> None:
     file = {"__name__": __name__, "_pause": _pause, "_pause_too": _pause_too}
 
     with pytest.raises(TypeError, match=r"^RunPaused has two handlers, .*\._pause and .*\._pause_too; "):
-        handlers_in([file], EVENTS, gives=None)
+        handlers_in([file], EVENTS, result_hint=None)

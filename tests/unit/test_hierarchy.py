@@ -7,7 +7,7 @@ import pytest
 from dashboard.views.measures.digest import digest
 from dashboard.views.network import Folding, Measures, network
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Resume, SupervisorSpec
-from engine.core.queries.team.tree import Level, depth_of, height_of, levels, warning_of
+from engine.core.queries.team.tree import Level, depth_of, height_of, levels_of, warning_of
 from engine.core.records.values import Usage
 from engine.core.signals import AttemptSucceeded
 from engine.core.specs.limits import Limits
@@ -134,7 +134,7 @@ def test_levels_count_supervisors_and_agents_and_what_hand_overs_cost() -> None:
     world.now_ms += 30
     world.succeed(attempt(world, "bob"))
 
-    assert levels(world.state) == [
+    assert levels_of(world.state) == [
         Level(depth=1, mean_ms=0.0),
         Level(depth=2, mean_ms=0.0),
         Level(depth=3, mean_ms=None),

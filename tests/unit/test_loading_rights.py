@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.core.commands import AddAgent, LoadTeam
 from engine.core.encoding.codec import decode_command, encode_command
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Team
 from engine.host.trusting import Trusting
@@ -60,7 +60,7 @@ class Place:
         """Return what an engine grants a command of its inbox; None if it refuses the command."""
         trusting = Trusting(self.allowed, db=self.db, folder=None, state=lambda: state, is_program=False)
         try:
-            return set(trusting.of_inbox(decode_command(command.type, encode_command(command))))
+            return set(trusting.grants_of_inbox(decode_command(command.type, encode_command(command))))
         except ForeignTeam:
             return None
 
@@ -114,11 +114,11 @@ def test_a_team_that_is_not_what_its_text_says_is_refused() -> None:
         command, state = place.files["own"].load_command(), place.state("own")
         other = place.files["plain"].load_command()
         lies = [
-            changed(command, team=other.team), changed(command, text=other.text), changed(command, sha256="0"),
-            changed(command, registry=[AgentSpec(name="new", run="crew:work")]), changed(command, text="{"),
-            changed(command, text=command.text + "#" * 1_000_000),
+            copy_with(command, team=other.team), copy_with(command, text=other.text), copy_with(command, sha256="0"),
+            copy_with(command, registry=[AgentSpec(name="new", run="crew:work")]), copy_with(command, text="{"),
+            copy_with(command, text=command.text + "#" * 1_000_000),
         ]  # fmt: skip
 
         assert place.by_inbox(command, state) == REFERENCES
-        assert place.by_inbox(changed(command, prune=True, on_conflict="current"), state) == REFERENCES
+        assert place.by_inbox(copy_with(command, prune=True, on_conflict="current"), state) == REFERENCES
         assert [place.by_inbox(lie, state) for lie in lies] == [None] * len(lies)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.archive import export_archive
 from engine.errors import ImportRefused
-from engine.history.moments import compared, moment
+from engine.history.moments import compare_moments, open_moment
 from store import NotOurFile, Reader
 from tests.databases import busy_world, write_database
 
@@ -39,19 +39,19 @@ def in_wal(database: Path) -> sqlite3.Connection:
 def test_a_database_and_its_archive_are_the_same_team(database: Path, tmp_path: Path) -> None:
     archive = export_archive(database, tmp_path / "team.zip").path
 
-    with moment(database) as one, moment(archive) as other:
+    with open_moment(database) as one, open_moment(archive) as other:
         assert one.state.tasks.keys() == other.state.tasks.keys()
         assert other.file_id is None
         assert other.seq == one.seq > 0
         assert one.state.trusted
-        assert compared(one, other) == []
-        assert compared(other, one) == []
+        assert compare_moments(one, other) == []
+        assert compare_moments(other, one) == []
 
 
 def test_of_an_archive_no_other_moment_can_be_had(database: Path, tmp_path: Path) -> None:
     archive = export_archive(database, tmp_path / "team.zip").path
 
-    with pytest.raises(ImportRefused, match="leave out what follows @"), moment(archive, lambda _reader: 3):
+    with pytest.raises(ImportRefused, match="leave out what follows @"), open_moment(archive, lambda _reader: 3):
         pass
 
 
@@ -60,7 +60,7 @@ def test_who_reads_the_file_in_this_process_keeps_its_locks(database: Path) -> N
     with Reader(database) as reader:
         reader.last_seq()
 
-        with moment(database):
+        with open_moment(database):
             pass
 
         subprocess.run([sys.executable, "-c", WRITE_AND_LEAVE, database], check=True)
@@ -71,5 +71,5 @@ def test_a_pipe_and_a_device_are_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     for path, why in ((tmp_path / "pipe", "is a pipe"), (Path("/dev/zero"), "is a device")):
-        with pytest.raises(NotOurFile, match=why), moment(path):
+        with pytest.raises(NotOurFile, match=why), open_moment(path):
             pass

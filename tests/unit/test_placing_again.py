@@ -17,7 +17,7 @@ from engine.core.commands import (
     SwitchStrategy,
 )
 from engine.core.records.values import Usage
-from engine.core.scheduler.waiting import Waits
+from engine.core.scheduler.waiting import WaitReasons
 from engine.core.signals import AgentUnusable, AgentUsable
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
@@ -97,7 +97,7 @@ def test_where_nobody_is_able_it_waits_and_says_for_what_until_somebody_comes() 
     world.succeed(attempt(world, "ada"))
     waiting = next(task for task in world.state.tasks.values() if task.title == "y")
 
-    wait = Waits(world.state).why(waiting)
+    wait = WaitReasons(world.state).why(waiting)
     assert wait is not None
     assert (wait.why, wait.words) == ("nobody", "no agent can 'sum'")
     one = member(world, "bob")
@@ -138,7 +138,7 @@ def test_work_that_teams_share_says_why_none_of_them_begins_it_and_goes_to_the_n
     world.ask(attempt(world, "lead"), "sum", ["x", "y", "z"])
     waiting = next(task for task in world.state.tasks.values() if task.title == "y")
 
-    wait = Waits(world.state).why(waiting)
+    wait = WaitReasons(world.state).why(waiting)
     assert wait is not None
     assert (wait.why, wait.words) == ("pause", "supervisor left is paused")
     applied(world, Resume(target="right"))

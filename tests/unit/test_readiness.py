@@ -21,7 +21,7 @@ def test_a_file_that_cannot_be_folded_is_closed_after_each_look(
         opened.append(reader)
         raise CoreError("an event that this version does not know")
 
-    monkeypatch.setattr(standby, "folded_from", broken)
+    monkeypatch.setattr(standby, "fold_from", broken)
     monkeypatch.chdir(tmp_path)
 
     db = write_database(tmp_path / "team.db", busy_world().journal)

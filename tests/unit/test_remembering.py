@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.core.commands import RemoveMember
-from engine.core.discovery.recall import Recalled, best
+from engine.core.discovery.recall import RecalledInsight, best_insights
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import INSIGHTS, PARTS
 from tests.legal import assert_legal
@@ -87,10 +87,10 @@ def test_of_many_parts_the_oldest_are_forgotten() -> None:
 
 
 KNOWN = [
-    Recalled("m1", "The tides come twice a day.", ("sea",)),
-    Recalled("m2", "Jo is the harbour master, and knows the tides."),
-    Recalled("m3", "Prices rise in March.", importance=0.9),
-    Recalled("m4", "The sea is salt.", importance=0.1),
+    RecalledInsight("m1", "The tides come twice a day.", ("sea",)),
+    RecalledInsight("m2", "Jo is the harbour master, and knows the tides."),
+    RecalledInsight("m3", "Prices rise in March.", importance=0.9),
+    RecalledInsight("m4", "The sea is salt.", importance=0.1),
 ]
 
 
@@ -105,8 +105,8 @@ KNOWN = [
     ],
 )
 def test_what_answers_best_comes_first(query: str, wanted: list[str]) -> None:
-    assert [one.id for one in best(query, KNOWN, 5)] == wanted
+    assert [one.id for one in best_insights(query, KNOWN, 5)] == wanted
 
 
 def test_no_more_than_the_limit_is_recalled() -> None:
-    assert [one.id for one in best("tides sea", KNOWN, 1)] == ["m1"]
+    assert [one.id for one in best_insights("tides sea", KNOWN, 1)] == ["m1"]

@@ -15,7 +15,7 @@ from engine.core import events as on
 from engine.core.commands import Pause, SupervisorSpec, Undo
 from engine.core.events.run import RunFigures
 from engine.core.events.task import ChildPlan
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import Usage
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunStatus
@@ -175,13 +175,13 @@ def test_an_undo_says_what_was_undone_in_the_words_of_what_was_done() -> None:
     (first,), (second,) = taken_back, repeated
     assert sentence(first, Names()).text == "undone: paused ada"
     assert sentence(second, Names()).text == "undone: resumed ada"
-    of_before = changed(first, summary="")  # a journal of before has no words
+    of_before = copy_with(first, summary="")  # a journal of before has no words
     assert sentence(of_before, Names()).text == f"undone: pause {first.command_id}"
 
 
 def test_a_member_that_was_renamed_is_called_by_its_present_name() -> None:
     world = team_world(agent("ada", "parse"))
-    world.order(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="grace")])))
+    world.order(load(SupervisorSpec(name="chief", members=[copy_with(agent("ada", "parse"), name="grace")])))
     renamed = only(world.journal, "member_renamed")
     names = Names()
 
@@ -191,7 +191,7 @@ def test_a_member_that_was_renamed_is_called_by_its_present_name() -> None:
     assert names.of(renamed.member_id) == "grace"
     assert names.ids_of("grace") == [renamed.member_id]
     assert sentence(renamed, names).text.startswith("ada was renamed to grace")
-    world.order(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="hopper")])))
+    world.order(load(SupervisorSpec(name="chief", members=[copy_with(agent("ada", "parse"), name="hopper")])))
     assert sentence(renamed, names).text.startswith("ada was renamed to grace")
 
 
@@ -204,7 +204,9 @@ def test_what_the_tail_kept_is_said_again_where_a_member_got_another_name() -> N
     names.learn(world.journal)
     before = str(tail.lines(entries, names, 80, 4, events_per_s=1))
 
-    names.learn(world.order(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="grace")]))))
+    names.learn(
+        world.order(load(SupervisorSpec(name="chief", members=[copy_with(agent("ada", "parse"), name="grace")])))
+    )
 
     after = str(tail.lines(entries, names, 80, 4, events_per_s=1))
     assert "ada" in before

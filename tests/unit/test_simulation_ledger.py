@@ -7,7 +7,7 @@ import pytest
 
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
 from engine.core.events import Event, GroupPlanned
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.values import Usage
 from engine.core.signals import AgentUnusable
 from engine.core.specs.failure_policies import Failover
@@ -125,7 +125,7 @@ def test_what_a_task_delegates_goes_to_another_agent_of_the_root_below_which_it_
     assert event.to_id == member(world, "cyd").id
     books = told(world.journal[: world.journal.index(event)])
     assert a_failure_goes_down_its_chain(books, event) is None
-    assert "failed on it" in str(a_failure_goes_down_its_chain(books, changed(event, to_id=member(world, "ada").id)))
+    assert "failed on it" in str(a_failure_goes_down_its_chain(books, copy_with(event, to_id=member(world, "ada").id)))
 
 
 def test_a_planned_task_that_was_given_below_another_root_goes_back_to_agents_of_who_planned_it() -> None:
@@ -142,7 +142,7 @@ def test_a_planned_task_that_was_given_below_another_root_goes_back_to_agents_of
     event = only(world.journal, "task_failed_over")
     books = told(world.journal[: world.journal.index(event)])
     assert a_failure_goes_down_its_chain(books, event) is None
-    assert "failed on it" in str(a_failure_goes_down_its_chain(books, changed(event, to_id=member(world, "cyd").id)))
+    assert "failed on it" in str(a_failure_goes_down_its_chain(books, copy_with(event, to_id=member(world, "cyd").id)))
 
 
 def test_a_task_that_another_agent_takes_over_belongs_under_the_supervisor_of_that_agent() -> None:
@@ -197,7 +197,7 @@ def judged(world: World, plan: Any) -> str | None:
 
 def plan_for(plan: Any, agent_id: str) -> Any:
     """Return a plan as it would be for another agent."""
-    return changed(plan, nodes=[changed(node, worker_id=agent_id) for node in plan.nodes])
+    return copy_with(plan, nodes=[copy_with(node, worker_id=agent_id) for node in plan.nodes])
 
 
 @pytest.mark.parametrize("trouble", ["error", "attempts"])

@@ -12,7 +12,7 @@ from engine.core.commands import (
     SupervisorSpec,
 )
 from engine.core.queries.work.queues import is_shared
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.values import TextRef
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
@@ -289,7 +289,7 @@ def test_an_agent_that_joins_a_team_takes_part_in_the_items_that_wait_for_that()
 def test_members_that_are_renamed_before_the_list_is_known_do_the_items_under_their_new_names() -> None:
     world = mapping("ada", "bob", "cyd", request=["a", "b", "c", "d"])
     for names in (("eve", "cyd"), ("fay", "gus")):
-        renamed = [changed(agent(old, "counting"), name=new) for old, new in zip(("bob", "cyd"), names, strict=True)]
+        renamed = [copy_with(agent(old, "counting"), name=new) for old, new in zip(("bob", "cyd"), names, strict=True)]
         world.order(load(SupervisorSpec(name="chief", mode="map", members=[agent("ada", "counting"), *renamed])))
 
     found(world, items=4)
@@ -336,7 +336,7 @@ def test_the_next_member_splits_a_request_whose_first_was_removed_before_it_was_
 def test_members_that_are_renamed_go_on_with_the_items_of_their_map() -> None:
     world = mapping("ada", "bob", "cyd", request=["a", "b", "c", "d"])
     found(world, items=4)
-    renamed = [changed(agent(old, "counting"), name=new) for old, new in (("bob", "eve"), ("cyd", "fay"))]
+    renamed = [copy_with(agent(old, "counting"), name=new) for old, new in (("bob", "eve"), ("cyd", "fay"))]
 
     world.order(load(SupervisorSpec(name="chief", mode="map", members=[agent("ada", "counting"), *renamed])))
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.core.commands import Move, RemoveMember, SupervisorSpec
 from engine.core.events import GroupGrown
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import RunStatus
@@ -171,7 +171,7 @@ def test_members_that_are_renamed_go_on_under_their_new_names(
     world = began(mode, "ada", "bob", **settings)
     rounds(world, "ada", "bob")
     names = [("ada", "eve"), ("bob", "fay")]
-    renamed: list[AgentSpec | SupervisorSpec] = [changed(agent(old), name=new) for old, new in names]
+    renamed: list[AgentSpec | SupervisorSpec] = [copy_with(agent(old), name=new) for old, new in names]
     options = SupervisorOptions(settings=in_new_names(settings, dict(names)))  # type: ignore[arg-type]
     chief = SupervisorSpec(
         name="chief", mode=mode, members=[*renamed, SupervisorSpec(name="else")], options=options,

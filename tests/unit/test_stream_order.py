@@ -16,7 +16,7 @@ from engine.stream import subscription as limits
 from engine.stream.board import Board
 from engine.stream.bus import Bus
 from engine.stream.merging import Merger
-from engine.stream.records import Heard, Piece, Speaker
+from engine.stream.records import Piece, Speaker, StreamItem
 
 SPEAKERS = [Speaker(run_id="r1", task_id=f"t{number}", attempt=1, agent_id="a", agent="ada") for number in range(3)]
 ACTS = st.lists(
@@ -67,7 +67,7 @@ class World:
         return self.journal[after_seq : after_seq + 2]
 
 
-def as_told(heard: Iterable[Heard]) -> dict[str, str]:
+def as_told(heard: Iterable[StreamItem]) -> dict[str, str]:
     """Return what was heard of each task, in order; text that was merged reads as it was said."""
     found: dict[str, str] = {speaker.task_id: "" for speaker in SPEAKERS}
     for one in heard:
@@ -89,9 +89,9 @@ def tapes_of(world: World) -> dict[str, str]:
     return {key: text for key, text in world.board.take().items() if key.startswith("tape:")}
 
 
-async def taken(world: World, most: int) -> list[Heard]:
+async def taken(world: World, most: int) -> list[StreamItem]:
     """Return the next things that a reader gets without waiting."""
-    found: list[Heard] = []
+    found: list[StreamItem] = []
     with anyio.move_on_after(0):
         while len(found) < most:
             found.append(await anext(world.heard))
@@ -126,7 +126,7 @@ def test_a_reader_in_this_process_hears_each_attempt_in_order_however_slowly_it_
 def test_a_reader_of_the_file_hears_each_attempt_in_order_however_late_the_texts_are_written(
     acts: list[tuple[str, int]],
 ) -> None:
-    world, merger, heard = World(tapes=True), Merger(), list[Heard]()
+    world, merger, heard = World(tapes=True), Merger(), list[StreamItem]()
     texts: dict[str, str] = {}  # as where the reader is earlier than the first write of the engine
     read = 0
     for what, number in acts:
@@ -203,7 +203,7 @@ def test_a_reader_that_has_left_is_told_nothing_more() -> None:
     world.act("text", 0)
     world.write(5)
 
-    async def rest() -> list[Heard]:
+    async def rest() -> list[StreamItem]:
         return [one async for one in world.heard]
 
     assert not world.bus.is_heard

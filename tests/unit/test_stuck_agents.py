@@ -6,7 +6,7 @@ from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of
 from dashboard.views.measures.digest import digest
 from dashboard.views.words.amounts import moment
 from engine.core.commands import SwapAgent
-from engine.core.scheduler.waiting import Waits, stuck_words
+from engine.core.scheduler.waiting import WaitReasons, describe_stuck_slots
 from engine.core.signals import EngineBegan, ThreadCameBack
 from engine.core.specs.spec import Retry
 from engine.core.state import AgentStatus
@@ -30,7 +30,7 @@ def test_its_status_what_it_does_and_what_waits_for_it_name_the_task_and_the_way
     world = stuck_world()
     ada, counts = member(world, "ada"), digest(world.state)
     waiting = next(task for task in world.state.tasks.values() if task.queue is not None)
-    wait = Waits(world.state).why(waiting)
+    wait = WaitReasons(world.state).why(waiting)
     chief = next(iter(world.state.supervisors.values()))
 
     assert ada.status is AgentStatus.BUSY
@@ -77,11 +77,13 @@ def test_of_several_ended_attempts_the_first_is_named_until_its_code_has_ended()
     }
 
     assert (ada.stuck, ada.stuck_since) == (3, ended_ms)
-    assert stuck_words(ada, "noon").startswith(
+    assert describe_stuck_slots(ada, "noon").startswith(
         f"code of {first[0]} (and 2 others) has not ended since noon and keeps 3 of"
     )
     world.say(ThreadCameBack(agent_id=ada.id, task_id=first[0]))
-    assert stuck_words(ada).startswith(f"code of {second[0]} (and 1 other) has not ended and keeps 2 of 3 slots;")
+    assert describe_stuck_slots(ada).startswith(
+        f"code of {second[0]} (and 1 other) has not ended and keeps 2 of 3 slots;"
+    )
     world.say(ThreadCameBack(agent_id=ada.id))
     world.say(ThreadCameBack(agent_id=ada.id))
     assert (ada.stuck, ada.stuck_since) == (0, {})

@@ -7,7 +7,7 @@ import pytest
 
 from engine.core.commands import Order, RemoveMember, RetryWork, Submit, SupervisorSpec
 from engine.core.events import CommandApplied, RunSubmitted
-from engine.core.finished import submit_again
+from engine.core.finished import resubmission_of
 from engine.core.records.records import names
 from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
@@ -50,8 +50,8 @@ def test_every_setting_of_a_request_is_submitted_again() -> None:
     command, bare = Submit(**EVERY_SETTING), Submit(request="x", supervisor="@s1")
     world = two_teams()
 
-    assert submit_again(over(world, command)) == command
-    assert submit_again(over(world, bare)) == Submit(request="x", supervisor="@s1", priority=5)
+    assert resubmission_of(over(world, command)) == command
+    assert resubmission_of(over(world, bare)) == Submit(request="x", supervisor="@s1", priority=5)
 
 
 def test_what_an_engine_has_looked_up_of_a_run_is_what_is_submitted() -> None:
@@ -59,9 +59,11 @@ def test_what_an_engine_has_looked_up_of_a_run_is_what_is_submitted() -> None:
     event = over(world, Submit(**EVERY_SETTING))
 
     for sender in ("test", ""):
-        retry = Order(id=f"again-{sender}", command=RetryWork(target="@r1"), sender=sender, again=submit_again(event))
+        retry = Order(
+            id=f"again-{sender}", command=RetryWork(target="@r1"), sender=sender, again=resubmission_of(event)
+        )
         events = world.say(retry)
-        assert submit_again(only(events, "run_submitted")) == submit_again(event)
+        assert resubmission_of(only(events, "run_submitted")) == resubmission_of(event)
         (said,) = [one for one in events if isinstance(one, CommandApplied)]
         assert said.summary == f"submitted r1 again as {said.result['run_id']}"
 
@@ -73,7 +75,7 @@ def test_a_request_of_a_team_that_has_left_goes_to_the_first_root(*, is_looked_u
     for name in ("bob", "below"):
         applied(world, RemoveMember(target=name, mode="abort"))
 
-    again = submit_again(event) if is_looked_up else None
+    again = resubmission_of(event) if is_looked_up else None
     submitted = only(world.say(Order(id="again", command=RetryWork(target="r1"), again=again)), "run_submitted")
 
     assert (submitted.supervisor_id, submitted.request, submitted.conversation) == ("s1", "parse it", "letters")

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from engine.core.commands import COMMANDS, AddAgent, Move, Pause, RemoveMember, Submit, SupervisorSpec
 from engine.core.errors import AmbiguousName, Refused, UnknownAgent, UnknownSupervisor, UnknownWork
-from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work, words
+from engine.core.queries.targets import (
+    at,
+    find_agent,
+    find_any,
+    find_member,
+    find_supervisor,
+    find_work,
+    shortest_targets,
+)
 from engine.core.state import State
 from tests.story import applied, refused, submitted
 from tests.world import World, agent, team_world
@@ -48,7 +56,7 @@ def test_every_object_can_be_named_by_its_id_and_every_member_by_a_word(data: st
 
     for one in everything(state):
         assert find_any(state, at(one.id)) is one
-    for an_id, word in words(state).items():
+    for an_id, word in shortest_targets(state).items():
         assert find_any(state, word).id == an_id
         assert find_member(state, word).id == an_id
 
@@ -56,7 +64,9 @@ def test_every_object_can_be_named_by_its_id_and_every_member_by_a_word(data: st
 @given(st.data())
 def test_no_word_names_another_object_than_the_one_whose_name_or_id_it_is(data: st.DataObject) -> None:
     state = world_of(data).state
-    word = data.draw(st.sampled_from([*NAMES, *(one.id for one in everything(state)), *words(state).values()]))
+    word = data.draw(
+        st.sampled_from([*NAMES, *(one.id for one in everything(state)), *shortest_targets(state).values()])
+    )
     finders: list[Any] = [find_agent, find_supervisor, find_member, find_any]
 
     for find in finders:
@@ -68,7 +78,7 @@ def test_no_word_names_another_object_than_the_one_whose_name_or_id_it_is(data: 
             everything(state) if find is find_any else [*state.agents.values(), *state.supervisors.values()]
         )
         others = [one for one in known if one is not found and word in (one.id, getattr(one, "name", None))]
-        assert word in (found.id, getattr(found, "name", None), words(state).get(found.id), at(found.id))
+        assert word in (found.id, getattr(found, "name", None), shortest_targets(state).get(found.id), at(found.id))
         assert all(type(one) is not type(found) and one.id != word != found.id for one in others)
 
 

@@ -18,8 +18,8 @@ from engine.core.commands.team import NamesObject
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.queries.team.tree import above_of
-from engine.core.records.records import changed
+from engine.core.queries.team.tree import lineage_of
+from engine.core.records.records import copy_with
 from engine.core.state import Agent, State, Supervisor
 from engine.core.step import step
 from engine.simulation.drawing import draw_valid_record
@@ -62,7 +62,7 @@ def trail(state: State, member: Agent | Supervisor) -> list[str]:
     """Return the names from the root down to a member."""
     if isinstance(member, Agent):
         return [*trail(state, state.supervisors[member.supervisor_id]), member.name]
-    return [one.name for one in above_of(state, member)][::-1]
+    return [one.name for one in lineage_of(state, member)][::-1]
 
 
 def forms(state: State, subject: Any) -> list[str]:
@@ -99,8 +99,8 @@ def put(command: Any, path: tuple[str, ...], target: str) -> Any:
     name, *rest = path
     value = getattr(command, name)
     if rest:
-        return changed(command, **{name: [put(value[0], tuple(rest), target)]})
-    return changed(command, **{name: [target] if isinstance(value, list) else target})
+        return copy_with(command, **{name: [put(value[0], tuple(rest), target)]})
+    return copy_with(command, **{name: [target] if isinstance(value, list) else target})
 
 
 PLACES = [(cls, path) for cls in COMMANDS for path in places(cls)]
@@ -124,7 +124,7 @@ def outcome(command: Command, target: str) -> Any:
     for event in events:
         if isinstance(event, CommandRefused):
             return event.code, "" if event.code.startswith("unknown") else event.reason.replace(target, "TARGET")
-    return [changed(event, args={}) if isinstance(event, CommandApplied) else event for event in events]
+    return [copy_with(event, args={}) if isinstance(event, CommandApplied) else event for event in events]
 
 
 def test_every_text_of_a_command_that_names_an_object_is_a_target() -> None:
@@ -139,7 +139,7 @@ def test_a_command_does_the_same_by_each_form_of_its_target(cls: Any, path: tupl
     command = draw_valid_record(cls, draw, state, omission_share=1.0)
     for name in path[:-1]:
         inner = next(one for one in get_args(hints_of(cls)[name]) if one in COMMANDS)
-        command = changed(command, **{name: [draw_valid_record(inner, draw, state, omission_share=1.0)]})
+        command = copy_with(command, **{name: [draw_valid_record(inner, draw, state, omission_share=1.0)]})
     assume(command is not None)
     by_id, *others = forms(state, draw.choice(objects(state)))
 

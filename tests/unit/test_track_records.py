@@ -5,7 +5,7 @@ from decimal import Decimal
 from dashboard.views.facts.pages import agent_page
 from dashboard.views.measures.digest import digest
 from engine.core.commands import ChangeSupervisor
-from engine.core.queries.team.track_record import category_told, mean_of, track_record_of
+from engine.core.queries.team.track_record import mean_of, track_record_category, track_record_of
 from engine.core.queries.team.workers import workers_of
 from engine.core.records.values import Usage
 from engine.core.specs.options import Balance, SupervisorOptions
@@ -112,7 +112,7 @@ def told(world: World, request: str) -> str:
     (chief,) = world.state.roots
     lead = member(world, "lead")
     task = world.state.tasks[attempt(world, "lead")[0]]
-    category = category_told(world.state, chief, task)
+    category = track_record_category(world.state, chief, task)
     workers = workers_of(world.state, chief, lead_id=lead.id, category=category)
     text = system_text(world.state.spec_of(lead), ModelOptions(), workers, "")
     world.settle()

@@ -27,7 +27,7 @@ from engine.core.encoding.codec import (
 from engine.core.errors import BadValue
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.fold import fold
-from engine.core.records.records import changed, names
+from engine.core.records.records import copy_with, names
 from engine.core.signals import EngineBegan
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import Optimize, Preempt, SupervisorOptions
@@ -425,7 +425,7 @@ def test_a_command_with_any_value_in_it_is_carried_out_or_refused_in_one_line(
     world.order(Submit(request="go"))
     base = draw_valid_record(cls, Random(seed), world.state)
     assume(base is not None)
-    command = changed(base, **{name: value})
+    command = copy_with(base, **{name: value})
 
     events = world.order(command)
 

@@ -15,11 +15,11 @@ from dashboard.views.drawing.rows import GAP, NARROWEST, Column, fitted
 from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
 from dashboard.views.words.amounts import (
     count,
-    counted,
     duration,
     left,
     median,
     percent,
+    pluralize,
     remaining,
     size,
     spent,
@@ -115,7 +115,7 @@ def test_amounts_read_as_a_person_writes_them() -> None:
         "",
         "",
     ]
-    assert [count(18_204), count(None), counted(1, "task"), counted(12, "task")] == [
+    assert [count(18_204), count(None), pluralize(1, "task"), pluralize(12, "task")] == [
         "18,204",
         "–",
         "1 task",

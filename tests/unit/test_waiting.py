@@ -2,7 +2,7 @@
 
 from engine.core.commands import AddAgent, Pause, RemoveMember, Resume, SetPriority, SupervisorSpec
 from engine.core.scheduler import Schedule
-from engine.core.scheduler.waiting import Wait, Waits
+from engine.core.scheduler.waiting import Wait, WaitReasons
 from engine.core.signals import AgentUnusable, EngineEnds, PersonAsked
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Retry
@@ -14,7 +14,7 @@ from tests.world import World, agent, team_world
 
 def waits(world: World, task: Task) -> Wait:
     """Return what a task waits for."""
-    found = Waits(world.state).why(task)
+    found = WaitReasons(world.state).why(task)
     assert found is not None
     return found
 
@@ -35,7 +35,7 @@ def one_hand() -> World:
 def test_a_task_at_work_waits_for_nothing() -> None:
     world = one_hand()
 
-    assert Waits(world.state).why(of_run(world, "r1")) is None
+    assert WaitReasons(world.state).why(of_run(world, "r1")) is None
 
 
 def test_a_task_says_how_many_begin_before_it_and_how_urgent_they_are() -> None:
@@ -136,7 +136,7 @@ def test_a_full_supervisor_and_a_full_team_say_how_full() -> None:
     submitted(team, supervisor="below")
 
     bob = next(task for task in world.state.tasks.values() if task.title == "x")
-    assert Waits(world.state).why(bob) is None
+    assert WaitReasons(world.state).why(bob) is None
     assert waits(world, of_run(world, "r2")).words == "supervisor chief is full: 1 of 1 at work"
     assert waits(team, of_run(team, "r2")).words == "the team of chief is full: 1 of 1 at work"
     assert waits(team, of_run(team, "r2")).why == "team"
@@ -164,7 +164,7 @@ def test_without_an_engine_everything_waits_for_one() -> None:
 
 def test_of_many_that_wait_each_has_a_place_of_its_own() -> None:
     state = mapped(500, 50).world.state
-    waits_of = Waits(state)
+    waits_of = WaitReasons(state)
     told = [waits_of.why(task) for task in state.tasks.values()]
     (queue,) = [queue for queue in state.queues.values() if queue.ready]
 

@@ -4,7 +4,7 @@ import pytest
 
 from engine.core.commands import SwapAgent
 from engine.core.queries.team.able import AWAY, why_away
-from engine.core.scheduler.waiting import Waits
+from engine.core.scheduler.waiting import WaitReasons
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
 from tests.legal import assert_legal
 from tests.story import applied, member, submitted, works
@@ -26,7 +26,7 @@ def test_what_waits_for_it_says_what_the_engine_found() -> None:
     world = away_world()
     (task,) = [one for one in world.state.tasks.values() if one.queue is not None]
 
-    wait = Waits(world.state).why(task)
+    wait = WaitReasons(world.state).why(task)
 
     assert wait is not None
     assert (wait.why, wait.words) == ("agent", f"ada waits: {FOUND}")

@@ -28,7 +28,7 @@ from dashboard.web.transfers import (
     safe_name,
 )
 from engine.core.commands import Submit
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 from tests.web.visitor import Tab, Visitor, inside, visitor
@@ -289,7 +289,7 @@ async def test_a_fork_comes_to_the_browser_as_a_file_that_goes_on_from_that_mome
         assert [path async for path in anyio.Path(session.folder).rglob("*") if await path.is_file()] == []
 
         (tmp_path / "fork.db").write_bytes(content)
-        made = folded(tmp_path / "fork.db")
+        made = fold_file(tmp_path / "fork.db")
         assert made.runs
         assert all(run.paused for run in made.runs.values())
         assert [path.name for path in db.parent.glob("*.at-*")] == []
@@ -318,7 +318,7 @@ async def test_an_archive_is_uploaded_looked_into_and_imported(tmp_path: Path) -
             await tab.type("\r")
             await tab.sees("applied")
 
-        assert len(folded(engine.db).agents) == 2
+        assert len(fold_file(engine.db).agents) == 2
 
 
 async def test_what_is_no_archive_is_told_and_may_be_tried_again(db: Path) -> None:

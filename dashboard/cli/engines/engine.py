@@ -17,9 +17,9 @@ from dashboard.cli.printing.times import Within
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.engines.process import Announcer
 from engine.core.commands import LoadTeam, Winner
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.state import State
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from store import Durability
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def engine(
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
     announcer = None if ready_fd is None else Announcer(ready_fd)
-    state = folded(db) if db.is_file() and not is_empty else None
+    state = fold_file(db) if db.is_file() and not is_empty else None
     load = None
     if file is not None and code is not None:
         ensure_trusted(code, allowed=trusting, db=db, state=state or State())
@@ -181,7 +181,7 @@ def _load_of(
     on_conflict: Winner,
 ) -> LoadTeam:
     """Return the command that loads the team file, once changes of an existing team are confirmed."""
-    load = changed(file.load_command(), on_conflict=on_conflict)
+    load = copy_with(file.load_command(), on_conflict=on_conflict)
     if state is not None:
         check_same_team(ctx, db, state, Path(load.path))
         if not is_loaded(state, load, code.digests):

@@ -22,7 +22,7 @@ from engine.core.state import State
 from engine.errors import Unusable
 from engine.host.host import Host
 from engine.host.trusting import Trusting
-from engine.reading.folding import events_of, folded_from, pages
+from engine.reading.folding import events_of, fold_from, pages
 from engine.runtimes.catalogue import load_all
 from engine.trusted_code.references import Origin, resolve
 from engine.trusted_code.trust import TrustError, TrustList
@@ -98,7 +98,7 @@ class Readiness:
         try:
             if self._reader is None:
                 self._reader = Reader(self._db)
-                self.state = folded_from(self._reader)
+                self.state = fold_from(self._reader)
             elif self._reader.has_changed():
                 for records in pages(self._reader, self.state.seq):
                     self._take(events_of(records))

@@ -35,11 +35,11 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.preview import plan_of
 from engine.core.queries.targets import at
-from engine.core.queries.team.team_plan import Change, sentence
-from engine.core.records.records import changed
+from engine.core.queries.team.team_plan import Change, describe_change
+from engine.core.records.records import copy_with
 from engine.core.state import State
 from engine.platform.version import program_build
-from engine.reading.folding import folded
+from engine.reading.folding import fold_file
 from engine.trusted_code.trust import UntrustedFile
 from store import MissingFile, NotOurFile
 
@@ -137,7 +137,7 @@ def up(
     file = read_team(team or team_file_here())
     db = team_database(ctx, file)
     code = TeamCode(file)
-    command = changed(file.load_command(), on_conflict=on_conflict)
+    command = copy_with(file.load_command(), on_conflict=on_conflict)
     state = state_of(db)
     check_same_team(ctx, db, state, file.path)
     known = is_loaded(state, command, code.digests)
@@ -196,7 +196,7 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
     try:
         if started is not None:
             wait_until_up(started)
-        loaded = None if is_loaded(folded(db), command, digests) else _loaded(db, command)
+        loaded = None if is_loaded(fold_file(db), command, digests) else _loaded(db, command)
         if started is None or loaded is not None:
             _check_agents(db)
     except BaseException:
@@ -222,7 +222,7 @@ def _loaded(db: Path, command: LoadTeam) -> CommandReply:
 
 def _check_agents(db: Path) -> None:
     """Have a running engine look again at agents that could not work: their code may be there, or trusted, by now."""
-    for agent in folded(db).agents.values():
+    for agent in fold_file(db).agents.values():
         if (agent.error is not None or agent.away) and not agent.paused:
             perform(db, Resume(target=at(agent.id)), LOADED_WITHIN_S, silent="the engine did not answer")
 
@@ -242,7 +242,7 @@ def state_of(db: Path) -> State:
         StoreError: If the file is not a Quarterdeck database; then no log is written beside it.
     """
     try:
-        return folded(db)
+        return fold_file(db)
     except MissingFile:
         return State()
     except NotOurFile:
@@ -299,14 +299,14 @@ def confirmed(
             say(line)
     if asks:
         click.confirm("Change the team like that?", abort=True, err=True)
-        return changed(
+        return copy_with(
             command, prune=dropped and click.confirm("Remove the members that are no longer in the file?", err=True)
         )
     if dropped and not answered:
         hint = "--prune removes them, --keep keeps them"
         about = {**team_fields(db), "items": items_of(plan)}
         fail("no_longer_in_file", "members are no longer in the file", hint, WRONG_USAGE, about=about)
-    return changed(command, prune=prune)
+    return copy_with(command, prune=prune)
 
 
 def items_of(plan: list[Change]) -> list[dict[str, object]]:
@@ -332,4 +332,4 @@ def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None
 
 def lines_of(plan: list[Change]) -> list[str]:
     """Return a plan in words."""
-    return [sentence(change) for change in plan]
+    return [describe_change(change) for change in plan]

@@ -16,7 +16,7 @@ from dashboard.cli.printing.output import write_json
 from dashboard.views.streams import Transcript
 from engine.core.errors import CoreError
 from engine.core.records.records import fields
-from engine.reading.folding import events_of, folded
+from engine.reading.folding import events_of, fold_file
 from engine.stream.merging import Merger
 from engine.stream.narrator import Narrator
 from engine.stream.records import StreamEvent
@@ -77,7 +77,7 @@ def event_item(event: StreamEvent) -> dict[str, Any]:
 
 def _follow(db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: threading.Event, *, quiet: bool) -> None:
     try:
-        narrator, merger = Narrator(folded(db)), Merger()
+        narrator, merger = Narrator(fold_file(db)), Merger()
         narrator.run_id = run_id
         with Reader(db) as reader:
             begun = reader.records(0, 1, run_id=run_id)

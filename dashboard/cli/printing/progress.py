@@ -21,16 +21,16 @@ from dashboard.engines.process import is_alive
 from dashboard.interrupts import Stop, no_interrupt_lost
 from dashboard.views.drawing.call_lines import plain_lines
 from dashboard.views.inbox import WITH_OUTPUT, subject_name
-from dashboard.views.words.amounts import counted, stopwatch
+from dashboard.views.words.amounts import pluralize, stopwatch
 from engine.core.fold import fold
 from engine.core.queries.targets import at
 from engine.core.queries.team.able import why_away
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage
 from engine.core.state import State
-from engine.reading.folding import events_of, finished_run, folded
-from engine.reading.texts import resolved
+from engine.reading.folding import events_of, finished_run, fold_file
+from engine.reading.texts import resolve_value
 from store import Reader, Tail
 
 LOOK_S = 0.5
@@ -68,7 +68,7 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
         return RunEnd(
             run_id=run_id,
             status=summary.status.value,
-            output=resolved(summary.output, lambda seq: reader.record(seq).body),
+            output=resolve_value(summary.output, lambda seq: reader.record(seq).body),
             error=summary.error,
             tasks=summary.tasks,
             usage=summary.usage,
@@ -79,7 +79,7 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
 @no_interrupt_lost()
 def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     """Block until a run has ended; `progress` is called on every change and now and then in between."""
-    state = folded(db)
+    state = fold_file(db)
     if run_id not in state.runs:
         return _ended(db, run_id, state)
     progress(state)
@@ -158,7 +158,7 @@ class Progress:
         run = state.runs.get(self._run_id)
         if run is None or time.monotonic() - self._written_s < self._every_s:
             return
-        line = f"{run.id}  {run.ended:,} of {counted(run.total, 'task')}, {run.running} at work"
+        line = f"{run.id}  {run.ended:,} of {pluralize(run.total, 'task')}, {run.running} at work"
         line += f", {run.failed} failed" if run.failed else ""
         if line != self._line:
             self._line = line
@@ -208,7 +208,7 @@ class Progress:
         if run is None:
             return
         above = state.supervisors.get(run.supervisor_id)
-        over = {run.id: run.paused} | {one.id: one.paused for one in (above_of(state, above) if above else ())}
+        over = {run.id: run.paused} | {one.id: one.paused for one in (lineage_of(state, above) if above else ())}
         for an_id, paused in over.items():
             if not paused:
                 self._told.discard(an_id)

@@ -8,7 +8,7 @@ from dashboard.views.changes.outcomes import rehearsed
 from dashboard.views.changes.targets import Target, is_in_trouble, target_of
 from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, Resume, RetryWork
 from engine.core.state import State
 
@@ -151,7 +151,7 @@ def lines(found: Sequence[Part]) -> list[Cell]:
 def reached(bulk: Bulk) -> str:
     """Return how many marked tasks are below others; empty where none is."""
     verb = "is" if bulk.below == 1 else "are"
-    return f"{counted(bulk.below, 'marked task')} below these {verb} reached too" if bulk.below else ""
+    return f"{pluralize(bulk.below, 'marked task')} below these {verb} reached too" if bulk.below else ""
 
 
 def untouched(names: Sequence[str]) -> list[Cell]:
@@ -179,7 +179,7 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, way_back: str = "") -> Cell
         said.append(f"✓ {len(applied):,} {bulk.done} at seq {at}")
     if refused:
         kinds = {_IDS.sub("", one) for one in refused}
-        why = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {counted(len(kinds) - 1, 'other reason')})"
+        why = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {pluralize(len(kinds) - 1, 'other reason')})"
         said.append(f"{len(refused):,} refused: {why}")
     if waiting:
         said.append(f"{len(waiting):,} queued; {waiting[0]}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dashboard.views.changes.differences import difference_lines
 from dashboard.views.drawing.rows import Cell, labelled
-from dashboard.views.words.amounts import counted, duration, moment
+from dashboard.views.words.amounts import duration, moment, pluralize
 from engine.core.queries.differences import Difference
 
 MOST = 200
@@ -36,7 +36,7 @@ def compared_lines(found: Comparison, *, now_ms: int) -> list[Cell]:
     apart_ms = found.other.at_ms - found.one.at_ms
     apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
     return [
-        Cell(f"What differs: {counted(len(found.found), 'difference')}", "strong"),
+        Cell(f"What differs: {pluralize(len(found.found), 'difference')}", "strong"),
         labelled("from", _said(found.one, now_ms)),
         labelled("to", f"{_said(found.other, now_ms)}{apart}"),
         Cell(""),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.glyphs import of_task
 from dashboard.views.words.names import Texts
 from engine.core.state import Run, State, Task
@@ -73,9 +73,9 @@ def _short(value: Any) -> str:
         value = value[0]
     if isinstance(value, Mapping):
         told = [f"{_plain(name)} {_short(one)}" for name, one in value.items() if not isinstance(one, Mapping | list)]
-        return ", ".join(told[:4]) or f"*{counted(len(value), 'field')}*"
+        return ", ".join(told[:4]) or f"*{pluralize(len(value), 'field')}*"
     if isinstance(value, list):
-        return f"*{counted(len(value), 'item')}*"
+        return f"*{pluralize(len(value), 'item')}*"
     said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     line = " ".join(said[: LONGEST * 2].split())
     return _plain(line if len(line) <= LONGEST else line[:LONGEST] + "…")

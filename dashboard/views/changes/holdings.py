@@ -11,7 +11,7 @@ from dashboard.views.drawing.lines import BLANK, Line, Span, cut, padded
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.rows import GAP
 from dashboard.views.network import mode_glyph
-from dashboard.views.words.amounts import count, counted, is_known, money
+from dashboard.views.words.amounts import count, is_known, money, pluralize
 from dashboard.views.words.glyphs import AGENT, Mark, of_agent, of_run, of_task
 from engine.core.queries.team.tree import agents_in
 from engine.core.state import State, Supervisor
@@ -42,8 +42,8 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
         figures = (*meter(share, _METER, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended"), *failed)
         name = padded(f"{run.id} {run.title}", _TITLE)
         lines.append(Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures), run.id))
-    done = f"{counted(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"
-    lines.append(_told("so far", f"{counted(state.runs_total, 'run')}, {done}"))
+    done = f"{pluralize(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"
+    lines.append(_told("so far", f"{pluralize(state.runs_total, 'run')}, {done}"))
     if is_known(state.usage):
         lines.append(_told("cost", money(state.usage)))
     asked = len(state.escalations)
@@ -51,7 +51,7 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
     lines.append(_told("specs", f"{count(len(state.registry))} registered"))
     members = (line for root in state.roots for line in _members(state, root, 0, working))
     more = len(state.supervisors) + len(state.agents) - MEMBERS
-    others = [Line((Span(f"   … {counted(more, 'more member')}", "faint"),))] if more > 0 else []
+    others = [Line((Span(f"   … {pluralize(more, 'more member')}", "faint"),))] if more > 0 else []
     return [*lines, BLANK, Line((Span("members", "muted"),)), *islice(members, MEMBERS), *others]
 
 

@@ -2,11 +2,11 @@
 
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.glyphs import of_agent
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.strategies import known_strategies
-from engine.core.queries.team.tree import below_of, depth_of
+from engine.core.queries.team.tree import depth_of, subtree_of
 from engine.core.queries.work.placement import stand_ins
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Agent, State, Task
@@ -17,9 +17,9 @@ def parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
     """Return the supervisors that a member could go under: id, name, and what is said of each."""
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     now = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
-    barred = {now, *(one.id for one in below_of(state, own))} if own is not None else {now}
+    barred = {now, *(one.id for one in subtree_of(state, own))} if own is not None else {now}
     return [
-        (one.id, one.name, f"{one.mode}, {counted(len(one.members), 'member')}, level {depth_of(state, one)}")
+        (one.id, one.name, f"{one.mode}, {pluralize(len(one.members), 'member')}, level {depth_of(state, one)}")
         for one in state.supervisors.values()
         if one.id not in barred
     ]
@@ -32,9 +32,9 @@ def what_moves(state: State, member_id: str) -> list[Cell]:
     above = state.supervisors.get(above_id or "")
     where = labelled("now", f"under {above.name}" if above is not None else "on top")
     if own is not None:
-        under = list(below_of(state, own))
+        under = list(subtree_of(state, own))
         agents = sum(member in state.agents for one in under for member in one.members)
-        told = f"{counted(agents, 'agent')} and {counted(len(under) - 1, 'supervisor')} under it go with it"
+        told = f"{pluralize(agents, 'agent')} and {pluralize(len(under) - 1, 'supervisor')} under it go with it"
     else:
         told = "its attempts continue; tasks that wait for it alone move with it"
     return [where, Cell(told, "muted")]
@@ -82,7 +82,7 @@ def categories(state: State, supervisor_id: str | None) -> list[Choice]:
 def receivers(state: State) -> list[Choice]:
     """Return every supervisor that takes requests, from the top."""
     return [
-        Choice(one.id, one.name, f"{one.mode}, {counted(len(one.members), 'member')}, level {depth_of(state, one)}")
+        Choice(one.id, one.name, f"{one.mode}, {pluralize(len(one.members), 'member')}, level {depth_of(state, one)}")
         for one in sorted(state.supervisors.values(), key=lambda one: depth_of(state, one))
         if one.leaving is None
     ]
@@ -109,7 +109,7 @@ def has_conversations(state: State, supervisor_id: str | None) -> bool:
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return False
-    under = [state.agents[one] for each in below_of(state, supervisor) for one in each.members if one in state.agents]
+    under = [state.agents[one] for each in subtree_of(state, supervisor) for one in each.members if one in state.agents]
     return bool(supervisor.conversations) or any(state.spec_of(agent).is_played_by_model for agent in under)
 
 

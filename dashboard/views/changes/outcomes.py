@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.events import Event
@@ -90,7 +90,7 @@ def plan_lines(
 def brought(creates: Mapping[str, int]) -> str:
     """Return how much of each kind an archive brings, in words."""
     nouns = {"finished": "finished run", "runs": "open run"}
-    parts = [counted(count, nouns.get(kind, kind.removesuffix("s"))) for kind, count in creates.items() if count]
+    parts = [pluralize(count, nouns.get(kind, kind.removesuffix("s"))) for kind, count in creates.items() if count]
     return ", ".join(parts) or "nothing"
 
 

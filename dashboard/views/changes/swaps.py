@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import counted, duration, median, percent
+from dashboard.views.words.amounts import duration, median, percent, pluralize
 from engine.core.queries.targets import at
-from engine.core.queries.team.replacements import ended_with, fits_of, replacements
+from engine.core.queries.team.replacements import attempt_counts, fits_of, replacements
 from engine.core.state import Agent, State, SwapMode
 
 
@@ -22,7 +22,7 @@ def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
     content = state.registry[name]
     shared = dict.fromkeys(one for agent in agents for one in fits_of(state, agent, name))
     told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
-    done, failed = ended_with(state, name)
+    done, failed = attempt_counts(state, name)
     if done + failed:
         times = [time for user in state.agents.values() if user.spec == content for time in user.at_work_ms]
         told.append(_done_well(times, done, failed))
@@ -44,8 +44,8 @@ def its_work(agent: Agent, state: State) -> str:
     at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
     first = f" ({at_work[0]})" if at_work else ""
     waiting = sum(state.queues[key].ready for key in agent.queues if key in state.queues)
-    under_way = f"{counted(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
-    return f"{under_way}, {counted(waiting, 'task')} waiting"
+    under_way = f"{pluralize(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
+    return f"{under_way}, {pluralize(waiting, 'task')} waiting"
 
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
     seen = {mode: [one for each in previews(state, agent_ids, mode) for one in each.attempts] for mode in MODES}
     waiting = _waiting(state, agent_ids)
     to = _next(state, agent_ids)
-    rest = f"the {counted(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
+    rest = f"the {pluralize(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
     if not seen[MODES[0]]:
         told = f"nothing is under way; {rest if waiting else f'the next task goes to {to}'}"
         same = f"the same as {MODES[0]}, because nothing is under way"
@@ -91,7 +91,7 @@ def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cel
     attempts = [attempt for one in previews(state, agent_ids, mode) for attempt in one.attempts]
     lines = [Cell(f"{one.title}  {one.becomes}", "muted", _label(place)) for place, one in enumerate(attempts[:SHOWN])]
     if len(attempts) > SHOWN:
-        lines.append(Cell(f"and {counted(len(attempts) - SHOWN, 'other')} likewise", "muted", _label(1)))
+        lines.append(Cell(f"and {pluralize(len(attempts) - SHOWN, 'other')} likewise", "muted", _label(1)))
     return lines
 
 
@@ -99,7 +99,9 @@ def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
     """Return why one of these agents cannot be swapped now; empty where all can."""
     gone = [agent_id for agent_id in agent_ids if agent_id not in state.agents]
     if gone:
-        return "this agent has left the team" if len(agent_ids) == 1 else f"{counted(len(gone), 'agent')} left the team"
+        return (
+            "this agent has left the team" if len(agent_ids) == 1 else f"{pluralize(len(gone), 'agent')} left the team"
+        )
     return next((why for one in previews(state, agent_ids, MODES[0]) for why in one.refusals), "")
 
 
@@ -123,14 +125,14 @@ def _next(state: State, agent_ids: Sequence[str]) -> str:
 def _drains(attempts: "Sequence[AttemptPreview]", _to: str) -> str:
     generations = sorted({f"g{one.generation}" for one in attempts})
     on = generations[0] if len(generations) == 1 else "the old"
-    return f"the attempt ends on {on}" if len(attempts) == 1 else f"{counted(len(attempts), 'attempt')} end on {on}"
+    return f"the attempt ends on {on}" if len(attempts) == 1 else f"{pluralize(len(attempts), 'attempt')} end on {on}"
 
 
 def _migrates(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     steps = sum(one.steps for one in attempts)
     kept = f"; {_finished(steps, len(attempts))} kept" if steps else ""
     if len(attempts) > 1:
-        return f"{counted(len(attempts), 'attempt')} go on with {to} at their next step{kept}"
+        return f"{pluralize(len(attempts), 'attempt')} go on with {to} at their next step{kept}"
     if attempts[0].waits:
         return f"the attempt goes on with {to} and joins what it waits for{kept}"
     return f"the attempt goes on with {to} from step {steps + 1}{kept}"
@@ -140,15 +142,15 @@ def _aborts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     steps = sum(one.steps for one in attempts)
     lost = f"; {_finished(steps, len(attempts), its='')} thrown away" if steps else "; nothing was finished"
     if len(attempts) > 1:
-        return f"{counted(len(attempts), 'attempt')} start again on {to}{lost}"
+        return f"{pluralize(len(attempts), 'attempt')} start again on {to}{lost}"
     return f"the attempt starts again on {to}{lost}"
 
 
 def _stops(attempts: "Sequence[AttemptPreview]", _to: str) -> str:
-    stop = "the attempt stops at its" if len(attempts) == 1 else f"{counted(len(attempts), 'attempt')} stop at their"
+    stop = "the attempt stops at its" if len(attempts) == 1 else f"{pluralize(len(attempts), 'attempt')} stop at their"
     return f"{stop} next step, as was asked"
 
 
 def _finished(steps: int, attempts: int, *, its: str | None = None) -> str:
     whose = ("its " if attempts == 1 else "their ") if its is None else its
-    return f"{whose}{counted(steps, 'finished step')} {'is' if steps == 1 else 'are'}"
+    return f"{whose}{pluralize(steps, 'finished step')} {'is' if steps == 1 else 'are'}"

@@ -9,10 +9,10 @@ from dashboard.clean import clean
 from dashboard.views.drawing.graph_layout import layered
 from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell, Choice, labelled
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.glyphs import TASK, of_task
 from engine.core.events import GroupChange, StrategySwitched
-from engine.core.queries.team.strategies import known_strategies, settings_asked
+from engine.core.queries.team.strategies import describe_settings, known_strategies
 from engine.core.specs.spec import AGGREGATIONS
 from engine.core.state import State, Supervisor, Task, TaskStatus
 
@@ -39,7 +39,7 @@ def strategies(now: str = "") -> list[tuple[str, str, str]]:
 
 def asks_for(mode: str) -> str:
     """Return the settings that a strategy knows, in the words of its own check."""
-    return settings_asked(mode).replace("`", "").rstrip(".")
+    return describe_settings(mode).replace("`", "").rstrip(".")
 
 
 def has_settings(mode: str) -> bool:
@@ -109,7 +109,7 @@ def consequence(state: State, event: StrategySwitched) -> list[Cell]:
     left_out = sum(len(change.removed) for change in event.groups)
     parts += [f"{what} {number}" for what, number in (("added", new), ("left out", left_out)) if number]
     runs = {change.run_id for change in event.groups}
-    told = f"{counted(len(event.groups), 'graph')} of {counted(len(runs), 'open run')}: {' · '.join(parts)}"
+    told = f"{pluralize(len(event.groups), 'graph')} of {pluralize(len(runs), 'open run')}: {' · '.join(parts)}"
     return [Cell(told), *_named(state, event.groups[-1])]
 
 

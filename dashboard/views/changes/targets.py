@@ -6,7 +6,7 @@ from typing import Literal
 
 from engine.core.errors import AmbiguousName, Refused, UnknownTarget
 from engine.core.queries.targets import at, find_any
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 Kind = Literal["agent", "supervisor", "task", "run"]
@@ -123,4 +123,4 @@ def receiver(state: State, target: Target | None) -> str | None:
     found = supervisor_behind(state, target)
     if target is not None and target.kind == "supervisor":
         return found
-    return None if found is None else [*above_of(state, state.supervisors[found])][-1].id
+    return None if found is None else [*lineage_of(state, state.supervisors[found])][-1].id

@@ -7,7 +7,7 @@ all text that arrives is seen as it is.
 from typing import TYPE_CHECKING
 
 from dashboard.clean import clean_lines
-from dashboard.views.words.amounts import counted
+from dashboard.views.words.amounts import pluralize
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -45,7 +45,7 @@ def safe(text: str) -> str:
     left = len(text) - len(shown)
     if len(text) <= MOST_CHARACTERS and len(lines) == kept.count("\n") + 1:
         return shown
-    return f"{shown}\n\n{LEFT_OUT.format(counted(max(1, left), 'character'))}"
+    return f"{shown}\n\n{LEFT_OUT.format(pluralize(max(1, left), 'character'))}"
 
 
 def sections(text: str) -> list[str]:

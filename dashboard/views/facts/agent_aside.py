@@ -10,12 +10,12 @@ from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.step_table import whole_step
 from dashboard.views.measures.task_times import times_of, times_plot, told_of, turns_among
-from dashboard.views.words.amounts import clock, count, counted, duration, left, percent, spent
+from dashboard.views.words.amounts import clock, count, duration, left, percent, pluralize, spent
 from dashboard.views.words.glyphs import TASK
 from dashboard.views.words.names import Texts
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
 from engine.core.queries.team.track_record import mean_of
-from engine.core.queries.work.conversation import remembered_by
+from engine.core.queries.work.conversation import visible_exchanges
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
@@ -46,17 +46,17 @@ def memory_section(state: State, agent: Agent, texts: Texts, width: int) -> Sect
         tags = f"  {' '.join(f'#{tag}' for tag in insight.tags)}" if insight.tags else ""
         text = cut(" ".join(texts.of(insight.text)[: 4 * width].split()), max(8, width - 2 - len(tags)))
         lines.append(Line((Span("◇ ", "accent"), Span(text), Span(tags, "faint"))))
-    return ("MEMORY", counted(len(held), "insight"), lines)
+    return ("MEMORY", pluralize(len(held), "insight"), lines)
 
 
 def conversation_section(state: State, task: Task | None, texts: Texts, width: int) -> Section:
     """Return what was said before in the conversation that its task belongs to."""
-    exchanges = remembered_by(state, task) if task is not None else []
+    exchanges = visible_exchanges(state, task) if task is not None else []
     lines = []
     for one in exchanges[-EXCHANGES:]:
         lines.append(Line((Span("» ", "accent"), Span(cut(_line(texts.of(one.request)), width - 2)))))
         lines.append(Line((Span("« ", "muted"), Span(cut(_line(texts.of(one.output)), width - 2), "muted"))))
-    return ("CONVERSATION", counted(len(exchanges), "exchange"), lines)
+    return ("CONVERSATION", pluralize(len(exchanges), "exchange"), lines)
 
 
 def _line(text: str) -> str:
@@ -87,7 +87,7 @@ def tools_section(steps: Sequence[Entry], width: int) -> Section:
         )
         for name, took in ranked
     ]
-    return ("TOOLS", counted(sum(map(len, calls.values())), "call"), lines)
+    return ("TOOLS", pluralize(sum(map(len, calls.values())), "call"), lines)
 
 
 def generations_section(entries: Sequence[Entry], agent: Agent, width: int) -> Section:

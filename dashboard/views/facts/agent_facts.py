@@ -11,7 +11,17 @@ from dashboard.views.facts.work import circuit_words, state_of_agent, stuck_sinc
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_lines
-from dashboard.views.words.amounts import count, counted, duration, elapsed, is_known, median, money, percent, size
+from dashboard.views.words.amounts import (
+    count,
+    duration,
+    elapsed,
+    is_known,
+    median,
+    money,
+    percent,
+    pluralize,
+    size,
+)
 from dashboard.views.words.keyed import keyed
 from engine.core.events import AgentSwapped, StepRecorded
 from engine.core.queries.team.able import why_away
@@ -211,7 +221,7 @@ def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
         found.append((stuck_since(agent, now_ms), "warn"))
     found += [(f"{one.label} {one.text}", one.tone or "muted") for one in limit_lines(state, agent.id, now_ms=now_ms)]
     if agent.restarts:
-        found.append((f"restarted {counted(agent.restarts, 'time')}", "warn"))
+        found.append((f"restarted {pluralize(agent.restarts, 'time')}", "warn"))
     if agent.last_error is not None and agent.error is None:
         found.append((f"last error: {agent.last_error}", "draining"))
     return flowed(([Span(text, tone)] for text, tone in found), width)

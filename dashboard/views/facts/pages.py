@@ -13,7 +13,17 @@ from dashboard.views.facts.work import circuit_words, progress, state_of_agent, 
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_lines
 from dashboard.views.words.absent import absence
-from dashboard.views.words.amounts import clock, count, counted, duration, elapsed, median, moment, percent, spent
+from dashboard.views.words.amounts import (
+    clock,
+    count,
+    duration,
+    elapsed,
+    median,
+    moment,
+    percent,
+    pluralize,
+    spent,
+)
 from dashboard.views.words.glyphs import of_run, of_task
 from dashboard.views.words.keyed import keyed
 from dashboard.views.words.names import Texts, pretty
@@ -198,12 +208,12 @@ def _urgency(state: State, task: Task) -> Iterable[Cell]:
     """How urgent an open task is, how it fared, and what it asks a person."""
     yield labelled("priority", str(task.priority), "" if task.priority != DEFAULT_PRIORITY else "muted")
     if task.preemptions:
-        yield labelled("made way", counted(task.preemptions, "time"), "draining")
+        yield labelled("made way", pluralize(task.preemptions, "time"), "draining")
     if task.failed_on:
         names = [state.agents[one].name if one in state.agents else one for one in task.failed_on]
         yield labelled("failed on", ", ".join(names), "warn")
     if task.steps:
-        yield labelled("steps", f"{counted(len(task.steps), 'step')} finished, and kept")
+        yield labelled("steps", f"{pluralize(len(task.steps), 'step')} finished, and kept")
     asked = state.escalations.get(task.escalation_id or "")
     if asked is not None:
         yield labelled("asks", f"{asked.question}  (8: Inbox)", "attention")

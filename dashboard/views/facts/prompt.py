@@ -72,7 +72,7 @@ def _unknown(state: State, steps: Sequence[StepRecorded]) -> list[Message]:
     return []
 
 
-def _shown(sent: queries.Sent, parts: Mapping[str, str], texts: Texts) -> list[Message]:
+def _shown(sent: queries.SentMessage, parts: Mapping[str, str], texts: Texts) -> list[Message]:
     """Return a message as it is shown; a part that was not read yet is left out."""
     role, content, name = sent
     if role == "part":

@@ -10,7 +10,7 @@ from dashboard.views.measures.forecast import may_grow, time_left, waits_for_you
 from dashboard.views.measures.limits import limit_lines
 from dashboard.views.measures.progress import at_most, share_done
 from dashboard.views.words.absent import absence
-from dashboard.views.words.amounts import clock, counted, duration, elapsed, is_known, moment, money
+from dashboard.views.words.amounts import clock, duration, elapsed, is_known, moment, money, pluralize
 from dashboard.views.words.glyphs import of_run, of_task
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
@@ -154,7 +154,7 @@ def report_words(state: State, run_id: str, text: str, *, whole: bool) -> str:
     ended = state.summary(run_id)
     if ended is None:
         return f"draft, grows while it runs · {key}" if text else key
-    return f"{counted(_words_in(text), 'word')} · {clock(ended.ended_ms)} · {key}" if text else ""
+    return f"{pluralize(_words_in(text), 'word')} · {clock(ended.ended_ms)} · {key}" if text else ""
 
 
 @lru_cache(4)  # of a megabyte in every frame

@@ -12,7 +12,7 @@ from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration, median
 from dashboard.views.words.glyphs import of_task
 from engine.core.queries.targets import name_of
-from engine.core.queries.work.queues import capability_of, few_of
+from engine.core.queries.work.queues import capability_of, member_names_in
 from engine.core.state import Run, State, Task, TaskStatus
 
 MOST = 200
@@ -136,4 +136,4 @@ def receiver(state: State, task: Task) -> str:
     if queue is not None and len(queue.agents) == 1 and queue.agents[0] in state.agents:
         return state.agents[queue.agents[0]].name
     key = task.queue or ""
-    return ", ".join(few_of(capability_of(key))) if key.startswith("able:") else "an agent"
+    return ", ".join(member_names_in(capability_of(key))) if key.startswith("able:") else "an agent"

@@ -5,7 +5,7 @@ from typing import Any
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.facts.live_values import published
-from dashboard.views.words.amounts import clock, counted, duration, elapsed, spent
+from dashboard.views.words.amounts import clock, duration, elapsed, pluralize, spent
 from dashboard.views.words.names import readable
 from engine.core.events import Event, ModelFailed, StepRecorded
 from engine.core.records.records import JsonValue
@@ -126,7 +126,7 @@ def last_line(live: Mapping[str, str], task_id: str) -> str:
 
 def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
     """Return the beginning of a text, and how much is left out."""
-    return text if len(text) <= most else f"{text[:most]}… (and {counted(len(text) - most, 'character')} more)"
+    return text if len(text) <= most else f"{text[:most]}… (and {pluralize(len(text) - most, 'character')} more)"
 
 
 def _end_of(text: str, most: int) -> str:

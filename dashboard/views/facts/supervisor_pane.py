@@ -17,7 +17,7 @@ from dashboard.views.measures.progress import Progress, time_to_go
 from dashboard.views.words.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.words.field_names import called
 from dashboard.views.words.keyed import keyed
-from engine.core.queries.team.tree import above_of, agents_of, below_of, inherited
+from engine.core.queries.team.tree import agents_of, inherited_option, lineage_of, subtree_of
 from engine.core.state import State, Supervisor
 
 GRAPH_FROM = 28
@@ -97,7 +97,7 @@ def facts(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> 
             key=supervisor.id,
         )
     ]
-    top = [*above_of(state, supervisor)][-1]
+    top = [*lineage_of(state, supervisor)][-1]
     runs = [run for run in state.runs.values() if run.supervisor_id in (supervisor.id, top.id)]
     if runs:
         run = next((one for one in runs if one.running), runs[-1])
@@ -189,9 +189,9 @@ def settings_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
     pairs = [(called("max_parallel"), str(supervisor.max_parallel)), (called("aggregation"), supervisor.aggregation)]
     if options.lead:
         pairs.append(("lead", options.lead))
-    chain = inherited(state, supervisor, "on_failure", ())
+    chain = inherited_option(state, supervisor, "on_failure", ())
     pairs.append((called("on_failure"), written(chain) if chain else "as each agent says"))
-    balance = inherited(state, supervisor, "balance", None)
+    balance = inherited_option(state, supervisor, "balance", None)
     if balance is not None:
         pairs.append(("balance", balance))
     if options.strategies:
@@ -259,7 +259,7 @@ def figures(seen: Seen, supervisor: Supervisor) -> list[tuple[str, str]]:
     """Return what its work came to so far, each with its label."""
     counts = seen.counts
     done, failed = supervisor.done, supervisor.failed
-    below = [*below_of(seen.state, supervisor)]
+    below = [*subtree_of(seen.state, supervisor)]
     found = [
         ("done", count(done)),
         ("failed", count(failed)),

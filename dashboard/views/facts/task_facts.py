@@ -8,7 +8,7 @@ from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.work import progress, took, why
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_lines
-from dashboard.views.words.amounts import clock, counted, duration, moment, spent
+from dashboard.views.words.amounts import clock, duration, moment, pluralize, spent
 from dashboard.views.words.glyphs import TASK, of_task
 from dashboard.views.words.names import Names
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, AttemptLost, AttemptStarted
@@ -43,7 +43,7 @@ def task_facts(
     parts += [("planned", moment(task.created_ms, now_ms))]
     parts += [("started", moment(task.started_ms, now_ms))] if task.started_ms is not None else []
     parts += [("priority", str(task.priority))] if task.priority != DEFAULT_PRIORITY else []
-    parts += [("made way", counted(task.preemptions, "time"))] if task.preemptions else []
+    parts += [("made way", pluralize(task.preemptions, "time"))] if task.preemptions else []
     parts += [("failed on", ", ".join(map(names.of, task.failed_on)))] if task.failed_on else []
     parts += [("spent", told)] if (told := spent(task.usage)) else []
     return [head, *_labelled(parts, width), *_alerts(state, task, counts, live, width, now_ms, with_error=with_error)]

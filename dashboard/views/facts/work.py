@@ -6,17 +6,17 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.facts.live_values import published
 from dashboard.views.facts.steps import last_line
 from dashboard.views.measures.digest import Digest
-from dashboard.views.words.amounts import counted, duration, elapsed, moment, remaining
+from dashboard.views.words.amounts import duration, elapsed, moment, pluralize, remaining
 from dashboard.views.words.glyphs import ASKS, PEOPLE, SUSPENDED, of_agent, of_task
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import supervisors_from
-from engine.core.scheduler.waiting import Waits, stuck_words
+from engine.core.scheduler.waiting import WaitReasons, describe_stuck_slots
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
 
 
 def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
     """Return what a task waits for; empty where it does not wait."""
-    wait = counts.once(Waits, state).why(task)
+    wait = counts.once(WaitReasons, state).why(task)
     if wait is None:
         return ""
     if wait.until_ms is None:
@@ -121,14 +121,14 @@ def _held(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | Non
 def stuck_since(agent: Agent, now_ms: int) -> str:
     """Return what keeps slots of an agent after its attempts, since when, and what frees them."""
     first_ms = min(agent.stuck_since.values(), default=None)
-    return stuck_words(agent, "" if first_ms is None else moment(first_ms, now_ms))
+    return describe_stuck_slots(agent, "" if first_ms is None else moment(first_ms, now_ms))
 
 
 def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
     """Return how a circuit that is not closed stands, and when that changes."""
     timer = state.timers.get(timer_id("circuit", agent.id))
     when = f"tried again in {remaining(timer.due_ms - now_ms)}" if timer is not None else "one attempt is let through"
-    return f"open after {counted(agent.failures_in_a_row, 'failure')}, {when}"
+    return f"open after {pluralize(agent.failures_in_a_row, 'failure')}, {when}"
 
 
 def paused_above(state: State, supervisor_id: str) -> Supervisor | None:
@@ -185,12 +185,12 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
     if above is not None and not counts.busy_of[supervisor.id]:
         return Cell(f"{above.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
     if (stuck := counts.stuck_in.get(supervisor.id)) is not None:
-        return Cell(f"{stuck.name}: {stuck_words(stuck)}", "draining")
+        return Cell(f"{stuck.name}: {describe_stuck_slots(stuck)}", "draining")
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
         run = next((one for one in runs if one.running), runs[-1])
         nodes = [state.tasks[child] for child in state.tasks[run.root_id].children if child in state.tasks]
-        others = f", and {counted(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
+        others = f", and {pluralize(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
         said = plan_line(nodes) or run.title
         return Cell(f"{run.id}: {said}{others}" if others else said, "muted")
     return Cell(f"{waiting:,} waiting" if waiting else "", "muted")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import IDLE, STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
-from engine.core.queries.team.tree import above_of, supervisors_from
+from engine.core.queries.team.tree import lineage_of, supervisors_from
 from engine.core.queries.work.plans import plans_of
 from engine.core.state import Run, State, Task, TaskStatus
 
@@ -96,7 +96,7 @@ def _graphs_with(state: State, run: Run, node_id: str | None) -> Iterator[Task]:
         whose = key if agent is None else agent.supervisor_id
         task = next((one for one in state.tasks.values() if one.worker_id == whose and one.run_id == run.id), None)
     if task is not None:
-        yield from (one for one in above_of(state, task) if one.kind == "group")
+        yield from (one for one in lineage_of(state, task) if one.kind == "group")
 
 
 def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:

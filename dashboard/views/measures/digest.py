@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from dashboard.views.measures.queues import waiting_of
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Agent, State, Task, TaskStatus
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def _teams(state: State, out: Digest) -> None:
                 sums[2] += 1
     whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}
     for supervisor_id, sums in own.items():
-        for above in islice(above_of(state, state.supervisors[supervisor_id]), 1, None):
+        for above in islice(lineage_of(state, state.supervisors[supervisor_id]), 1, None):
             into = whole[above.id]
             for place, count in enumerate(sums):
                 into[place] += count

@@ -5,7 +5,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from dashboard.views.words.amounts import duration
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Run, State, Supervisor
 
 FEWEST = 8
@@ -74,7 +74,7 @@ def waits_for_you(state: State, run: Run) -> bool:
 def _over(state: State, run: Run) -> Iterator[Supervisor]:
     """Yield the supervisors whose pause, error or spent budget holds all of a run."""
     supervisor = state.supervisors.get(run.supervisor_id)
-    return iter(()) if supervisor is None else above_of(state, supervisor)
+    return iter(()) if supervisor is None else lineage_of(state, supervisor)
 
 
 def may_grow(state: State, run: Run) -> bool:

@@ -17,7 +17,7 @@ from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, duration, percent
 from dashboard.views.words.filters import filter_typed
 from dashboard.views.words.subjects import OfSupervisor, agents_passing
-from engine.core.queries.team.tree import above_of, agents_of
+from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.state import State
 
 _TOOK, _BUSY, _SHARE = 20, 12, 10
@@ -87,7 +87,7 @@ def teams_of(state: State) -> Mapping[str, Sequence[str]]:
     """Return the supervisors above each agent; none where a single one is all of the team, which the plots show."""
     if len(state.supervisors) < 2:
         return {}
-    above = {one.id: [each.id for each in above_of(state, one)] for one in state.supervisors.values()}
+    above = {one.id: [each.id for each in lineage_of(state, one)] for one in state.supervisors.values()}
     return {agent.id: above.get(agent.supervisor_id, ()) for agent in state.agents.values()}
 
 

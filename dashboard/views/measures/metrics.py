@@ -18,7 +18,7 @@ from dashboard.views.drawing.plots import axis_top, plot
 from dashboard.views.measures.activity import Activity, Ended, Spent
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
-from dashboard.views.words.amounts import count, counted, duration, short_money
+from dashboard.views.words.amounts import count, duration, pluralize, short_money
 from dashboard.views.words.amounts import left as left_of
 from engine.core.state import State
 
@@ -263,7 +263,7 @@ def _plots(found: Series, queue: Sequence[float], waiting: int, state: State, ag
             "AT WORK",
             f"{found.running:,}",
             found.busy,
-            f"attempts, of {counted(agents, 'agent')}",
+            f"attempts, of {pluralize(agents, 'agent')}",
             _BUSY,
         ),
         _flat("FAILED", f"{_lately(failed, found.each_ms):.2f}/s", failed, "failed a second", ("error",)),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from engine.core.records.values import Usage, dollars
-from engine.core.records.values import counted as counted  # the engine says numbers of things in the same way
+from engine.core.records.values import pluralize as pluralize  # the engine says numbers of things in the same way
 
 UNKNOWN = "–"
 

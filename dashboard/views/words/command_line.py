@@ -7,8 +7,8 @@ from typing import Any
 
 from dashboard.views.words.names import short_id
 from engine.core.commands import COMMAND_KINDS, Command
-from engine.core.queries.targets import words
-from engine.core.queries.work.excerpts import args_of, cut
+from engine.core.queries.targets import shortest_targets
+from engine.core.queries.work.excerpts import args_of, is_truncated
 from engine.core.records.records import JsonValue, fields
 from engine.core.state import State
 
@@ -44,7 +44,7 @@ def left_out(kind: str, args: Args) -> str:
         unsaid.append("another spec for each agent")
     if unsaid:
         return f"no option says {', '.join(unsaid)}"
-    is_cut = kind not in ("load_team", "add_agent") and cut(_without_files(args))  # those are a file whole
+    is_cut = kind not in ("load_team", "add_agent") and is_truncated(_without_files(args))  # those are a file whole
     return "the journal keeps only a part of what was given" if is_cut else ""
 
 
@@ -61,7 +61,7 @@ def in_shell(state: State, command: Command) -> str:
 
     It is empty where no line does the same.
     """
-    named = words(state)
+    named = shortest_targets(state)
 
     def worded(args: Args) -> Args:
         said = {name: args[name] for name in _MEMBERS if name in args}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dashboard.views.facts.steps import NOTHING, calls_in
-from dashboard.views.words.amounts import amount, counted, duration, spent_of
+from dashboard.views.words.amounts import amount, duration, pluralize, spent_of
 from dashboard.views.words.field_names import called
 from dashboard.views.words.names import Names, short_id, without
 from engine.core import events as on
@@ -65,7 +65,7 @@ class _Told:
 
     def all(self, ids: Sequence[str], most: int = 1_000) -> str:
         """Name these, and count those after the first `most`."""
-        more = f" and {counted(len(ids) - most, 'other')}" if len(ids) > most else ""
+        more = f" and {pluralize(len(ids) - most, 'other')}" if len(ids) > most else ""
         return ", ".join(map(self._names.of, ids[:most])) + more
 
 
@@ -90,8 +90,8 @@ _TUNED = {"parallel": "works in parallel from now on", "selection": "prefers age
 def _part(told: _Told, event: on.PartImported | on.SummariesImported) -> str:
     kinds = msgspec.json.decode(event.state).items()
     listed = [(kind, each) for kind, each in kinds if each and (kind in _NOUNS or kind.endswith("s"))]
-    found = [counted(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in listed]
-    texts = counted(len(event.texts), "text") if event.texts else "its totals"
+    found = [pluralize(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in listed]
+    texts = pluralize(len(event.texts), "text") if event.texts else "its totals"
     return f"part of an archive was imported: {', '.join(found) or texts}"
 
 
@@ -109,7 +109,7 @@ def _watched(told: _Told, event: on.PoolWatched) -> str:
 
 
 def _grown(told: _Told, event: on.GroupGrown) -> str:
-    parts = [f"{counted(len(event.added), 'task')} added"] if event.added else []
+    parts = [f"{pluralize(len(event.added), 'task')} added"] if event.added else []
     parts += [f"{len(event.skipped)} left out"] if event.skipped else []
     return f"{told.check_id}: {event.failed or event.why}" + (f" ({', '.join(parts)})" if parts else "")
 
@@ -136,7 +136,7 @@ def _answer(answer: dict[str, Any]) -> str:
     """Return what a model answered, in short: the tools that it calls, else what it says."""
     calls = [str(one.get("name")) for one in calls_in(answer)]
     if calls:
-        return f"{counted(len(calls), 'call')} ({preview(', '.join(calls), 60)})"
+        return f"{pluralize(len(calls), 'call')} ({preview(', '.join(calls), 60)})"
     text = preview(str(answer.get("text") or ""), 60)
     return f"the answer “{text}”" if text else "an empty answer"
 
@@ -167,14 +167,14 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     # The engine, commands, and what was loaded or imported.
     on.EngineStarted: (
         lambda t, e: f"engine {e.pid} started (version {e.version}, token {e.token})"
-        + (f"; {counted(e.lost, 'acknowledged event')} before it are lost" if e.lost else ""),
+        + (f"; {pluralize(e.lost, 'acknowledged event')} before it are lost" if e.lost else ""),
         "",
     ),
     on.EngineStopped: ("the engine stopped: {reason}", ""),
     on.EngineSlept: (lambda t, e: f"the computer slept for {duration(e.slept_ms)}, which is no time at work", ""),
     on.TeamLoaded: ("team file {path} was loaded", ""),
     on.ReferencesTrusted: (
-        lambda t, e: f"{counted(len(e.references), 'reference')} trusted: {', '.join(e.references)}", ""
+        lambda t, e: f"{pluralize(len(e.references), 'reference')} trusted: {', '.join(e.references)}", ""
     ),
     on.CommandApplied: (lambda t, e: f"{e.sender or 'somebody'}: {e.summary or e.command}", "accent"),
     on.CommandUndone: (
@@ -261,7 +261,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.MemberRenamed: ("{previous} was renamed to {name}", ""),
     on.MembersDeclared: (
-        lambda t, e: f"{counted(len(e.same) + len(e.different), 'member is', 'members are')} declared"
+        lambda t, e: f"{pluralize(len(e.same) + len(e.different), 'member is', 'members are')} declared"
         + (f", {len(e.dropped):,} no longer" if e.dropped else ""),
         "",
     ),
@@ -297,7 +297,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.RunFinished: (lambda t, e: f"run {t.run_id} {_ENDED.get(e.status.value, 'has ended')}{t.tail}", "strong"),
     on.PlanAsked: ("{task_id} is planned once its whole text is read", ""),
     on.GroupPlanned: (
-        lambda t, e: f"{t.task_id} was planned as {counted(len(e.nodes), 'task')}, {e.mode}"
+        lambda t, e: f"{t.task_id} was planned as {pluralize(len(e.nodes), 'task')}, {e.mode}"
         + (f": {e.explanation}" if e.explanation else ""),
         "",
     ),
@@ -308,7 +308,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.Delegated: (
         lambda t, e: f"{t.agent_id} delegated {e.children[0].title if e.children else 'nothing'}"
-        + (f", and {counted(len(e.children) - 1, 'other task')}" if len(e.children) > 1 else ""),
+        + (f", and {pluralize(len(e.children) - 1, 'other task')}" if len(e.children) > 1 else ""),
         "",
     ),
     on.CallRejoined: ("{agent_id} repeated an earlier call for {task_id}", ""),
@@ -323,7 +323,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.TaskRequeued: ("{task_id} waits again: {reason}", ""),
     on.TaskReopened: (
         lambda t, e: f"{t.task_id} is retried"
-        + (f", with {counted(len(e.reopened) - 1, 'other')}" if len(e.reopened) > 1 else ""),
+        + (f", with {pluralize(len(e.reopened) - 1, 'other')}" if len(e.reopened) > 1 else ""),
         "",
     ),
     on.AttemptStarted: (_begun, ""),
@@ -366,7 +366,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.TaskAnswered: ("{task_id} is done: a person gave its output", "accent"),
     on.CircuitOpened: (
         lambda t, e: f"the circuit of {t.agent_id} opened for {duration(round(e.cool_s * 1000))}: "
-        f"{counted(e.failures, 'failure')} in a row",
+        f"{pluralize(e.failures, 'failure')} in a row",
         "warn",
     ),
     on.CircuitHalfOpened: ("the circuit of {agent_id} is half open: one attempt is let through", ""),
@@ -376,7 +376,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.SupervisorFailed: (
         lambda t, e: e.error
-        + (f"; {counted(len(e.groups), 'graph')} with it" if e.groups else "")
+        + (f"; {pluralize(len(e.groups), 'graph')} with it" if e.groups else "")
         + f"; the last: {e.because}",
         "error",
     ),
@@ -403,7 +403,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.GraceEnded: (
         lambda t, e: f"{t.what} has stopped after its deadline" if not e.stopping
-        else f"{t.what} did not stop in time: {counted(len(e.stopping), 'attempt')} ended where "
+        else f"{t.what} did not stop in time: {pluralize(len(e.stopping), 'attempt')} ended where "
         f"{'it was' if len(e.stopping) == 1 else 'they were'}",
         "warn",
     ),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.amounts import counted, duration
+from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.keyed import keyed
 from engine.core.state import Agent, Escalation, RunStatus, State
 
@@ -146,7 +146,7 @@ def _failures(seen: Seen) -> str:
     if not asked:
         return ""
     alike = ", ctrl+a for all alike" if len(asked) > 1 else ""
-    return f"<who needs me:!> then enter: {counted(len(asked), 'failed task')} you decide about{alike}"
+    return f"<who needs me:!> then enter: {pluralize(len(asked), 'failed task')} you decide about{alike}"
 
 
 def _asked(state: State, kind: str) -> list[Escalation]:

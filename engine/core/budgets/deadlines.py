@@ -9,7 +9,7 @@ from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
 from engine.core.queries.targets import find_work
-from engine.core.queries.team.tree import above_of, deadline_above, halted, inherited
+from engine.core.queries.team.tree import inherited_option, lineage_of, parent_deadline_ms, tasks_to_end
 from engine.core.records.records import fact
 from engine.core.specs.limits import WARN_AT, Limits
 from engine.core.specs.options import GRACE_S
@@ -52,7 +52,7 @@ def _make_deadline(after_ms: int, warn_at: float, ctx: DecisionContext) -> Deadl
 def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
     """Return how long a run may take under `supervisor`, and the name of the supervisor that sets this."""
     allowed: list[tuple[int, str]] = []
-    for ancestor in above_of(state, supervisor):
+    for ancestor in lineage_of(state, supervisor):
         for limits in (ancestor.options.limits, ancestor.options.run_limits):
             if limits is not None and limits.run_s is not None:
                 allowed.append((max(1, round(limits.run_s * 1000)), ancestor.name))
@@ -60,7 +60,9 @@ def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
 
 
 def _warn_at(state: State, supervisor: Supervisor, limits: Limits | None) -> float:
-    own_limits: Limits | None = limits or inherited(state, supervisor, "run_limits", None) or supervisor.options.limits
+    own_limits: Limits | None = (
+        limits or inherited_option(state, supervisor, "run_limits", None) or supervisor.options.limits
+    )
     return WARN_AT if own_limits is None else own_limits.warn_at
 
 
@@ -106,7 +108,7 @@ def _set_for_task(state: State, task: Task, requested_s: float | None, ctx: Deci
     if task.cancelling or state.runs[task.run_id].cancelling:
         raise Refused(f"task {task.id} is being stopped already; it needs no deadline")
     deadline = None if requested_s is None else _make_deadline(round(requested_s * 1000), WARN_AT, ctx)
-    above_ms = deadline_above(state, task)
+    above_ms = parent_deadline_ms(state, task)
     if deadline is not None and above_ms is not None and deadline.due_ms > above_ms:
         left_s = max(0, above_ms - ctx.now_ms) / 1000
         raise Refused(
@@ -144,7 +146,7 @@ def deadline_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event
     """End a run or task whose deadline has passed."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
-    ended_ids, stopping = halted(state, subject)
+    ended_ids, stopping = tasks_to_end(state, subject)
     return [
         DeadlinePassed(
             run_id=run_id,
@@ -161,7 +163,7 @@ def grace_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Abort attempts that did not reach their next step within the grace period."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
-    _, stopping = halted(state, subject)
+    _, stopping = tasks_to_end(state, subject)
     return [GraceEnded(run_id=run_id, task_id=task_id, stopping=stopping)]
 
 
@@ -172,5 +174,5 @@ def _place(subject: Run | Task) -> tuple[str, str | None]:
 def grace_ms(state: State, supervisor_id: str) -> int:
     """Return the grace period under a supervisor, in milliseconds."""
     supervisor = state.supervisors.get(supervisor_id)
-    grace_s: float = GRACE_S if supervisor is None else inherited(state, supervisor, "grace_s", GRACE_S)
+    grace_s: float = GRACE_S if supervisor is None else inherited_option(state, supervisor, "grace_s", GRACE_S)
     return round(grace_s * 1000)

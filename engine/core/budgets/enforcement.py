@@ -32,13 +32,13 @@ from engine.core.queries.money.budget import (
     Subject,
     budgets,
     is_limited,
+    paying_subjects,
     subject_with,
     time_at_work,
-    touched,
 )
-from engine.core.queries.team.tree import above_of, is_cancelled
+from engine.core.queries.team.tree import is_cancelled, lineage_of
 from engine.core.queries.work.placement import stand_ins
-from engine.core.queries.work.queues import others_could_do, own_queue, returned
+from engine.core.queries.work.queues import item_others_could_do, item_returned, own_queue
 from engine.core.records.values import dollars
 from engine.core.signals import AttemptStopped, BudgetShort
 from engine.core.state import Agent, Attempt, Escalation, Run, State, Supervisor, Task, Timer, timer_id
@@ -227,7 +227,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -
     run = state.runs[task.run_id]
     if not is_limited(state, task, run, agent):
         return []
-    for subject in touched(state, task, run, agent):
+    for subject in paying_subjects(state, task, run, agent):
         if isinstance(subject, Agent | Supervisor) and subject.exhausted is not None:
             return [_move_task(state, task, subject, ctx)]
         for budget in budgets(state, subject, agent=agent if subject is task else None):
@@ -240,7 +240,7 @@ def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
     """Return the events that replace a retry; none if the task and its run may have another attempt."""
     if not state.limited:
         return []
-    for subject in touched(state, task, state.runs[task.run_id], None):
+    for subject in paying_subjects(state, task, state.runs[task.run_id], None):
         for budget in budgets(state, subject):
             if budget.name == "attempts" and budget.spent >= budget.limit and not _is_exhausted(subject):
                 last = f"; it failed with: {task.error}" if task.error else ""
@@ -251,8 +251,8 @@ def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
 def _move_task(state: State, task: Task, spender: Agent | Supervisor, ctx: DecisionContext) -> Event:
     """Move a task to an agent with budget, return a team's item to its shared queue, or fail the task."""
     error = spender.exhausted or "its budget is spent"
-    if isinstance(spender, Supervisor) and (item := others_could_do(state, task)) is not None:
-        return returned(state, item, ctx.now_ms)
+    if isinstance(spender, Supervisor) and (item := item_others_could_do(state, task)) is not None:
+        return item_returned(state, item, ctx.now_ms)
     if isinstance(spender, Agent):
         other = next(stand_ins(state, task), None)
         if other is not None:
@@ -307,7 +307,7 @@ def _budget_of_question(state: State, subject: Subject, event: EscalationAnswere
 
 def exhaustion_reason(state: State, supervisor: Supervisor) -> str | None:
     """Return the spent budget for which `supervisor` accepts no work; None if it does, or while a person is asked."""
-    for ancestor in above_of(state, supervisor):
+    for ancestor in lineage_of(state, supervisor):
         if ancestor.exhausted is not None and not ancestor.held:
             return ancestor.exhausted
     return None
@@ -432,7 +432,7 @@ def end_set_aside(
     The task is queued again if a person is asked, or if it was the budget of its agent or of a supervisor: then
     `before_start` decides what happens to it.
     """
-    for subject in touched(state, task, state.runs[task.run_id], None):
+    for subject in paying_subjects(state, task, state.runs[task.run_id], None):
         budget = next((budget for budget in budgets(state, subject, ctx.now_ms) if _is_spent(budget)), None)
         if budget is None or _is_exhausted(subject):
             continue

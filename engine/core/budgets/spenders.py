@@ -4,7 +4,7 @@ Work that has ended is not looked at. See docs/semantics/limits.md.
 """
 
 from engine.core.queries.money.budget import Budget, Subject
-from engine.core.queries.team.tree import above_of, agents_of, halted, tasks_of
+from engine.core.queries.team.tree import agents_of, lineage_of, tasks_of, tasks_to_end
 from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
 
 
@@ -22,7 +22,7 @@ def _is_pending(state: State, task: Task) -> bool:
     if task.kind != "agent" and (task.kind != "group" or task.status is not TaskStatus.WAITING):
         return False
     # Where n of m are needed, the answers may come from those at work.
-    if any(state.tasks[following_id].need for node in above_of(state, task) for following_id in node.before):
+    if any(state.tasks[following_id].need for node in lineage_of(state, task) for following_id in node.before):
         return False
     # What waits for a check may be ruled out by its verdict.
     front = list(task.after)
@@ -42,13 +42,13 @@ def is_agent_at_work(task: Task) -> bool:
 
 def spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
     """Return which tasks end at once with a budget, and which are at work and have to stop first."""
-    return halted(state, subject) if isinstance(subject, Task | Run) else ([], at_work(state, subject))
+    return tasks_to_end(state, subject) if isinstance(subject, Task | Run) else ([], at_work(state, subject))
 
 
 def at_work(state: State, subject: Subject) -> list[str]:
     """Return the tasks whose attempts spend a budget; one that waits for what it has delegated spends nothing."""
     if isinstance(subject, Task | Run):
-        tasks = [state.tasks[task_id] for task_id in halted(state, subject)[1]]
+        tasks = [state.tasks[task_id] for task_id in tasks_to_end(state, subject)[1]]
     else:
         agents = agents_of(state, subject.id)
         tasks = [state.tasks[task_id] for agent in agents for task_id in (*agent.running, *agent.parked)]

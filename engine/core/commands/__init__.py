@@ -79,7 +79,7 @@ class Order:
     granted: Mapping[str, str] = field(default_factory=dict)
     """References in the command that may be imported here, each with the hash of its code; filled in by the engine,
     never trusted from the sender."""
-    ended: Mapping[str, str] = field(default_factory=dict)
+    run_outcomes: Mapping[str, str] = field(default_factory=dict)
     """Outcomes of runs that the command names, even if the state has forgotten them; filled in by the engine."""
     again: Submit | None = None
     """The request of the finished run that the command names, as it was submitted; filled in by the engine."""

@@ -23,7 +23,7 @@ from engine.core.followups import FOLLOWUPS, FollowUp
 from engine.core.handlers import handlers_in
 from engine.core.queries.people.undoing import as_command, as_json, inverse_of
 from engine.core.queries.work.excerpts import args_of
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.signals import SIGNALS, Signal
 from engine.core.state import State
 from engine.core.validation.records import checked
@@ -32,9 +32,9 @@ _FILES = (
     asking, attempts, deadlines, dispatch, enforcement, engine, escalations, failing, graphs, importing, leaving,
     loading, memory, moving, progress, run, settings, steering, strategy, swapping, team,
 )  # fmt: skip
-ON_COMMAND = handlers_in(map(vars, _FILES), COMMANDS, DecisionContext, gives=Decided)
+ON_COMMAND = handlers_in(map(vars, _FILES), COMMANDS, DecisionContext, result_hint=Decided)
 """The handler of every command."""
-ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionContext, gives=list[Event])
+ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionContext, result_hint=list[Event])
 """The handler of every signal and every follow-up."""
 
 # Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.
@@ -87,9 +87,14 @@ def _decide_order(state: State, order: Order, ctx: DecisionContext) -> list[Even
     if order.id in state.commands:
         return []
     kind = str(order.command.type)
-    if order.granted or order.ended or order.again or order.sender:
-        ctx = changed(
-            ctx, granted=order.granted, ended=order.ended, again=order.again, sender=order.sender, run_id=order.run_id
+    if order.granted or order.run_outcomes or order.again or order.sender:
+        ctx = copy_with(
+            ctx,
+            granted=order.granted,
+            ended=order.run_outcomes,
+            again=order.again,
+            sender=order.sender,
+            run_id=order.run_id,
         )
     try:
         applied = carry_out(state, order.command, ctx)

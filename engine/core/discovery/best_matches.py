@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from engine.core.discovery.ranks import OrderedRanks, Ranks, Slot
 
-_FEW = 1_000
+_FREE_STEPS = 1_000
 """Steps that a search may always take."""
-_OF_A_NODE = 16
+_STEPS_PER_NODE = 16
 """Steps that take as long as to add a node: one is to look one candidate up in a set."""
 _NOISE = 1e-6
 """Gains are compared to this precision: sums of the same floats in a different order differ."""
@@ -28,7 +28,7 @@ class Grant(NamedTuple):
 
 
 @dataclass(slots=True, frozen=True)
-class Asked:
+class RequestWord:
     """A distinct word of a request with its grants, most points first; a candidate gets only its first grant."""
 
     text: str
@@ -48,11 +48,11 @@ class Asked:
         return grant.points if grant else 0.0
 
 
-def best(asked: Iterable[Asked], ranks: Ranks | OrderedRanks, limit: int) -> Iterator[Slot]:
+def best_slots(request_words: Iterable[RequestWord], ranks: Ranks | OrderedRanks, limit: int) -> Iterator[Slot]:
     """Yield the slots of the best `limit` candidates for these words, best first; equal ones by their ranks."""
     if limit < 1:
         return
-    dearest_first = sorted(asked, key=lambda word: -word.grants[0].points)
+    dearest_first = sorted(request_words, key=lambda word: -word.grants[0].points)
     yielded: set[Slot] = set()
     for equals in _levels(dearest_first, limit):
         for slot in ranks.lowest(equals, limit):
@@ -63,16 +63,16 @@ def best(asked: Iterable[Asked], ranks: Ranks | OrderedRanks, limit: int) -> Ite
                     return
 
 
-def _levels(asked: list[Asked], limit: int) -> Iterator[set[Slot]]:
+def _levels(request_words: list[RequestWord], limit: int) -> Iterator[set[Slot]]:
     """Yield the candidates with the highest gain, then those with the next, until they are `limit` or all.
 
     A node is the candidates that have a certain grant, or any or none, for each of the first words; what the words
     after these can add bounds its gain. Nodes are taken by their bounds, so that who has more than its node says was
     yielded before.
     """
-    left = [*accumulate((word.grants[0].points for word in reversed(asked)), initial=0.0)][::-1]
+    max_remaining = [*accumulate((word.grants[0].points for word in reversed(request_words)), initial=0.0)][::-1]
     # With many common words there are more nodes than candidates, and adding up takes fewer steps.
-    steps = _FEW + sum(len(grant.slots) for word in asked for grant in word.grants)
+    steps = _FREE_STEPS + sum(len(grant.slots) for word in request_words for grant in word.grants)
     nodes: list[tuple[float, int, int, float, set[Slot] | None]] = [(0.0, 0, 0, 0.0, None)]
     number = count(1)
     level, equals = 0.0, set[Slot]()
@@ -81,66 +81,66 @@ def _levels(asked: list[Asked], limit: int) -> Iterator[set[Slot]]:
         if equals and round(-bound, 6) < level:
             yield equals
             equals = set()
-        if at == len(asked):
+        if at == len(request_words):
             if slots is not None:
                 level, equals = round(gain, 6), equals | slots if equals else slots
             continue
-        for grant in asked[at].grants:
+        for grant in request_words[at].grants:
             common = grant.slots if slots is None else slots & grant.slots
             if common:
-                above = gain + grant.points
-                heappush(nodes, (-above - left[at + 1], next(number), at + 1, above, common))
+                raised_gain = gain + grant.points
+                heappush(nodes, (-raised_gain - max_remaining[at + 1], next(number), at + 1, raised_gain, common))
             if slots is not None:
                 steps -= min(len(slots), len(grant.slots))
                 if len(common) == len(slots):
                     break
         else:
-            heappush(nodes, (-gain - left[at + 1], next(number), at + 1, gain, slots))
-        steps -= _OF_A_NODE
+            heappush(nodes, (-gain - max_remaining[at + 1], next(number), at + 1, gain, slots))
+        steps -= _STEPS_PER_NODE
         if steps < 0:
-            yield from _levels_of_sums(asked, limit)
+            yield from _levels_of_sums(request_words, limit)
             return
     if equals:
         yield equals
 
 
-def _levels_of_sums(asked: list[Asked], limit: int) -> Iterator[set[Slot]]:
-    gains = _gains(asked, limit)
-    least = nlargest(limit, gains.values())[-1] - _NOISE if gains else 0.0
+def _levels_of_sums(request_words: list[RequestWord], limit: int) -> Iterator[set[Slot]]:
+    gains = _gains(request_words, limit)
+    min_gain = nlargest(limit, gains.values())[-1] - _NOISE if gains else 0.0
     levels: dict[float, set[Slot]] = {}
     for slot, gain in gains.items():
-        if gain >= least:
+        if gain >= min_gain:
             levels.setdefault(round(gain, 6), set()).add(slot)
     yield from (levels[gain] for gain in sorted(levels, reverse=True))
 
 
-def _gains(asked: list[Asked], limit: int) -> dict[Slot, float]:
+def _gains(request_words: list[RequestWord], limit: int) -> dict[Slot, float]:
     """Sum the points of all candidates that can be among the best `limit`, and of few others.
 
     The words come with the most points first. Once the best `limit` candidates have more than all remaining words can
     add, none without one of the words so far can enter, and those too far behind are dropped.
     """
     gains: dict[Slot, float] = {}
-    summed, left = 0.0, sum(word.grants[0].points for word in asked)
-    for word in asked:
-        if summed > left + _NOISE and len(gains) >= limit:
-            least = nlargest(limit, gains.values())[-1] - left - _NOISE
-            if least > 0:
-                gains = {slot: gain + word.points_of(slot) for slot, gain in gains.items() if gain >= least}
-                left -= word.grants[0].points
+    summed_points, remaining_points = 0.0, sum(word.grants[0].points for word in request_words)
+    for word in request_words:
+        if summed_points > remaining_points + _NOISE and len(gains) >= limit:
+            min_gain = nlargest(limit, gains.values())[-1] - remaining_points - _NOISE
+            if min_gain > 0:
+                gains = {slot: gain + word.points_of(slot) for slot, gain in gains.items() if gain >= min_gain}
+                remaining_points -= word.grants[0].points
                 continue
-        given: set[Slot] = set()
+        granted_slots: set[Slot] = set()
         for grant in word.grants:
-            _add(gains, grant.points, grant.slots - given if given else grant.slots)
+            _add(gains, grant.points, grant.slots - granted_slots if granted_slots else grant.slots)
             if grant is not word.grants[-1]:
-                given |= grant.slots
-        summed += word.grants[0].points
-        left -= word.grants[0].points
+                granted_slots |= grant.slots
+        summed_points += word.grants[0].points
+        remaining_points -= word.grants[0].points
     return gains
 
 
 def _add(gains: dict[Slot, float], points: float, slots: Set[Slot]) -> None:
-    known = slots & gains.keys()
-    gains.update(dict.fromkeys(slots, points) if not known else dict.fromkeys(slots - known, points))
-    for slot in known:
+    present_slots = slots & gains.keys()
+    gains.update(dict.fromkeys(slots, points) if not present_slots else dict.fromkeys(slots - present_slots, points))
+    for slot in present_slots:
         gains[slot] += points

@@ -73,7 +73,7 @@ def profile_of(candidate: Candidate) -> Profile:
     )
 
 
-def names_it(candidate: Candidate, capability: str) -> bool:
+def names_capability(candidate: Candidate, capability: str) -> bool:
     """Return True when `capability` is the candidate's name or one of its specialties, not only a part of one."""
     profile = profile_of(candidate)
     return phrase(capability) in profile.specialties or capability.strip().lower() == profile.name
@@ -87,17 +87,17 @@ def suits(candidate: Candidate, capability: str) -> bool:
     """
     if candidate.name.casefold() == capability.casefold():
         return True
-    asked = asked_stems(capability)
-    return bool(asked) and any(asked <= claim for claim in profile_of(candidate).claims)
+    capability_words = capability_stems(capability)
+    return bool(capability_words) and any(capability_words <= claim for claim in profile_of(candidate).claims)
 
 
 @lru_cache(maxsize=2)
-def _nouns(said: str) -> frozenset[str]:
-    return frozenset(stems(said))
+def _stem_set(text: str) -> frozenset[str]:
+    return frozenset(stems(text))
 
 
 @lru_cache(maxsize=4_096)
-def asked_stems(capability: str) -> frozenset[str]:
+def capability_stems(capability: str) -> frozenset[str]:
     """The stems of a requested capability."""
     return frozenset(stems(capability))
 
@@ -105,35 +105,41 @@ def asked_stems(capability: str) -> frozenset[str]:
 def category_stem(name: str) -> str:
     """The stems by which category keys are compared: "research_tasks", "Research" and "research work" are equal."""
     every = identifier_stems(name)
-    return " ".join([stem for stem in every if stem not in _nouns(_NOUNS_OF_WORK)] or every)
+    return " ".join([stem for stem in every if stem not in _stem_set(_NOUNS_OF_WORK)] or every)
 
 
 @lru_cache(maxsize=4_096)
 def _profile(
     name: str, category: str, specialties: tuple[str, ...], description: str, tools: tuple[str, ...]
 ) -> Profile:
-    named = identifier_stems(name)
-    of_role = _nouns(_NOUNS_OF_ROLE)
-    name_words = frozenset(stem for stem in named if stem not in of_role and not stem.isdigit()) or frozenset(named)
+    name_stems = identifier_stems(name)
+    role_stems = _stem_set(_NOUNS_OF_ROLE)
+    name_words = frozenset(stem for stem in name_stems if stem not in role_stems and not stem.isdigit()) or frozenset(
+        name_stems
+    )
     category_words = frozenset(category_stem(category).split())
-    claimed = [words for words in map(stems, specialties) if words]
-    wholes = frozenset(" ".join(claim) for claim in claimed)
-    parts = frozenset(stem for claim in claimed if len(claim) > 1 for stem in claim)
+    specialty_stems = [words for words in map(stems, specialties) if words]
+    phrases = frozenset(" ".join(claim) for claim in specialty_stems)
+    parts = frozenset(stem for claim in specialty_stems if len(claim) > 1 for stem in claim)
     texts = frozenset(stems(description[:DESCRIPTION_CHARACTERS]))
     texts |= {stem for tool in tools for stem in identifier_stems(_last_part(tool))}
     names = name_words | category_words
     return Profile(
         name=name.casefold(),
-        specialties=wholes,
+        specialties=phrases,
         parts=parts,
         names=names,
         texts=texts,
         claims=tuple(
             claim
-            for claim in (frozenset(named) | frozenset(stems(name)), category_words, *map(frozenset, claimed))
+            for claim in (
+                frozenset(name_stems) | frozenset(stems(name)),
+                category_words,
+                *map(frozenset, specialty_stems),
+            )
             if claim
         ),
-        every=names | parts | texts | {whole for whole in wholes if " " not in whole},
+        every=names | parts | texts | {whole for whole in phrases if " " not in whole},
     )
 
 

@@ -12,10 +12,10 @@ from math import inf, log
 from operator import itemgetter
 from typing import TypeAlias
 
-from engine.core.discovery.best_matches import Asked, Grant, best
+from engine.core.discovery.best_matches import Grant, RequestWord, best_slots
 from engine.core.discovery.candidate import Candidate, Profile, profile_of
 from engine.core.discovery.ranks import OrderedRanks, Rank, Ranks, Slot, rank_of
-from engine.core.discovery.synonyms import SYNONYMS, widened
+from engine.core.discovery.synonyms import SYNONYMS, synonyms_by_phrase
 from engine.core.discovery.words import Word, words
 
 SPECIALTY = 3.0
@@ -27,7 +27,7 @@ TEXT = 1.0
 """A word of the description or of a tool; a synonym of one word of a specialty."""
 
 _LONGEST_PHRASE = 4
-_REMEMBERED = 4_096
+_MAX_CACHED = 4_096
 
 Postings: TypeAlias = dict[str, set[Slot]]
 
@@ -58,7 +58,7 @@ class CapabilityIndex:
         self, candidates: Iterable[Candidate] = (), *, synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS
     ) -> None:
         self.synonyms = synonyms
-        self._widened = widened(synonyms)
+        self._synonyms_by_phrase = synonyms_by_phrase(synonyms)
         self._slots: dict[str, Slot] = {}
         self._candidates: dict[Slot, Candidate] = {}
         self._profiles: dict[Slot, Profile] = {}
@@ -88,24 +88,24 @@ class CapabilityIndex:
     def add(self, candidate: Candidate) -> None:
         """Add `candidate`, or update the one with its id (cheap while its words are the same)."""
         profile = profile_of(candidate)
-        known = self._slots.get(candidate.id)
-        if known is not None and self._profiles[known] != profile:
+        slot = self._slots.get(candidate.id)
+        if slot is not None and self._profiles[slot] != profile:
             self.remove(candidate.id)
-            known = None
-        if known is None:
-            known = self._slots[candidate.id] = self._next_slot
+            slot = None
+        if slot is None:
+            slot = self._slots[candidate.id] = self._next_slot
             self._next_slot += 1
-            self._profiles[known] = profile
+            self._profiles[slot] = profile
             for postings, keys in self._places(profile):
                 for key in keys:
-                    postings.setdefault(key, set()).add(known)
+                    postings.setdefault(key, set()).add(slot)
             self._spread.update(profile.every)
             # How rare a word is depends on the number of candidates, so that every cached grant is outdated.
             self._granted.clear()
-        self._candidates[known] = candidate
-        (self.without_specialties.discard if candidate.specialties else self.without_specialties.add)(known)
+        self._candidates[slot] = candidate
+        (self.without_specialties.discard if candidate.specialties else self.without_specialties.add)(slot)
         rank = rank_of(candidate.id, candidate.name, candidate.done, candidate.failed, candidate.load, candidate.age)
-        self._own_ranks.put(known, rank)
+        self._own_ranks.put(slot, rank)
 
     def ranked_by(self, rank: Callable[[str], Rank]) -> "CapabilityIndex":
         """Return an index of the same words, in which `rank` breaks the ties, by id."""
@@ -138,24 +138,32 @@ class CapabilityIndex:
 
     def search(self, text: str, limit: int = 10) -> list[Match]:
         """Return the best `limit` candidates for `text`, best first; none if no candidate has a word of it."""
-        asked = self.ask(text)
-        return [self.match(slot, asked) for slot in self.best(asked, limit)]
+        request_words = self.parse_request(text)
+        return [self.match(slot, request_words) for slot in self.best(request_words, limit)]
 
-    def ask(self, text: str) -> tuple[Asked, ...]:
+    def parse_request(self, text: str) -> tuple[RequestWord, ...]:
         """Return the distinct words of `text` that at least one candidate matches, in their order."""
-        said = words(text)
-        phrases = self._phrases(said)
-        first = {word.stem: word for word in reversed(said)}
-        asked = (Asked(word.text, word.at, self._grants_of((stem, *phrases[stem]))) for stem, word in first.items())
-        return tuple(word for word in sorted(asked, key=lambda word: word.at) if word.grants)
+        text_words = words(text)
+        phrases = self._phrases(text_words)
+        first = {word.stem: word for word in reversed(text_words)}
+        request_words = (
+            RequestWord(word.text, word.at, self._grants_of((stem, *phrases[stem]))) for stem, word in first.items()
+        )
+        return tuple(word for word in sorted(request_words, key=lambda word: word.at) if word.grants)
 
-    def best(self, asked: Iterable[Asked], limit: int) -> Iterator[Slot]:
+    def best(self, request_words: Iterable[RequestWord], limit: int) -> Iterator[Slot]:
         """Yield the slots of the best `limit` candidates for these words, best first."""
-        return best(asked, self._ranks, limit)
+        return best_slots(request_words, self._ranks, limit)
 
-    def match(self, slot: Slot, asked: Iterable[Asked], among: Iterable[Asked] | None = None) -> Match:
-        """Return the candidate's score for `asked`, and the words of `among` (of `asked` by default) it covers."""
-        granted = [(word, grant.points) for word in asked if (grant := word.grant_of(slot))]
+    def match(
+        self, slot: Slot, request_words: Iterable[RequestWord], among: Iterable[RequestWord] | None = None
+    ) -> Match:
+        """Return the candidate's score for `request_words`, and which words of `among` it covers.
+
+        Args:
+            among: None means `request_words`.
+        """
+        granted = [(word, grant.points) for word in request_words if (grant := word.grant_of(slot))]
         counted = None if among is None else {word.at for word in among}
         covered = [word for word, _ in granted if counted is None or word.at in counted]
         candidate = self._candidates[slot]
@@ -187,16 +195,16 @@ class CapabilityIndex:
             (self._texts, profile.texts),
         )
 
-    def _phrases(self, said: tuple[Word, ...]) -> dict[str, list[str]]:
+    def _phrases(self, text_words: tuple[Word, ...]) -> dict[str, list[str]]:
         """For each stem, the phrases that contain it and that a candidate claims or that have synonyms."""
-        around: dict[str, list[str]] = {word.stem: [] for word in said}
-        for start in range(len(said)):
-            for end in range(start + 2, min(start + _LONGEST_PHRASE, len(said)) + 1):
-                window = said[start:end]
+        around: dict[str, list[str]] = {word.stem: [] for word in text_words}
+        for start in range(len(text_words)):
+            for end in range(start + 2, min(start + _LONGEST_PHRASE, len(text_words)) + 1):
+                window = text_words[start:end]
                 if window[0].run != window[-1].run:
                     break
                 phrase = " ".join(word.stem for word in window)
-                if phrase in self._specialties or phrase in self._widened:
+                if phrase in self._specialties or phrase in self._synonyms_by_phrase:
                     for word in window:
                         around[word.stem].append(phrase)
         return around
@@ -205,33 +213,33 @@ class CapabilityIndex:
         """The grants of a stem and the phrases around it, cached until a candidate joins or leaves."""
         grants = self._granted.get(sayings)
         if grants is None:
-            if len(self._granted) >= _REMEMBERED:
+            if len(self._granted) >= _MAX_CACHED:
                 self._granted.clear()
             grants = self._granted[sayings] = self._grants(sayings)
         return grants
 
     def _grants(self, sayings: tuple[str, ...]) -> tuple[Grant, ...]:
-        found: list[Grant] = []
+        grants: list[Grant] = []
         stem = sayings[0]
-        for said in sayings:
-            self._grant(found, SPECIALTY, said, self._specialties, inf)
-            called = self._widened.get(said)
-            if called:
+        for saying in sayings:
+            self._add_grant(grants, SPECIALTY, saying, self._specialties, inf)
+            synonyms = self._synonyms_by_phrase.get(saying)
+            if synonyms:
                 # However rare a synonym is, it must not count for more than the word itself.
-                ceiling = self._rarity(said)
+                ceiling = self._rarity(saying)
                 for weight, postings in ((NAME, self._specialties), (NAME, self._names), (TEXT, self._parts)):
-                    for synonym in called & postings.keys():
-                        self._grant(found, weight, synonym, postings, ceiling)
-        self._grant(found, NAME, stem, self._names, inf)
-        self._grant(found, PART, stem, self._parts, inf)
-        self._grant(found, TEXT, stem, self._texts, inf)
-        found.sort(key=itemgetter(0, 1), reverse=True)
-        return tuple(found)
+                    for synonym in synonyms & postings.keys():
+                        self._add_grant(grants, weight, synonym, postings, ceiling)
+        self._add_grant(grants, NAME, stem, self._names, inf)
+        self._add_grant(grants, PART, stem, self._parts, inf)
+        self._add_grant(grants, TEXT, stem, self._texts, inf)
+        grants.sort(key=itemgetter(0, 1), reverse=True)
+        return tuple(grants)
 
-    def _grant(self, found: list[Grant], weight: float, key: str, postings: Postings, ceiling: float) -> None:
+    def _add_grant(self, grants: list[Grant], weight: float, key: str, postings: Postings, ceiling: float) -> None:
         slots = postings.get(key)
         if slots:
-            found.append(Grant(weight * min(self._rarity(key), ceiling), weight, slots))
+            grants.append(Grant(weight * min(self._rarity(key), ceiling), weight, slots))
 
     def _rarity(self, key: str) -> float:
         """Inverse frequency of a word or a whole specialty among the candidates; infinite if no candidate has it."""

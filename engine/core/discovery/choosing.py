@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from engine.core.discovery.best_matches import Asked
+from engine.core.discovery.best_matches import RequestWord
 from engine.core.discovery.candidate import Candidate, Profile, category_stem, profile_of
 from engine.core.discovery.capability_index import NAME, TEXT, CapabilityIndex, Match
 from engine.core.discovery.nearest import NAMES_COMPARED, likeliest
 from engine.core.discovery.ranks import Slot
-from engine.core.discovery.synonyms import widened
+from engine.core.discovery.synonyms import synonyms_by_phrase
 from engine.core.discovery.words import words
 
-_JOINERS_LOOKED_AT = 8
+_MAX_JOINERS_TRIED = 8
 _WORDS_COMPARED = 12
 _WORDS_EXPLAINED = 6
 _NEAREST = 3
@@ -59,7 +59,7 @@ def choose(
     Returns:
         The chosen agents; none if no candidate claims a word of the request.
     """
-    index = _indexed(candidates)
+    index = _to_index(candidates)
     chosen: list[Match] = []
     if first is not None:
         _cover(request, first, chosen, limit)
@@ -71,14 +71,14 @@ def choose(
 
 def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int) -> None:
     """Add agents of an index to `chosen` until every word that the index knows is covered."""
-    asked = index.ask(request)
+    request_words = index.parse_request(request)
     before = [index.slot(match.id) for match in chosen]
-    uncovered = tuple(word for word in asked if all(word.grant_of(slot) is None for slot in before))
+    uncovered = tuple(word for word in request_words if all(word.grant_of(slot) is None for slot in before))
     while uncovered and len(chosen) < limit:
-        slot = _joiner(index, uncovered, first=not chosen)
+        slot = _next_slot(index, uncovered, first=not chosen)
         if slot is None:
             break
-        chosen.append(index.match(slot, asked, uncovered))
+        chosen.append(index.match(slot, request_words, uncovered))
         uncovered = tuple(word for word in uncovered if word.grant_of(slot) is None)
 
 
@@ -92,47 +92,49 @@ def choose_category(
     The score of a category is that of the request's own words for it, plus the scores of the chosen agents that claim
     it by category, name or specialty (half if they claim a synonym of it). Of equal scores the first declared wins.
     """
-    index = _indexed(candidates)
+    index = _to_index(candidates)
     chosen = [(profile_of(index[match.id]), match.score) for match in choose(request, index).matches]
     keys = [Candidate(key, key, (category_stem(key),)) for key in categories]
-    said = {
+    category_scores = {
         match.id: match.score for match in CapabilityIndex(keys, synonyms=index.synonyms).search(request, len(keys))
     }
     sums = {
-        key: round(said.get(key, 0.0) + sum(_share(key, profile, index) * score for profile, score in chosen), 6)
+        key: round(
+            category_scores.get(key, 0.0) + sum(_share(key, profile, index) * score for profile, score in chosen), 6
+        )
         for key in categories
     }
     best = max(sums, key=sums.__getitem__, default=None)
     return best if best is not None and sums[best] > 0 else None
 
 
-def _indexed(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIndex:
+def _to_index(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIndex:
     return candidates if isinstance(candidates, CapabilityIndex) else CapabilityIndex(candidates)
 
 
-def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool) -> Slot | None:
+def _next_slot(index: CapabilityIndex, uncovered: tuple[RequestWord, ...], *, first: bool) -> Slot | None:
     if first:
         return next(index.best(uncovered, 1), None)
     if not index.without_specialties and _most_weight(uncovered) < NAME:
         return None
-    claimed = tuple(
-        Asked(word.text, word.at, grants)
+    claimed_words = tuple(
+        RequestWord(word.text, word.at, grants)
         for word in uncovered
         if (grants := tuple(grant for grant in word.grants if grant.weight > TEXT))
     )
-    for words_left in (claimed, uncovered):
-        for slot in index.best(words_left, _JOINERS_LOOKED_AT):
+    for words_left in (claimed_words, uncovered):
+        for slot in index.best(words_left, _MAX_JOINERS_TRIED):
             if _brings_enough(index, slot, uncovered):
                 return slot
     return None
 
 
-def _most_weight(uncovered: tuple[Asked, ...]) -> float:
+def _most_weight(uncovered: tuple[RequestWord, ...]) -> float:
     """Upper bound of the weight that one agent can have for these words."""
     return sum(max(grant.weight for grant in word.grants) for word in uncovered)
 
 
-def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[Asked, ...]) -> bool:
+def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[RequestWord, ...]) -> bool:
     """Return True when the agent matches more than a stray word in its description, or claims no specialty at all."""
     if slot in index.without_specialties:
         return True
@@ -144,23 +146,29 @@ def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
     category = category_stem(key)
     if _claims(profile, category):
         return 1.0
-    return 0.5 if any(_claims(profile, called) for called in widened(index.synonyms).get(category, ())) else 0.0
+    return (
+        0.5 if any(_claims(profile, called) for called in synonyms_by_phrase(index.synonyms).get(category, ())) else 0.0
+    )
 
 
 def _claims(profile: Profile, stems: str) -> bool:
-    asked = frozenset(stems.split())
-    return bool(asked) and any(asked <= claim for claim in profile.claims)
+    category_stems = frozenset(stems.split())
+    return bool(category_stems) and any(category_stems <= claim for claim in profile.claims)
 
 
 def _explanation(matches: tuple[Match, ...], near: tuple[str, ...]) -> str:
     if matches:
-        return ", ".join(f"{match.name} for {_quoted(match.words)}" for match in matches)
+        return ", ".join(f"{match.name} for {_quote(match.words)}" for match in matches)
     return f"no agent matches a word of the request; nearest: {', '.join(near)}" if near else _NO_MATCH
 
 
-def _quoted(covered: tuple[str, ...]) -> str:
-    shown = ", ".join(f"'{word}'" for word in covered[:_WORDS_EXPLAINED])
-    return shown if len(covered) <= _WORDS_EXPLAINED else f"{shown} and {len(covered) - _WORDS_EXPLAINED} more"
+def _quote(covered: tuple[str, ...]) -> str:
+    quoted_words = ", ".join(f"'{word}'" for word in covered[:_WORDS_EXPLAINED])
+    return (
+        quoted_words
+        if len(covered) <= _WORDS_EXPLAINED
+        else f"{quoted_words} and {len(covered) - _WORDS_EXPLAINED} more"
+    )
 
 
 def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
@@ -169,6 +177,8 @@ def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
     vocabulary = index.vocabulary()
     starts = {stem[:2] for stem in stems}
     pool = vocabulary if len(vocabulary) <= NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
-    alike = [key for stem in stems for key in get_close_matches(stem, likeliest(stem, pool), n=_NEAREST, cutoff=0.7)]
-    names = (index[id].name for key in alike for id in index.in_order(vocabulary[key])[:_NEAREST])
+    similar_keys = [
+        key for stem in stems for key in get_close_matches(stem, likeliest(stem, pool), n=_NEAREST, cutoff=0.7)
+    ]
+    names = (index[id].name for key in similar_keys for id in index.in_order(vocabulary[key])[:_NEAREST])
     return tuple(dict.fromkeys(names))[:_NEAREST]

@@ -11,28 +11,33 @@ _LETTERS_COMPARED = 512
 
 def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     """Return up to `limit` of `names` that are most similar to `name`, ignoring case, the most similar first."""
-    wanted = name.casefold()
+    folded_name = name.casefold()
     by_fold: dict[str, str] = {}
     # In reverse order, so that of names that differ only in case the alphabetically first is kept.
-    for known in sorted(set(names), reverse=True):
-        by_fold[known.casefold()] = known
-    pool = likeliest(wanted, by_fold)
+    for candidate in sorted(set(names), reverse=True):
+        by_fold[candidate.casefold()] = candidate
+    pool = likeliest(folded_name, by_fold)
     return tuple(
-        by_fold[fold] for fold in get_close_matches(wanted, pool, n=max(limit, 1), cutoff=0.5)[: max(limit, 0)]
+        by_fold[fold] for fold in get_close_matches(folded_name, pool, n=max(limit, 1), cutoff=0.5)[: max(limit, 0)]
     )
 
 
-def likeliest(wanted: str, pool: Collection[str]) -> Collection[str]:
+def likeliest(target: str, pool: Collection[str]) -> Collection[str]:
     """Preselect strings by common letters, then by common pairs of letters: a full comparison is expensive."""
-    letters, pairs = set(wanted), _pairs(wanted)
+    letters, pairs = set(target), _pairs(target)
     if len(pool) > _LETTERS_COMPARED:
         pool = nsmallest(
             _LETTERS_COMPARED,
             pool,
-            key=lambda known: (abs(len(known) - len(wanted)) - 2 * len(letters.intersection(known)), known),
+            key=lambda candidate: (
+                abs(len(candidate) - len(target)) - 2 * len(letters.intersection(candidate)),
+                candidate,
+            ),
         )
     if len(pool) > NAMES_COMPARED:
-        pool = nsmallest(NAMES_COMPARED, pool, key=lambda known: (len(known) - 3 * len(pairs & _pairs(known)), known))
+        pool = nsmallest(
+            NAMES_COMPARED, pool, key=lambda candidate: (len(candidate) - 3 * len(pairs & _pairs(candidate)), candidate)
+        )
     return pool
 
 

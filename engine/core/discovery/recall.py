@@ -7,12 +7,12 @@ from engine.core.discovery.candidate import Candidate
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.words import tokens
 
-LEAST = 0.5
+MIN_FACTOR = 0.5
 """Factor of an insight of importance 0; importance 1 has 1.5."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledInsight:
     """An insight of an agent."""
 
     id: str
@@ -21,21 +21,21 @@ class Recalled:
     importance: float = 0.5
 
 
-def best(query: str, known: Iterable[Recalled], limit: int) -> list[Recalled]:
+def best_insights(query: str, insights: Iterable[RecalledInsight], limit: int) -> list[RecalledInsight]:
     """Return the insights that match `query`, best first; of equals the most important, then the newest.
 
     Args:
         query: Words; a match in a tag counts more than one in a text. An empty query matches every insight.
-        known: The insights, the oldest first.
+        insights: The insights, the oldest first.
         limit: Maximum number of results.
     """
-    by_id = {one.id: one for one in known}
+    by_id = {insight.id: insight for insight in insights}
     ages = {id: age for age, id in enumerate(by_id)}
     if tokens(query):
-        index = CapabilityIndex(Candidate(one.id, "", one.tags, one.text) for one in by_id.values())
+        index = CapabilityIndex(Candidate(insight.id, "", insight.tags, insight.text) for insight in by_id.values())
         scores = {match.id: match.score for match in index.search(query, max(len(by_id), 1))}
     else:
         scores = dict.fromkeys(by_id, 1.0)
-    weighed = {id: score * (LEAST + by_id[id].importance) for id, score in scores.items()}
-    found = sorted(weighed, key=lambda id: (-round(weighed[id], 6), -by_id[id].importance, -ages[id]))
-    return [by_id[id] for id in found[:limit]]
+    weights = {id: score * (MIN_FACTOR + by_id[id].importance) for id, score in scores.items()}
+    ranked_ids = sorted(weights, key=lambda id: (-round(weights[id], 6), -by_id[id].importance, -ages[id]))
+    return [by_id[id] for id in ranked_ids[:limit]]

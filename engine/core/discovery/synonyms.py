@@ -16,37 +16,37 @@ from types import MappingProxyType
 from engine.core.discovery.words import phrase
 
 
-def _shipped() -> Mapping[str, tuple[str, ...]]:
+def _load_shipped() -> Mapping[str, tuple[str, ...]]:
     data = pkgutil.get_data("engine.core.discovery", "synonyms.txt")
     assert data is not None
     entries = (line.split(": ") for line in data.decode().splitlines() if line and not line.startswith("#"))
-    return MappingProxyType({said: tuple(called.split(", ")) for said, called in entries})
+    return MappingProxyType({term: tuple(synonyms.split(", ")) for term, synonyms in entries})
 
 
-SYNONYMS = _shipped()
+SYNONYMS = _load_shipped()
 """What a request says -> what an agent may call it. Words that mean too much ("error", "state") are left out."""
 
 
-def widened(synonyms: Mapping[str, tuple[str, ...]]) -> Mapping[str, frozenset[str]]:
+def synonyms_by_phrase(synonyms: Mapping[str, tuple[str, ...]]) -> Mapping[str, frozenset[str]]:
     """Return each phrase of `synonyms` with all that it may be called, in stems and in both directions."""
     # Stemming them all costs 10 ms, so a mapping with the same content is not worked through again.
     if synonyms is SYNONYMS:
-        return _widened_shipped()
-    return _widened(tuple((said, tuple(synonyms[said])) for said in synonyms))
+        return _shipped_synonyms_by_phrase()
+    return _synonyms_by_phrase(tuple((term, tuple(synonyms[term])) for term in synonyms))
 
 
 @lru_cache(maxsize=1)
-def _widened_shipped() -> Mapping[str, frozenset[str]]:
-    return _widened(tuple(SYNONYMS.items()))
+def _shipped_synonyms_by_phrase() -> Mapping[str, frozenset[str]]:
+    return _synonyms_by_phrase(tuple(SYNONYMS.items()))
 
 
 @lru_cache(maxsize=16)
-def _widened(synonyms: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, frozenset[str]]:
+def _synonyms_by_phrase(synonyms: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
-    for said, called in synonyms:
-        here = phrase(said)
-        for there in map(phrase, called):
-            if here and there and here != there:
-                table.setdefault(here, set()).add(there)
-                table.setdefault(there, set()).add(here)
-    return MappingProxyType({said: frozenset(called) for said, called in table.items()})
+    for term, term_synonyms in synonyms:
+        term_phrase = phrase(term)
+        for synonym_phrase in map(phrase, term_synonyms):
+            if term_phrase and synonym_phrase and term_phrase != synonym_phrase:
+                table.setdefault(term_phrase, set()).add(synonym_phrase)
+                table.setdefault(synonym_phrase, set()).add(term_phrase)
+    return MappingProxyType({term_phrase: frozenset(phrases) for term_phrase, phrases in table.items()})

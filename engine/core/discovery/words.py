@@ -14,7 +14,7 @@ HEAD_CHARACTERS = 3_000
 TAIL_CHARACTERS = 1_000
 """Of a longer text only both ends are read: what is asked for stands before or after what was pasted."""
 
-_LONGEST_STEMMED = 40
+_MAX_STEMMED_CHARS = 40
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#(?![^\W_]))?")
 _SENTENCE_END = re.compile(r"[.!?:\n]\s*$")
 # British endings meet American ones before the stemmer, which knows only the latter.
@@ -64,7 +64,7 @@ def stem(token: str) -> str:
     Source: M. Porter, the English (Porter2) stemmer of Snowball.
     """
     plain = unicodedata.normalize("NFKC", token).casefold().replace("’", "'").removesuffix("'s")
-    if len(plain) > _LONGEST_STEMMED:
+    if len(plain) > _MAX_STEMMED_CHARS:
         return plain
     from snowballstemmer.english_stemmer import EnglishStemmer  # its package loads thirty languages
 
@@ -80,9 +80,9 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def stems(text: str) -> tuple[str, ...]:
     """The stems of a phrase in order, without stop words; all of them where it has nothing else ("IT", "Go")."""
-    every = tokens(text)
-    told = [token for token in every if token.lower().replace("’", "'") not in STOP_WORDS]
-    return tuple(stem(token) for token in told or every)
+    all_tokens = tokens(text)
+    content_tokens = [token for token in all_tokens if token.lower().replace("’", "'") not in STOP_WORDS]
+    return tuple(stem(token) for token in content_tokens or all_tokens)
 
 
 def phrase(text: str) -> str:
@@ -110,14 +110,14 @@ def words(text: str) -> tuple[Word, ...]:
 
 def _words(text: str, offset: int, run: int) -> Iterator[Word]:
     end = 0
-    for found in _TOKEN.finditer(text):
-        token, between = found.group(), text[end : found.start()]
+    for token_match in _TOKEN.finditer(text):
+        token, between = token_match.group(), text[end : token_match.start()]
         starts_sentence = end == 0 or _SENTENCE_END.search(between) is not None
         run += any(mark in between for mark in ",;.:!?\n()")
-        end = found.end()
+        end = token_match.end()
         lower = token.lower().replace("’", "'")
         if lower not in STOP_WORDS or (token != lower and not starts_sentence and not text.isupper()):
-            yield Word(lower, stem(token), offset + found.start(), run)
+            yield Word(lower, stem(token), offset + token_match.start(), run)
 
 
 def _parts(token: str) -> list[str]:

@@ -15,14 +15,14 @@ from msgspec.structs import force_setattr
 
 from engine.core.documents.table import Table, default_of
 from engine.core.encoding.codec import decode_state, decode_strictly, encode_state
-from engine.core.encoding.strict_json import MOST_FOREIGN_VALUES, NotStrict, check_values
-from engine.core.queries.team.code import references_of, references_set, unasked_in
-from engine.core.records.records import JsonValue, changed
+from engine.core.encoding.strict_json import MAX_FOREIGN_VALUES, NotStrict, check_values
+from engine.core.queries.team.code import references_in_options, references_of, unasked_in
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import TextRef
 from engine.core.specs.spec import BOUND
 from engine.core.state import State
 
-OF_ONE_FILE = (
+LOCAL_FIELDS = (
     "seq",
     "engine",
     "team",
@@ -69,9 +69,9 @@ KINDS = (
 """Fields of the state that map ids or names to entities."""
 
 
-def not_derived(state: State) -> None:
+def reset_derived(state: State) -> None:
     """Reset everything that a document does not contain to its default."""
-    for name in (*OF_ONE_FILE, *INDEXES):
+    for name in (*LOCAL_FIELDS, *INDEXES):
         setattr(state, name, default_of(State, name))
     for kind, derived in DERIVED.items():
         Table.of(state, kind).reset(derived)
@@ -86,16 +86,16 @@ def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
             yield task, "input", task.input
         if type(task.output) is TextRef:
             yield task, "output", task.output
-        for one in task.said:
-            yield from _places_in(one, "content")
+        for utterance in task.said:
+            yield from _places_in(utterance, "content")
         if task.steps:
             yield from ((task.steps, key, value) for key, value in task.steps.items() if type(value) is TextRef)
     for supervisor in state.supervisors.values():
         for conversation in supervisor.conversations.values():
             for exchange in conversation.exchanges.values():
                 yield from _places_in(exchange, "request", "output")
-                for one in exchange.said:
-                    yield from _places_in(one, "content")
+                for utterance in exchange.said:
+                    yield from _places_in(utterance, "content")
     for insight in state.insights.values():
         yield from _places_in(insight, "text")
     for summary in state.finished:
@@ -114,7 +114,7 @@ def text_refs(state: State) -> list[TextRef]:
     return [ref for _, _, ref in text_places(state)]
 
 
-def point_to(ref: Any, seq: int, number: int | None = None) -> None:
+def redirect_ref(ref: Any, seq: int, number: int | None = None) -> None:
     """Redirect a reference, in place; it must have been decoded for the caller.
 
     Args:
@@ -133,14 +133,20 @@ def number_of(ref: TextRef) -> int:
 
 def references_in(state: State) -> list[str]:
     """Return all code, addresses, programs and unasked calls that agents and settings refer to, sorted."""
-    found = {name for spec in state.specs.values() for name in (*references_of(spec), *unasked_in(spec))}
-    return sorted(found.union(one for each in state.supervisors.values() for one in references_set(each.options)))
+    references = {name for spec in state.specs.values() for name in (*references_of(spec), *unasked_in(spec))}
+    return sorted(
+        references.union(
+            reference
+            for supervisor in state.supervisors.values()
+            for reference in references_in_options(supervisor.options)
+        )
+    )
 
 
-def bound_in(state: State) -> list[str]:
+def bound_references_in(state: State) -> list[str]:
     """Return the references to bound callables, which work only in the process that bound them."""
-    said = (str(one) for spec in state.specs.values() for one in (spec.run, *spec.tools))
-    return sorted({one for one in said if one.startswith(BOUND)})
+    callables = (str(function) for spec in state.specs.values() for function in (spec.run, *spec.tools))
+    return sorted({reference for reference in callables if reference.startswith(BOUND)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +181,19 @@ _LATER_DEFAULT = b',"unpriced":false'
 def write_document(state: State, texts: list[JsonValue]) -> Document:
     """Encode a state prepared by `exporting.make_document`."""
     encode = msgspec.json.Encoder().encode
-    large = {kind: msgspec.Raw(encode(there)) for kind in ("specs", "tasks") if (there := getattr(state, kind))}
-    state_of_bytes = changed(state, **large)  # the two largest fields are encoded once, for document and hash
+    large = {kind: msgspec.Raw(encode(entities)) for kind in ("specs", "tasks") if (entities := getattr(state, kind))}
+    state_of_bytes = copy_with(state, **large)  # the two largest fields are encoded once, for document and hash
     canonical = {
-        kind: {key: changed(entity, **values) for key, entity in getattr(state, kind).items()}
+        kind: {key: copy_with(entity, **values) for key, entity in getattr(state, kind).items()}
         for kind, values in _CANONICAL.items()
     }
-    whole = encode_state(changed(state_of_bytes, at_ms=0, minted={}, **canonical))
-    digest = hashlib.sha256(whole.replace(_LATER_DEFAULT, b""))
+    canonical_body = encode_state(copy_with(state_of_bytes, at_ms=0, minted={}, **canonical))
+    digest = hashlib.sha256(canonical_body.replace(_LATER_DEFAULT, b""))
     digest.update(msgspec.json.Encoder().encode_lines(texts))
     return Document(state, encode_state(state_of_bytes), digest.hexdigest())
 
 
-MOST_FLAT_VALUES = 100_000
+MAX_FLAT_VALUES = 100_000
 """Values in one field of a document that is a plain map, such as the registry of names."""
 
 
@@ -210,8 +216,8 @@ def _check_flat_fields(body: bytes) -> None:
     except (ValueError, RecursionError):  # the readers report the fault more precisely
         return
     for name in _FlatFields.__struct_fields__:
-        if bytes(getattr(fields, name)).count(b",") >= MOST_FLAT_VALUES:
-            raise NotStrict(f"its {name} holds more than {MOST_FLAT_VALUES:,} values")
+        if bytes(getattr(fields, name)).count(b",") >= MAX_FLAT_VALUES:
+            raise NotStrict(f"its {name} holds more than {MAX_FLAT_VALUES:,} values")
 
 
 def read_document(body: bytes, texts: list[JsonValue]) -> Document:
@@ -232,5 +238,5 @@ def read_document(body: bytes, texts: list[JsonValue]) -> Document:
     except (ValueError, RecursionError):  # the strict readers report the fault more precisely
         pass
     document = None  # two of them would take twice the memory
-    check_values((body,), MOST_FOREIGN_VALUES)
+    check_values((body,), MAX_FOREIGN_VALUES)
     return write_document(decode_strictly(body), texts)

@@ -10,53 +10,53 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Raw
 
-from engine.core.documents.document import number_of, point_to, text_refs
-from engine.core.documents.ids import rename
+from engine.core.documents.document import number_of, redirect_ref, text_refs
+from engine.core.documents.ids import rename_ids
 from engine.core.encoding.codec import decode_state
 from engine.core.state import State
 from engine.core.validation.bounds import NAME
 
-_LONGEST_NAME = 64
+_MAX_NAME_CHARS = 64
 
 
-def compact(state: State) -> None:
+def compact_ids(state: State) -> None:
     """Renumber the ids of each letter from 1, in document order."""
-    given: dict[str, str] = {}
+    new_ids: dict[str, str] = {}
     count: Counter[str] = Counter()
 
     def new_id(old: str) -> str:
-        if old not in given:
+        if old not in new_ids:
             count[old[:1]] += 1
-            given[old] = f"{old[:1]}{count[old[:1]]}"
-        return given[old]
+            new_ids[old] = f"{old[:1]}{count[old[:1]]}"
+        return new_ids[old]
 
-    rename(state, new_id)
+    rename_ids(state, new_id)
     state.minted = dict(count)
 
 
-def raise_ids(part: State, above: Mapping[str, int], *, taken: Collection[str]) -> None:
+def raise_ids(part: State, offsets: Mapping[str, int], *, used_names: Collection[str]) -> None:
     """Raise the ids of a document, or of a part of one, above those in use at the destination.
 
     Args:
         part: The document, or a part of its entities.
-        above: Offset by letter of the id; empty changes nothing.
-        taken: Names of existing roots; an imported root with the same name gets a number.
+        offsets: Offset by letter of the id; empty changes nothing.
+        used_names: Names of existing roots; an imported root with the same name gets a number.
     """
-    if not above:
+    if not offsets:
         return
-    rename(part, lambda old: f"{old[:1]}{int(old[1:]) + above.get(old[:1], 0)}")
+    rename_ids(part, lambda old: f"{old[:1]}{int(old[1:]) + offsets.get(old[:1], 0)}")
     part.minted = {}
     for root in part.roots:
-        root.name = free_name(root.name, taken)
+        root.name = free_name(root.name, used_names)
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
+def free_name(name: str, used_names: Collection[str]) -> str:
     """Return `name`, with the smallest suffix that makes it unused."""
     number, free = 1, name
-    while free in taken:
+    while free in used_names:
         number += 1
         suffix = f"-{number}"
-        free = name[: _LONGEST_NAME - len(suffix)] + suffix
+        free = name[: _MAX_NAME_CHARS - len(suffix)] + suffix
     assert NAME.fullmatch(free)
     return free
 
@@ -85,5 +85,5 @@ def part_from(part: Raw, texts: Sequence[tuple[int, int]]) -> State:
     for ref in text_refs(state):
         number = number_of(ref)
         first, seq = texts[bisect_right(firsts, number) - 1]
-        point_to(ref, seq, number - first if first else None)
+        redirect_ref(ref, seq, number - first if first else None)
     return state

@@ -27,10 +27,10 @@ class Table:
     @staticmethod
     def of(state: State, kind_name: str) -> "Table":
         """Return the table of a field of the state that maps ids to entities, or lists them."""
-        there = getattr(state, kind_name)
-        return Table(_class_of(kind_name), [*(there.values() if isinstance(there, dict) else there)])
+        entities = getattr(state, kind_name)
+        return Table(_class_of(kind_name), [*(entities.values() if isinstance(entities, dict) else entities)])
 
-    def whole(self) -> "Table":
+    def with_all_cells(self) -> "Table":
         """Return the same with all fields read at once, which is faster where most of them are asked for."""
         return Table(self.kind, self.entities, [*chain.from_iterable(map(astuple, self.entities))])
 
@@ -38,22 +38,22 @@ class Table:
         """Return the values of a field, in the order of the entities."""
         if self.cells is None:
             return [*map(attrgetter(name), self.entities)]
-        every = names(self.kind)
-        return self.cells[every.index(name) :: len(every)]
+        column_names = names(self.kind)
+        return self.cells[column_names.index(name) :: len(column_names)]
 
     def reset(self, derived: Iterable[str]) -> None:
         """Set the given fields to their defaults."""
-        for name, entities in self.others_than_default(derived):
+        for name, entities in self.non_defaults(derived):
             default, make = _defaults(self.kind)[name]
             for entity in entities:
                 setattr(entity, name, default if make is msgspec.NODEFAULT else make())
 
-    def others_than_default(self, derived: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
+    def non_defaults(self, derived: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yield the given fields that differ from their default, with the entities that do."""
         for name in derived:
-            usual, column = default_of(self.kind, name), self.column(name)
-            if column.count(usual) < len(column):
-                yield name, [one for one, value in zip(self.entities, column, strict=True) if value != usual]
+            default, column = default_of(self.kind, name), self.column(name)
+            if column.count(default) < len(column):
+                yield name, [entity for entity, value in zip(self.entities, column, strict=True) if value != default]
 
 
 @cache

@@ -1,18 +1,18 @@
 """The inputs that effects carry for tasks and built-in nodes."""
 
 from engine.core.effects import Input, Look
-from engine.core.queries.work.inputs import all_seen_by, seen_by
+from engine.core.queries.work.inputs import all_input_tasks, input_tasks
 from engine.core.state import State, Task
 
 
 def inputs_of(state: State, task: Task) -> list[Input]:
     """Return the outputs that `task` gets from its graph."""
-    return [_input(state, source) for source in seen_by(state, task)]
+    return [_input(state, source) for source in input_tasks(state, task)]
 
 
 def all_inputs_of(state: State, task: Task) -> list[Input]:
     """Return the outputs that `task` gets, those of the graphs around it first."""
-    return [_input(state, source) for source in all_seen_by(state, task)]
+    return [_input(state, source) for source in all_input_tasks(state, task)]
 
 
 def _input(state: State, task: Task) -> Input:

@@ -10,8 +10,8 @@ from engine.core.events import EVENTS, Event
 from engine.core.fold.completion import lets_pass
 from engine.core.handlers import handlers_in
 from engine.core.queries.team.code import references_of
-from engine.core.queries.team.tree import inherited
-from engine.core.queries.work.conversation import remembered_by
+from engine.core.queries.team.tree import inherited_option
+from engine.core.queries.work.conversation import visible_exchanges
 from engine.core.specs.check import Takes
 from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
 
@@ -53,7 +53,7 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         takes=_takes_for_agent(source_of(state, task).takes),
         inputs=all_inputs_of(state, task),
         steps=dict(task.steps),
-        conversation=remembered_by(state, task),
+        conversation=visible_exchanges(state, task),
         # The spec itself: a swap in the same batch may drop it from the state before the attempt starts.
         blueprint=state.specs[agent.spec],
     )
@@ -144,7 +144,7 @@ def _grace_ms(state: State, attempt: Attempt) -> int | None:
     agent = state.agents.get(attempt.agent_id or "")
     if agent is None:
         return None
-    grace_s: float | None = inherited(state, state.supervisors[agent.supervisor_id], "grace_s", None)
+    grace_s: float | None = inherited_option(state, state.supervisors[agent.supervisor_id], "grace_s", None)
     return None if grace_s is None else round(grace_s * 1000)
 
 
@@ -373,4 +373,4 @@ def _engine_stopped(state: State, event: events.EngineStopped) -> list[Effect]:
     return [effects.StopLoop(reason=event.reason)]
 
 
-_EFFECTS = handlers_in([globals()], EVENTS, gives=list[Effect])
+_EFFECTS = handlers_in([globals()], EVENTS, result_hint=list[Effect])

@@ -44,7 +44,7 @@ _reader_of: Callable[[Any], msgspec.json.Decoder[Any]] = cache(_make_reader)
 """The decoder of a type, built on first use."""
 _EVENT: Any = Union[EVENTS]  # noqa: UP007 - a tuple
 _EVENTS: Any = list[_EVENT]
-_COPIED_BYTES = 500_000
+_MAX_JOINED_BYTES = 500_000
 """Bodies that are joined to be decoded at once; more of them are not copied."""
 
 
@@ -92,21 +92,21 @@ def _is_finite(value: Any) -> bool:
 
 
 def _find_open_fields(cls: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(cls) if _may_be_fraction(one.type))
+    return tuple(field.name for field in fields(cls) if _can_hold_float(field.type))
 
 
 open_fields: Callable[[Any], tuple[str, ...]] = cache(_find_open_fields)
 """The names of a class's fields that may hold a float, so that only these are checked for NaN."""
 
 
-def _may_be_fraction(hint: Any) -> bool:
+def _can_hold_float(hint: Any) -> bool:
     if hint in (Any, float):
         return True
     if isinstance(hint, type) and issubclass(hint, ValidatedRecord):
         return False  # It was validated when it was built.
     if isinstance(hint, type) and issubclass(hint, Struct):
         return bool(open_fields(hint))
-    return any(map(_may_be_fraction, get_args(hint)))
+    return any(map(_can_hold_float, get_args(hint)))
 
 
 def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
@@ -121,12 +121,12 @@ def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
             raise NewerKind(seq, kind)
     bodies = [body for _, _, body in rows]
     try:
-        if sum(map(len, bodies)) > _COPIED_BYTES:
+        if sum(map(len, bodies)) > _MAX_JOINED_BYTES:
             return list(map(_reader_of(_EVENT).decode, bodies))
-        found: list[Event] = _reader_of(_EVENTS).decode(b"[" + b",".join(bodies) + b"]")
+        events: list[Event] = _reader_of(_EVENTS).decode(b"[" + b",".join(bodies) + b"]")
     except (ValueError, RecursionError) as error:
         raise _first_corrupt(rows) from error
-    return found
+    return events
 
 
 def _first_corrupt(rows: Sequence[tuple[int, str, bytes]]) -> CorruptJournal:
@@ -168,29 +168,29 @@ def decode_command(kind: str, body: bytes) -> Command:
     except NotStrict as wrong:
         raise ValueError(f"{kind}: body: {wrong}") from wrong
     except msgspec.ValidationError as error:
-        raise ValueError(f"{kind}: {said(error, 'body', plain)}") from error
+        raise ValueError(f"{kind}: {describe_decode_error(error, 'body', plain)}") from error
     return checked(command, kind)
 
 
-def said(error: msgspec.ValidationError, whole: str, value: JsonValue) -> str:
+def describe_decode_error(error: msgspec.ValidationError, subject: str, value: JsonValue) -> str:
     """Return a decoding error as one line that begins with the place of the fault.
 
     Args:
         error: Raised by msgspec.
-        whole: The word for the value if all of it is wrong.
+        subject: The word for the value if all of it is wrong.
     """
     text, _, where = str(error).partition(" - at `$")
     where = where.removesuffix("`").removeprefix(".")
     if match := _EXPECTED.fullmatch(text):
-        text = f"must be {match[1].replace(' | ', ' or ')}, not {_found(value, where) or match[2]}"
-    line = f"{where[:200] or whole}: {text.replace('`', '')[:300]}"
+        text = f"must be {match[1].replace(' | ', ' or ')}, not {_describe_value_at(value, where) or match[2]}"
+    line = f"{where[:200] or subject}: {text.replace('`', '')[:300]}"
     return line if line.isprintable() else ascii(line)[1:-1]
 
 
 _EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
 
 
-def _found(value: Any, where: str) -> str | None:
+def _describe_value_at(value: Any, where: str) -> str | None:
     try:
         for part in re.findall(r"[^.\[\]]+", where):
             value = value[int(part) if isinstance(value, list) else part]
@@ -224,19 +224,19 @@ def decode_state(body: bytes | msgspec.Raw) -> State:
         ValueError: If it is not a state.
     """
     parts = _reader_of(_PARTS).decode(body)
-    known: dict[Any, Any] = {one: one for run in parts.runs.values() for one in run.tasks}
-    read, tasks = _reader_of(Task).decode, {}
+    interned: dict[Any, Any] = {task_id: task_id for run in parts.runs.values() for task_id in run.tasks}
+    decode_task, tasks = _reader_of(Task).decode, {}
     for key, raw in parts.tasks.items():
-        task = read(raw)
-        task.id = key = known.setdefault(key, key)
-        _share(task, known.setdefault)
+        task = decode_task(raw)
+        task.id = key = interned.setdefault(key, key)
+        _intern_ids(task, interned.setdefault)
         tasks[key] = task
     parts.tasks = tasks
     parts.specs = {key: _spec_of(bytes(raw)) for key, raw in parts.specs.items()}
     return State(**{name: getattr(parts, name) for name in names(State)})
 
 
-def decode_briefly(body: bytes) -> State:
+def decode_state_fast(body: bytes) -> State:
     """As `decode_state`, for a state that is soon dropped: in a fifth less time, and half as much memory again."""
     state: State = _reader_of(State).decode(body)
     return state
@@ -251,7 +251,7 @@ _PARTS: Any = msgspec.defstruct(
 """As `State`, with specs and tasks that are not decoded yet."""
 
 
-_REMEMBERED_SPEC = 4_000
+_MAX_CACHED_SPEC_BYTES = 4_000
 """Longest spec, in bytes of JSON, that is remembered."""
 
 
@@ -260,31 +260,31 @@ def _spec_of(body: bytes) -> AgentSpec:
 
     States with the same spec share its containers, which are never written to: a spec is replaced as a whole.
     """
-    return copy(_remembered(body)) if len(body) <= _REMEMBERED_SPEC else _decoded(body)
+    return copy(_decode_spec_cached(body)) if len(body) <= _MAX_CACHED_SPEC_BYTES else _decode_spec(body)
 
 
-def _decoded(body: bytes) -> AgentSpec:
+def _decode_spec(body: bytes) -> AgentSpec:
     spec: AgentSpec = _reader_of(AgentSpec).decode(body)
     return spec
 
 
-_remembered = lru_cache(maxsize=2_048)(_decoded)
+_decode_spec_cached = lru_cache(maxsize=2_048)(_decode_spec)
 
 
-def _share(task: Any, one_of: Callable[[Any, Any], Any]) -> None:
+def _intern_ids(task: Any, intern: Callable[[Any, Any], Any]) -> None:
     """Let a task refer to the ids and numbers that others refer to, instead of equal ones of its own."""
-    task.run_id = one_of(task.run_id, task.run_id)
-    task.supervisor_id = one_of(task.supervisor_id, task.supervisor_id)
-    task.parent_id = one_of(task.parent_id, task.parent_id)
-    task.queue = one_of(task.queue, task.queue)
-    task.call_key = one_of(task.call_key, task.call_key)
-    task.created_ms = one_of(task.created_ms, task.created_ms)
+    task.run_id = intern(task.run_id, task.run_id)
+    task.supervisor_id = intern(task.supervisor_id, task.supervisor_id)
+    task.parent_id = intern(task.parent_id, task.parent_id)
+    task.queue = intern(task.queue, task.queue)
+    task.call_key = intern(task.call_key, task.call_key)
+    task.created_ms = intern(task.created_ms, task.created_ms)
     if task.ready_seq is not None:
-        task.ready_ms = one_of(task.ready_ms, task.ready_ms)
-        task.ready_seq = one_of(task.ready_seq, task.ready_seq)
+        task.ready_ms = intern(task.ready_ms, task.ready_ms)
+        task.ready_seq = intern(task.ready_seq, task.ready_seq)
     if task.input == task.title:
         task.input = task.title
     if task.children:
-        task.children = [*map(one_of, task.children, task.children)]
+        task.children = [*map(intern, task.children, task.children)]
         for call in task.calls.values():
-            call.children = [*map(one_of, call.children, call.children)]
+            call.children = [*map(intern, call.children, call.children)]

@@ -12,12 +12,12 @@ from typing import Any, NoReturn
 
 import msgspec
 
-MOST_VALUES = 4_000_000
+MAX_VALUES = 4_000_000
 """Values in all parts of an archive: 30 for each of 100,000 tasks; more would take more memory than any team."""
-MOST_FOREIGN_VALUES = 1_000_000
+MAX_FOREIGN_VALUES = 1_000_000
 """Values in the texts of an archive, and in JSON that is not written as this program writes it, so read twice."""
 
-MOST_LEVELS = 200
+MAX_LEVELS = 200
 """Deepest nesting: the limit of the first parser."""
 
 
@@ -25,24 +25,24 @@ class NotStrict(ValueError):
     """Parsers may read these bytes differently, or they are not JSON; the message is one line."""
 
 
-def check_values(bodies: Collection[bytes], most: int = MOST_VALUES, *, texts: bytes = b"") -> None:
+def check_values(bodies: Collection[bytes], max_values: int = MAX_VALUES, *, texts: bytes = b"") -> None:
     """Check the number of values in parts of an archive.
 
     Args:
-        most: How many they may hold together.
+        max_values: How many they may hold together.
         texts: A part of JSON lines, of which one that is a text counts as one value, whatever the text holds.
 
     Raises:
         NotStrict: If there are more.
     """
     # Bytes are another bound, which spares most archives the counting.
-    if sum(map(len, bodies)) + len(texts) <= most:
+    if sum(map(len, bodies)) + len(texts) <= max_values:
         return
-    if sum(map(_most_values, bodies)) + sum(map(_most_values, texts.split(b"\n"))) > most:
-        raise NotStrict(f"it holds more than {most:,} values")
+    if sum(map(_max_values_in, bodies)) + sum(map(_max_values_in, texts.split(b"\n"))) > max_values:
+        raise NotStrict(f"it holds more than {max_values:,} values")
 
 
-def _most_values(body: bytes) -> int:
+def _max_values_in(body: bytes) -> int:
     """Return an upper bound of the values in JSON, by its signs: parsing them would already take the memory."""
     return 1 if body.startswith(b'"') else 1 + sum(map(body.count, (b",", b"[", b"{")))
 
@@ -62,7 +62,7 @@ def strict_json(body: bytes) -> Any:
     if msgspec.json.encode(value) == body:
         return value
     del value  # two of them would take twice the memory
-    check_values((body,), MOST_FOREIGN_VALUES)
+    check_values((body,), MAX_FOREIGN_VALUES)
     return _read_again(body)
 
 
@@ -100,12 +100,12 @@ def _read_again(body: bytes) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise NotStrict(f"has the key {twice[:40]!a} twice")
-    return found
+        duplicate_key = next(key for key in keys if keys.count(key) > 1)
+        raise NotStrict(f"has the key {duplicate_key[:40]!a} twice")
+    return values
 
 
 def _number(digits: str) -> float:

@@ -100,13 +100,13 @@ class Undoable:
     inverse: JsonValue
     """The command that does it."""
     left: JsonValue
-    """What it changed, as it left that (`queries.people.undoing.left_by`)."""
+    """What it changed, as it left that (`queries.people.undoing.current_value_of`)."""
 
     @property
     def specs(self) -> list[str]:
         """Content hashes of the specs that the inverse brings back."""
         inverse: Any = self.inverse
-        return [one["to"] for one in inverse.get("rollbacks", [inverse]) if one.get("to") is not None]
+        return [command["to"] for command in inverse.get("rollbacks", [inverse]) if command.get("to") is not None]
 
 
 @entity

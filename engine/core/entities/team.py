@@ -90,7 +90,7 @@ class SupervisorSettings:
     """Limit on concurrent attempts of its own agents."""
     max_agents: int = 50
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
-    """Its own options; inherited ones are looked up (`queries.team.tree.inherited`)."""
+    """Its own options; inherited ones are looked up (`queries.team.tree.inherited_option`)."""
 
 
 @shared_fields

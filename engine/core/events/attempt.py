@@ -57,7 +57,7 @@ class StepRecorded(AttemptEvent):
     key: str
     """Name, hash of the input, and number of the occurrence."""
     input: JsonValue = None
-    """Excerpt of its input for people, without secrets (`excerpts.shown`)."""
+    """Excerpt of its input for people, without secrets (`excerpts.excerpt_of`)."""
     output: JsonValue
     duration_ms: int
     usage: Usage = field(default_factory=Usage)

@@ -34,7 +34,7 @@ _FILES = (
     accounting, attempt, declared, engine, escalation, failing, hierarchy, importing, memory, people, queues, run,
     slots, swapping, task, team,
 )  # fmt: skip
-FOLD: Handlers = handlers_in(map(vars, _FILES), EVENTS, gives=None)
+FOLD: Handlers = handlers_in(map(vars, _FILES), EVENTS, result_hint=None)
 """The handler of every kind."""
 
 

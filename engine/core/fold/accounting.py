@@ -10,7 +10,7 @@ from engine.core.fold.queues import hold_back, resume_tasks
 from engine.core.fold.slots import ask_to_stop, mark_changed, refresh_agent
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.fold.track_record import record_of
-from engine.core.queries.team.tree import deadline_above, tasks_of
+from engine.core.queries.team.tree import parent_deadline_ms, tasks_of
 from engine.core.records.values import Usage
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task, TaskStatus, timer_id
@@ -67,7 +67,7 @@ def _deadline_set(state: State, event: events.DeadlineSet) -> None:
         run.deadline_ms = event.deadline_ms
         follow_deadline(state, state.tasks[run.root_id], run.deadline_ms)
     else:
-        follow_deadline(state, subject, deadline_above(state, subject))
+        follow_deadline(state, subject, parent_deadline_ms(state, subject))
 
 
 def _deadline_warned(state: State, event: events.DeadlineWarned) -> None:

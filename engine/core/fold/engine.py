@@ -3,7 +3,7 @@
 from engine.core import events
 from engine.core.fold.accounting import discount_time
 from engine.core.fold.slots import mark_stale, refresh_agent
-from engine.core.queries.people.undoing import as_command, left_by
+from engine.core.queries.people.undoing import as_command, current_value_of
 from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, Undoable
 
 
@@ -67,7 +67,7 @@ def _remember(state: State, command_id: str, outcome: Outcome) -> None:
 def _command_applied(state: State, event: events.CommandApplied) -> None:
     _remember(state, event.command_id, Outcome(status="applied", seq=state.seq))
     if event.inverse is not None:
-        left = left_by(state, as_command(event.inverse))
+        left = current_value_of(state, as_command(event.inverse))
         state.undoable[event.command_id] = Undoable(
             command=event.command, summary=event.summary, inverse=event.inverse, left=left
         )

@@ -6,10 +6,10 @@ from engine.core.fold.declared import digests, record_order, record_parent, reco
 from engine.core.fold.queues import serve
 from engine.core.fold.slots import mark_stale, pool_resized, refresh_agent
 from engine.core.fold.team import add_spec, forget_unused_specs
-from engine.core.queries.team.declared import OWN
-from engine.core.queries.team.tree import above_of, agents_in, below_of
+from engine.core.queries.team.declared import OWN_SETTINGS
+from engine.core.queries.team.tree import agents_in, lineage_of, subtree_of
 from engine.core.queries.work.queues import back_queue, own_queue
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.shared import put
 from engine.core.state import State, Supervisor, Tuning
 
@@ -37,8 +37,8 @@ def _member_moved(state: State, event: events.MemberMoved) -> None:
 
 def _leave_shared_queues(state: State, supervisor: Supervisor) -> None:
     """Remove agents from shared queues of supervisors that are no longer above them."""
-    for team in below_of(state, supervisor):
-        ancestor_ids = {ancestor.id for ancestor in above_of(state, team)}
+    for team in subtree_of(state, supervisor):
+        ancestor_ids = {ancestor.id for ancestor in lineage_of(state, team)}
         for agent in agents_in(state, team):
             if any(state.queues[key].supervisor_id not in ancestor_ids for key in agent.queues):
                 able = (key for key in agent.queues if key.startswith("able:"))
@@ -72,7 +72,7 @@ def _members_ordered(state: State, event: events.MembersOrdered) -> None:
 def _supervisor_changed(state: State, event: events.SupervisorChanged) -> None:
     supervisor = state.supervisors[event.supervisor_id]
     before = digests(state, supervisor, event.fields)
-    for name in (*OWN, "options"):
+    for name in (*OWN_SETTINGS, "options"):
         setattr(supervisor, name, getattr(event, name))
     record_settings(state, supervisor, before)
     note_supervisor(state, supervisor)
@@ -93,7 +93,7 @@ def _coordination_tuned(state: State, event: events.CoordinationTuned) -> None:
     last = supervisor.tuning
     if event.kind == "back":
         assert last is not None
-        supervisor.tuning = changed(
+        supervisor.tuning = copy_with(
             last, is_on_trial=False, changed_ms=event.at_ms, given_up=[*last.given_up, last.kind]
         )
         return

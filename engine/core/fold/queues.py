@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from engine.core.events import PreemptionAsked, PrioritySet
 from engine.core.fold.slots import ask_to_stop, mark_agent, mark_changed, refresh_agent, update_pools
-from engine.core.queries.team.tree import below
+from engine.core.queries.team.tree import task_subtree
 from engine.core.queries.work.queues import back_queue, own_queue, turn_key
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
 
@@ -155,7 +155,7 @@ def _priority_set(state: State, event: PrioritySet) -> None:
         run.priority = event.priority
         tasks = [state.tasks[task_id] for task_id in run.tasks]
     else:
-        tasks = below(state, state.tasks[event.task_id])
+        tasks = task_subtree(state, state.tasks[event.task_id])
     for task in tasks:
         if not task.ended:
             task.priority = event.priority

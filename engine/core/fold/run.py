@@ -12,8 +12,8 @@ from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import RUN_TIMERS, drop_timers, note_id
 from engine.core.queries.team.declared import STRATEGY
-from engine.core.queries.team.tree import below
-from engine.core.records.records import changed
+from engine.core.queries.team.tree import task_subtree
+from engine.core.records.records import copy_with
 from engine.core.records.shared import EMPTY, extend
 from engine.core.records.values import preview, stored_value
 from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
@@ -93,7 +93,7 @@ def _strategy_switched(state: State, event: events.StrategySwitched) -> None:
         supervisor.mode = event.mode
         supervisor.aggregation = event.aggregation
         supervisor.aggregator = event.aggregator
-        supervisor.options = changed(supervisor.options, settings=event.settings, lead=event.lead)
+        supervisor.options = copy_with(supervisor.options, settings=event.settings, lead=event.lead)
         record_settings(state, supervisor, before)
     for change in event.groups:
         _rewire(state, state.tasks[change.task_id], change)
@@ -160,7 +160,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
         task.takes = "own"
     task.tolerated = True  # the asker decides what its failure means
     follow_deadline(state, task, group.deadline_ms)
-    resume_tasks(state, below(state, task))
+    resume_tasks(state, task_subtree(state, task))
 
 
 def _run_finished(state: State, event: events.RunFinished) -> None:

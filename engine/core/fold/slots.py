@@ -5,7 +5,7 @@ What can begin is not computed here: the fold only names what changed to `State.
 
 from engine.core.events import PoolResized, PoolWatched
 from engine.core.fold.timers import drop_timer, set_timer
-from engine.core.queries.team.pools import may_shrink
+from engine.core.queries.team.pools import can_shrink
 from engine.core.queries.work.queues import back_queue, turn_key
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Queue, State, StopReason, Supervisor, Task
@@ -157,7 +157,7 @@ def forget_pool(state: State, agent: Agent) -> None:
 
 def update_pool(state: State, agent: Agent) -> None:
     """Update since when a pool has an instance that could be removed."""
-    if not may_shrink(state, agent):
+    if not can_shrink(state, agent):
         agent.idle_ms = None
     elif agent.idle_ms is None:
         agent.idle_ms = state.at_ms

@@ -9,7 +9,7 @@ from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget_pool, mark_agent, mark_changed, refresh_agent, set_slots
 from engine.core.fold.timers import drop_timer, note_id
 from engine.core.queries.team.code import code_of
-from engine.core.queries.team.declared import OWN, STRATEGY
+from engine.core.queries.team.declared import OWN_SETTINGS, STRATEGY
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, Supervisor
 
@@ -42,7 +42,7 @@ def _supervisor_added(state: State, event: events.SupervisorAdded) -> None:
         id=event.supervisor_id,
         name=event.name,
         parent_id=event.parent_id,
-        **{name: getattr(event, name) for name in (*STRATEGY, *OWN, "options")},
+        **{name: getattr(event, name) for name in (*STRATEGY, *OWN_SETTINGS, "options")},
     )
     if event.parent_id is not None:
         state.supervisors[event.parent_id].members.append(event.supervisor_id)

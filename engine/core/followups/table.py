@@ -6,8 +6,8 @@ from engine.core import events, followups
 from engine.core.events import EVENTS, Event
 from engine.core.followups import FollowUp
 from engine.core.handlers import handlers_in
-from engine.core.queries.money.budget import is_empty, is_limited, limits_of, touched
-from engine.core.queries.team.tree import agents_of, below_of, inherited
+from engine.core.queries.money.budget import is_empty, is_limited, limits_of, paying_subjects
+from engine.core.queries.team.tree import agents_of, inherited_option, subtree_of
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Task, TaskStatus
 
@@ -67,7 +67,7 @@ def _budget_checks(state: State, event: Any) -> list[FollowUp]:
         return []
     # Such an attempt is at a step: under a spent budget it stops at its next one, unless it returns before.
     reporter = event.task_id if type(event) in (events.StepRecorded, events.AttemptResumed) else None
-    limited = (spender.id for spender in touched(state, task, run, agent) if limits_of(state, spender))
+    limited = (spender.id for spender in paying_subjects(state, task, run, agent) if limits_of(state, spender))
     return [followups.CheckBudget(subject=subject, reporter=reporter) for subject in limited]
 
 
@@ -104,7 +104,7 @@ def _member_budget_checks(state: State, member_id: str) -> list[FollowUp]:
     """Check all budgets under a member: a lowered limit may be spent already, a raised one resumes work."""
     subjects: list[str] = []
     if member_id in state.supervisors:
-        subjects = [team.id for team in below_of(state, state.supervisors[member_id])]
+        subjects = [team.id for team in subtree_of(state, state.supervisors[member_id])]
         subjects += [run.id for run in state.runs.values() if run.supervisor_id in subjects]
     for agent in agents_of(state, member_id):
         subjects += [agent.id, *agent.running, *agent.parked]
@@ -271,7 +271,9 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> list[FollowUp]
 def _has_circuit(state: State, agent: Agent) -> bool:
     """Return whether an agent has a circuit breaker."""
     supervisor = state.supervisors[agent.supervisor_id]
-    return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
+    return (
+        state.specs[agent.spec].circuit is not None or inherited_option(state, supervisor, "circuit", None) is not None
+    )
 
 
 def _supervisor_failed(state: State, event: events.SupervisorFailed) -> list[FollowUp]:
@@ -397,4 +399,4 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> list
     return [followups.ActOnAnswer(event=event)]
 
 
-_FOLLOWUPS = handlers_in([globals()], EVENTS, gives=list[FollowUp])
+_FOLLOWUPS = handlers_in([globals()], EVENTS, result_hint=list[FollowUp])

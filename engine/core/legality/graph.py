@@ -5,7 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from engine.core.state import Run, State, Task
 
-DEEPEST = 256
+MAX_DEPTH = 256
 """Levels of tasks of a run, its root being the first: twice those of supervisors, and of delegations in them."""
 
 
@@ -15,32 +15,32 @@ def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
         root = state.tasks[run.root_id]
         if root.run_id != run.id or root.kind != "group" or root.parent_id is not None:
             yield f"{run.id} has the root {root.id}, which is not a graph of its own"
-        elif (fault := _unreached(state, run, root)) is not None:
+        elif (fault := _fault_of_tree(state, run, root)) is not None:
             yield fault
     if sum(len(run.tasks) for run in state.runs.values()) != len(state.tasks):
         yield "there are tasks that belong to no run"
 
 
-def _unreached(state: State, run: Run, root: Task) -> str | None:
+def _fault_of_tree(state: State, run: Run, root: Task) -> str | None:
     tasks, run_id = state.tasks, run.id
-    level, seen, depth = [root], {root.id}, 1
-    while level and depth < DEEPEST:
+    level, seen_ids, depth = [root], {root.id}, 1
+    while level and depth < MAX_DEPTH:
         depth += 1
-        below: list[Task] = []
+        next_level: list[Task] = []
         for parent in level:
-            parent_id, known = parent.id, len(seen)
+            parent_id, count_before = parent.id, len(seen_ids)
             children = [*map(tasks.__getitem__, parent.children)]
             for child in children:
                 if child.parent_id != parent_id or child.run_id != run_id:
                     return f"{child.id} is part of {parent_id}, and says otherwise"
-            seen.update(parent.children)
-            if len(seen) < known + len(children):
+            seen_ids.update(parent.children)
+            if len(seen_ids) < count_before + len(children):
                 return f"a part of {parent_id} is part of another task too, or twice"
-            below += [child for child in children if child.children]
-        level = below
+            next_level += [child for child in children if child.children]
+        level = next_level
     if level:
-        return f"tasks of {run_id} nest more than {DEEPEST} levels deep"
-    return None if seen == run.tasks.keys() else f"{run_id} does not know the tasks that are part of it"
+        return f"tasks of {run_id} nest more than {MAX_DEPTH} levels deep"
+    return None if seen_ids == run.tasks.keys() else f"{run_id} does not know the tasks that are part of it"
 
 
 def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
@@ -58,9 +58,13 @@ def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
         for task in nodes:
             if not inside.issuperset(task.after) or not inside.issuperset(task.sees or ()):
                 yield f"{task.id} comes after tasks of another graph"
-        there = [(before, task.id) for task in nodes for before in task.after]
-        back = [(task.id, after) for task in nodes for after in task.before]
-        if len(set(there)) != len(there) or len(back) != len(there) or set(there) != set(back):
+        forward_edges = [(before, task.id) for task in nodes for before in task.after]
+        backward_edges = [(task.id, after) for task in nodes for after in task.before]
+        if (
+            len(set(forward_edges)) != len(forward_edges)
+            or len(backward_edges) != len(forward_edges)
+            or set(forward_edges) != set(backward_edges)
+        ):
             yield f"the tasks of {group.id} do not agree about what comes after what"
 
 
@@ -87,8 +91,8 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
             yield f"{task.id} is not an agent's work and has asked for some"
         if not (task.calls or task.children or task.id in adopted):
             continue
-        asked = {child: key for key, call in task.calls.items() for child in call.children}
-        if sum(len(call.children) for call in task.calls.values()) != len(asked):
+        key_by_child = {child: key for key, call in task.calls.items() for child in call.children}
+        if sum(len(call.children) for call in task.calls.values()) != len(key_by_child):
             yield f"{task.id} asked for a task twice"
         for key, call in task.calls.items():
             if call.key != key:
@@ -96,9 +100,9 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
         # A child that another task asked for is a node of the graph of this group.
         parts = (*map(state.tasks.__getitem__, task.children), *adopted.get(task.id, ()))
         own = (None, task.id)
-        told = {one.id: one.call_key for one in parts if one.call_key is not None and one.asked_by in own}
-        if told != asked:
-            child_id = min(one for one, _ in told.items() ^ asked.items())
+        stated_keys = {part.id: part.call_key for part in parts if part.call_key is not None and part.asked_by in own}
+        if stated_keys != key_by_child:
+            child_id = min(differing_id for differing_id, _ in stated_keys.items() ^ key_by_child.items())
             yield f"{child_id} was asked for by another call of {task.id} than it says, or is not its own"
 
 

@@ -12,14 +12,15 @@ def the_schedule_follows_from_the_state(state: State) -> Iterator[str]:
     """A schedule that is kept equals one that is built anew."""
     if state.schedule is None:
         return
-    kept, built = _told(state, Schedule.of(state)), _told(state, Schedule.built(state))
-    for name, found in kept.items():
-        for key in sorted({*found, *built[name]}):
-            if found.get(key) != built[name].get(key):
-                yield f"{name} of {key}: {found.get(key)} is kept, and {built[name].get(key)} follows from the state"
+    current, rebuilt = _comparable_parts(state, Schedule.of(state)), _comparable_parts(state, Schedule.built(state))
+    for name, current_values in current.items():
+        for key in sorted({*current_values, *rebuilt[name]}):
+            current_value, expected = current_values.get(key), rebuilt[name].get(key)
+            if current_value != expected:
+                yield f"{name} of {key}: {current_value} is kept, and {expected} follows from the state"
 
 
-def _told(state: State, schedule: Schedule) -> dict[str, dict[str, Any]]:
+def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, Any]]:
     """Return everything that decisions look at, by names and keys."""
     ready_queues = {
         key: ready_queue for key, ready_queue in schedule.queues.items() if ready_queue.levels or ready_queue.free

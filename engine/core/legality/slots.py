@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from engine.core.fold.queues import is_held, is_pending
-from engine.core.queries.team.tree import above_of, inherited
-from engine.core.queries.work.queues import back_queue, is_of_few, is_shared, not_begun
+from engine.core.queries.team.tree import inherited_option, lineage_of
+from engine.core.queries.work.queues import back_queue, is_for_named_members, is_shared, unstartable_items
 from engine.core.scheduler import Schedule
 from engine.core.specs.options import Preempt
 from engine.core.state import State, TaskStatus
@@ -45,30 +45,30 @@ def slots_are_held_by_attempts(state: State) -> Iterator[str]:
 
 def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
     """The schedule counts the slots and the processes under each supervisor."""
-    own, total, processes, whole = Counter[str](), Counter[str](), Counter[str](), 0
+    own, total, processes, unlimited_processes = Counter[str](), Counter[str](), Counter[str](), 0
     for agent in state.agents.values():
         own[agent.supervisor_id] += len(agent.running)
-        above = list(above_of(state, state.supervisors[agent.supervisor_id]))
+        lineage = list(lineage_of(state, state.supervisors[agent.supervisor_id]))
         for task_id in agent.running:
             task = state.tasks[task_id]
             in_process = task.attempt is not None and task.attempt.in_process
-            total.update(one.id for one in above)
-            processes.update(one.id for one in above if in_process)
-            whole += in_process and above[-1].options.processes is None
+            total.update(supervisor.id for supervisor in lineage)
+            processes.update(supervisor.id for supervisor in lineage if in_process)
+            unlimited_processes += in_process and lineage[-1].options.processes is None
     schedule = Schedule.of(state)
     for key, slots in schedule.slots.items():
         counted = own[key], total[key] if key in slots.capped else 0, processes[key]
         if (slots.running, slots.total, slots.processes) != counted:
             yield f"{key} counts {(slots.running, slots.total, slots.processes)} slots and processes; {counted} are"
-    if schedule.processes != whole:
-        yield f"{schedule.processes} processes are counted where no limit is set; {whole} are"
+    if schedule.processes != unlimited_processes:
+        yield f"{schedule.processes} processes are counted where no limit is set; {unlimited_processes} are"
 
 
 def queues_know_who_is_free(state: State) -> Iterator[str]:
     """An agent without room, or whose code is away, is not free for any queue."""
     schedule = Schedule.of(state)
     for key, ready_queue in schedule.queues.items():
-        for agent in (state.agents[one] for one in ready_queue.free):
+        for agent in (state.agents[agent_id] for agent_id in ready_queue.free):
             if not agent.has_room or schedule.lacks_process(state, agent) or (agent.away and not ready_queue.is_back):
                 yield f"{agent.id} is free for {key}, and is full, away, or without a process"
 
@@ -112,29 +112,37 @@ def ready_tasks_wait(state: State) -> Iterator[str]:
 def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
     """Of a queue that several teams share, those are free who could begin something were it their own team's."""
     schedule = Schedule.of(state)
-    for queue in (one for key, one in state.queues.items() if is_shared(key)):
+    for queue in (queue for key, queue in state.queues.items() if is_shared(key)):
         ready_queue = schedule.queues.get(queue.key)
         for agent_id in queue.agents:
             agent = state.agents[agent_id]
             team = state.supervisors[agent.supervisor_id]
-            if queue.supervisor_id not in {one.id for one in above_of(state, team)}:
+            if queue.supervisor_id not in {supervisor.id for supervisor in lineage_of(state, team)}:
                 yield f"{agent_id} serves {queue.key} and does not stand below {queue.supervisor_id}"
-            between = list(takewhile(lambda one: one.id != queue.supervisor_id, above_of(state, team)))  # noqa: B023
-            shut = (
+            between = list(takewhile(lambda supervisor: supervisor.id != queue.supervisor_id, lineage_of(state, team)))  # noqa: B023
+            is_shut = (
                 schedule.lacks_process(state, agent)
                 or schedule.slots[team.id].running >= team.max_parallel
                 or any(
-                    one.paused
-                    or one.held
-                    or (one.taken and is_of_few(queue.key))
-                    or (one.options.max_total is not None and schedule.slots[one.id].total >= one.options.max_total)
-                    for one in between
+                    supervisor.paused
+                    or supervisor.held
+                    or (supervisor.taken and is_for_named_members(queue.key))
+                    or (
+                        supervisor.options.max_total is not None
+                        and schedule.slots[supervisor.id].total >= supervisor.options.max_total
+                    )
+                    for supervisor in between
                 )
             )
             is_free = ready_queue is not None and agent_id in ready_queue.free
-            if is_free and (shut or not agent.has_room):
+            if is_free and (is_shut or not agent.has_room):
                 yield f"{agent_id} is free for {queue.key} and may begin nothing"
-            if not is_free and agent.takes_tasks and not shut and not any(one.exhausted for one in between):
+            if (
+                not is_free
+                and agent.takes_tasks
+                and not is_shut
+                and not any(supervisor.exhausted for supervisor in between)
+            ):
                 yield f"{agent_id} could take a task of {queue.key} and is not free for it"
 
 
@@ -148,7 +156,7 @@ def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
             task = state.tasks.get(task_id)
             if task is None or task.kind != "group" or task.ended or task.begun_ms is not None:
                 yield f"{supervisor.id} has taken {task_id}, which is not to begin"
-        for task in not_begun(state, supervisor):
+        for task in unstartable_items(state, supervisor):
             yield f"{supervisor.id} keeps {task.id} from those with whom it shares it, and may not begin"
 
 
@@ -164,7 +172,7 @@ def urgent_tasks_are_known(state: State) -> Iterator[str]:
     urgent = Schedule.of(state).urgent
     for task in state.tasks.values():
         home = state.queues[task.queue or ""].supervisor_id if task.ready else ""
-        preempt: Preempt = inherited(state, state.supervisors[home], "preempt", Preempt()) if home else Preempt()
+        preempt: Preempt = inherited_option(state, state.supervisors[home], "preempt", Preempt()) if home else Preempt()
         presses = task.ready and task.taking is None and preempt.at != "never" and task.priority <= preempt.urgent
         if presses != (task.id in urgent):
             yield f"{task.id} {'presses' if presses else 'does not press'}, and the schedule says otherwise"

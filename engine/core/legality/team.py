@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from engine.core.decide.teams.leaving import own_tasks
 from engine.core.errors import Refused
-from engine.core.queries.team.tree import DEEPEST, parent_id_of
+from engine.core.queries.team.tree import MAX_DEPTH, parent_id_of
 from engine.core.queries.work.queues import is_shared
 from engine.core.records.values import NO_USAGE
 from engine.core.scheduler import Schedule
@@ -21,14 +21,14 @@ def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
             if member_id in state.supervisors:
                 holders.setdefault(member_id, []).append(supervisor.id)
     for supervisor in state.supervisors.values():
-        levels, above = 0, supervisor
-        while above.parent_id is not None and levels <= DEEPEST:
-            levels, above = levels + 1, state.supervisors[above.parent_id]
-        if levels >= DEEPEST:
-            yield f"{supervisor.id} stands below {DEEPEST} levels of supervisors, or above itself"
+        levels, ancestor = 0, supervisor
+        while ancestor.parent_id is not None and levels <= MAX_DEPTH:
+            levels, ancestor = levels + 1, state.supervisors[ancestor.parent_id]
+        if levels >= MAX_DEPTH:
+            yield f"{supervisor.id} stands below {MAX_DEPTH} levels of supervisors, or above itself"
         expected = [] if supervisor.parent_id is None else [supervisor.parent_id]
-        if (found := holders.get(supervisor.id, [])) != expected:
-            yield f"{supervisor.id} says that it is under {supervisor.parent_id}, and is a member of {found}"
+        if (holder_ids := holders.get(supervisor.id, [])) != expected:
+            yield f"{supervisor.id} says that it is under {supervisor.parent_id}, and is a member of {holder_ids}"
 
 
 def members_are_there(state: State) -> Iterator[str]:
@@ -39,8 +39,8 @@ def members_are_there(state: State) -> Iterator[str]:
         for member_id in supervisor.members:
             listed[member_id] = listed.get(member_id, 0) + 1
             member: Agent | Supervisor | None = state.agents.get(member_id) or state.supervisors.get(member_id)
-            above = parent_id_of(member) if member else None
-            if member is None or above != supervisor.id:
+            parent_id = parent_id_of(member) if member else None
+            if member is None or parent_id != supervisor.id:
                 yield f"{supervisor.id} has the member {member_id}, which is not under it"
             elif member.name in names:
                 yield f"{supervisor.id} has two members named {member.name}"
@@ -120,9 +120,9 @@ def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
         yield f"{agent_id} should have grown, or be watched, and is not"
     for agent in state.agents.values():
         spec = state.specs[agent.spec]
-        least, most = (1, 1) if spec.pool is None else (spec.pool.min, spec.pool.max)
-        if not least <= agent.size <= most:
-            yield f"{agent.id} has {agent.size} instances, of {least} to {most}"
+        min_size, max_size = (1, 1) if spec.pool is None else (spec.pool.min, spec.pool.max)
+        if not min_size <= agent.size <= max_size:
+            yield f"{agent.id} has {agent.size} instances, of {min_size} to {max_size}"
         if agent.max_concurrency != agent.size * spec.max_concurrency:
             yield f"{agent.id} has {agent.max_concurrency} slots with {agent.size} instances of {spec.max_concurrency}"
         if (agent.id in state.pools) != (spec.pool is not None):
@@ -141,11 +141,11 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
     for key, queue in state.queues.items():
         kind, _, owner = key.partition(":")
         if kind == "able":
-            whose = owner.partition(":")[0].partition("+")[0]
-            known = whose == queue.supervisor_id and len(set(queue.agents)) == len(queue.agents)
+            owner_id = owner.partition(":")[0].partition("+")[0]
+            is_legal = owner_id == queue.supervisor_id and len(set(queue.agents)) == len(queue.agents)
         else:
-            known = kind in ("agent", "back") and queue.agents == [owner]
-        if key != queue.key or not known:
+            is_legal = kind in ("agent", "back") and queue.agents == [owner]
+        if key != queue.key or not is_legal:
             yield f"{key!a} is not a queue of {queue.supervisor_id}"
         for agent_id in queue.agents:
             agent = state.agents[agent_id]
@@ -155,15 +155,15 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
 
 def insights_are_those_of_agents(state: State) -> Iterator[str]:
     """What agents remember is in their lists, within bounds, and belongs to nobody else."""
-    listed = {one: agent.id for agent in state.agents.values() for one in agent.insights}
-    if listed != {one.id: one.agent_id for one in state.insights.values()}:
+    listed = {insight_id: agent.id for agent in state.agents.values() for insight_id in agent.insights}
+    if listed != {insight.id: insight.agent_id for insight in state.insights.values()}:
         yield "what is remembered is not what agents remember"
     for agent in state.agents.values():
         if len(agent.insights) > INSIGHTS or len(set(agent.insights)) != len(agent.insights):
             yield f"{agent.id} remembers more than an agent can"
-    for one in state.insights.values():
-        if not 0 <= one.importance <= 1:
-            yield f"{one.id} is of an importance that nothing has"
+    for insight in state.insights.values():
+        if not 0 <= insight.importance <= 1:
+            yield f"{insight.id} is of an importance that nothing has"
 
 
 def track_records_add_up(state: State) -> Iterator[str]:
@@ -178,7 +178,7 @@ def track_records_add_up(state: State) -> Iterator[str]:
                 yield f"{agent.id} has a track record that does not come to {getattr(agent, end)} {end}"
         if usage != agent.usage:
             yield f"{agent.id} has a track record that comes to {usage}; it has used {agent.usage}"
-        if len(records) - ("" in records) > CATEGORIES or any(len(one) > LONGEST_LABEL for one in records):
+        if len(records) - ("" in records) > CATEGORIES or any(len(category) > LONGEST_LABEL for category in records):
             yield f"{agent.id} has a track record of more categories than are kept, or of one that nothing can have"
 
 

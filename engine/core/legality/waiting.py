@@ -55,18 +55,18 @@ def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
 
 def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:
     """No task below a cancelled one waits to begin; a run or task that exceeded a limit is being cancelled."""
-    for one in _work(state):
-        if one.exceeded is not None and not one.cancelling:
-            yield f"{one.id} has exceeded a limit and goes on"
+    for work in _all_work(state):
+        if work.exceeded is not None and not work.cancelling:
+            yield f"{work.id} has exceeded a limit and goes on"
     front = [run.root_id for run in state.runs.values() if run.cancelling]
     front += [task.id for task in state.tasks.values() if task.cancelling]
-    seen = set(front)
+    seen_ids = set(front)
     while front:
         task = state.tasks[front.pop()]
         if not task.ended and task.attempt is None and task.status is not TaskStatus.RUNNING:
             yield f"{task.id} is being cancelled and waits"
-        front += [child for child in task.children if child not in seen]
-        seen.update(task.children)
+        front += [child for child in task.children if child not in seen_ids]
+        seen_ids.update(task.children)
 
 
 def questions_are_about_what_waits(state: State) -> Iterator[str]:
@@ -85,35 +85,40 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
             yield f"{question.id} is due at {question.due_ms} or in {question.left_ms} ms, and its run says otherwise"
         if not _waits_for(state, question):
             yield f"{question.id} asks about {question.subject}, which does not wait for an answer"
-    calls = [(one.subject, str(one.detail.get("key"))) for one in state.escalations.values() if one.kind == "doubt"]
+    calls = [
+        (question.subject, str(question.detail.get("key")))
+        for question in state.escalations.values()
+        if question.kind == "doubt"
+    ]
     if len(set(calls)) != len(calls):
         yield "a person is asked twice about one call of a tool"
     for task in state.tasks.values():
         if task.steers and (task.ended or task.kind != "agent"):
             yield f"{task.id} has messages and no next turn"
-        if task.asks and any(one not in state.escalations for one in task.asks.values()):
+        if task.asks and any(question_id not in state.escalations for question_id in task.asks.values()):
             yield f"{task.id} asks a person what is not a question"
         if task.escalation_id is None and task.status is not TaskStatus.IN_DOUBT and not task.calling:
             continue
-        asked = state.escalations.get(task.escalation_id or "")
-        if task.escalation_id is not None and (asked is None or asked.subject != task.id):
+        task_question = state.escalations.get(task.escalation_id or "")
+        if task.escalation_id is not None and (task_question is None or task_question.subject != task.id):
             yield f"{task.id} waits for the answer to {task.escalation_id}, which is not a question about it"
-        if (task.status is TaskStatus.IN_DOUBT) != (asked is not None and asked.kind == "doubt"):
+        if (task.status is TaskStatus.IN_DOUBT) != (task_question is not None and task_question.kind == "doubt"):
             yield f"{task.id} is {task.status}, and no question says so"
-        if task.calling and not (task.ended or task.attempt is not None or asked is not None):  # doubt follows answers
+        # Doubt follows answers.
+        if task.calling and not (task.ended or task.attempt is not None or task_question is not None):
             yield f"{task.id} may have called {next(iter(task.calling.values()))!a}, and nobody is asked"
 
 
 def grants_hold_for_generations_that_are_there(state: State) -> Iterator[str]:
     """A grant ends with the generation of the agent that it was given to, and one holds for each tool."""
-    seen: set[tuple[str, str]] = set()
+    seen_grants: set[tuple[str, str]] = set()
     for grant in state.grants.values():
         agent = state.agents.get(grant.agent_id)
         if agent is None or agent.generation != grant.generation:
             yield f"{grant.id} is for g{grant.generation} of {grant.agent_id}, which is gone"
-        if (grant.agent_id, grant.tool) in seen:
+        if (grant.agent_id, grant.tool) in seen_grants:
             yield f"{grant.id} is the second for {grant.tool} of {grant.agent_id}"
-        seen.add((grant.agent_id, grant.tool))
+        seen_grants.add((grant.agent_id, grant.tool))
 
 
 def _waits_for(state: State, question: Escalation) -> bool:
@@ -141,14 +146,18 @@ def _run_of(state: State, subject: str) -> str | None:
 
 def what_is_held_is_asked_about(state: State) -> Iterator[str]:
     """Everything that a spent budget holds back has exactly one open question to a person."""
-    subjects = [one.subject for one in state.escalations.values() if one.kind == "budget"]
-    asked = set(subjects)
-    if len(asked) != len(subjects):
+    subjects = [question.subject for question in state.escalations.values() if question.kind == "budget"]
+    asked_ids = set(subjects)
+    if len(asked_ids) != len(subjects):
         yield "a person is asked twice about one budget"
     members: list[Agent | Supervisor] = [*state.agents.values(), *state.supervisors.values()]
-    work: list[Subject] = [one for one in _work(state) if one.held != (one.id in asked) and not is_over(state, one)]
+    work: list[Subject] = [
+        subject
+        for subject in _all_work(state)
+        if subject.held != (subject.id in asked_ids) and not is_over(state, subject)
+    ]
     for subject in (*work, *members):
-        if subject.held != (subject.id in asked):
+        if subject.held != (subject.id in asked_ids):
             yield f"{subject.id} is {'held and nobody is asked' if subject.held else 'asked about and not held'}"
     for member in members:
         if member.held and member.exhausted is None:
@@ -168,13 +177,13 @@ def timers_are_waited_for(state: State) -> Iterator[str]:
             yield f"the timer {key!a} is none"
         elif not _is_waited_for(state, timer):
             yield f"the timer {key} is waited for by nobody"
-    for one in _work(state):
-        owed = one.deadline_after_ms is not None and one.exceeded is None and not is_over(state, one)
-        if owed and f"deadline:{one.id}" not in state.timers:
-            yield f"{one.id} was given {one.deadline_after_ms} ms, and no timer ends it"
+    for work in _all_work(state):
+        is_owed = work.deadline_after_ms is not None and work.exceeded is None and not is_over(state, work)
+        if is_owed and f"deadline:{work.id}" not in state.timers:
+            yield f"{work.id} was given {work.deadline_after_ms} ms, and no timer ends it"
 
 
-def _work(state: State) -> list[Run | Task]:
+def _all_work(state: State) -> list[Run | Task]:
     return [*state.runs.values(), *state.tasks.values()]
 
 

@@ -18,9 +18,9 @@ def runs_count_their_tasks(state: State) -> Iterator[str]:
             agents[TaskStatus.FAILED],
             len([task for task in tasks if task.attempt is not None]),
         )
-        said = (run.total, run.ended, run.done, run.failed, run.running)
-        if said != counted:
-            yield f"{run.id} says {said} total, ended, done, failed, running; counted {counted}"
+        recorded = (run.total, run.ended, run.done, run.failed, run.running)
+        if recorded != counted:
+            yield f"{run.id} says {recorded} total, ended, done, failed, running; counted {counted}"
 
 
 def ended_tasks_are_at_rest(state: State) -> Iterator[str]:
@@ -57,8 +57,11 @@ def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:
     """A run knows how many attempts of agents are at work in it, and since when in sum."""
     for run in state.runs.values():
         attempts = [state.tasks[task_id].attempt for task_id in run.tasks]
-        of_agents = [one for one in attempts if one is not None and one.agent_id is not None]
-        count, since_ms = sum(not one.parked for one in of_agents), sum(one.since_ms for one in of_agents)
+        agent_attempts = [attempt for attempt in attempts if attempt is not None and attempt.agent_id is not None]
+        count, since_ms = (
+            sum(not attempt.parked for attempt in agent_attempts),
+            sum(attempt.since_ms for attempt in agent_attempts),
+        )
         if (run.at_work, run.since_ms) != (count, since_ms):
             yield f"{run.id} says {run.at_work} at work since {run.since_ms} in sum; {count} are, {since_ms}"
 
@@ -72,19 +75,21 @@ def conversations_are_remembered(state: State) -> Iterator[str]:
         elif run.remembers:
             yield f"{run.id} remembers runs of no conversation"
     for supervisor in state.supervisors.values():
-        for name, one in supervisor.conversations.items():
-            seen = open_runs.pop((supervisor.id, name), [])
-            numbers = Counter(number for ended in seen for number in _last(ended))
-            kept = {*_last(one.ended), *numbers}
-            found = {number: exchange.readers for number, exchange in one.exchanges.items()}
-            if one.open != len(seen) or found != {number: numbers[number] for number in kept}:
+        for name, conversation in supervisor.conversations.items():
+            remembered_counts = open_runs.pop((supervisor.id, name), [])
+            numbers = Counter(number for run_count in remembered_counts for number in _remembered_range(run_count))
+            kept_numbers = {*_remembered_range(conversation.ended), *numbers}
+            readers_by_number = {number: exchange.readers for number, exchange in conversation.exchanges.items()}
+            if conversation.open != len(remembered_counts) or readers_by_number != {
+                number: numbers[number] for number in kept_numbers
+            }:
                 yield f"the conversation {name[:40]!a} of {supervisor.id} holds other runs than it is to"
     for supervisor_id, name in open_runs:
         yield f"the conversation {name[:40]!a} of {supervisor_id} is not there"
 
 
-def _last(ended: int) -> range:
-    return range(max(0, ended - EXCHANGES), ended)
+def _remembered_range(run_count: int) -> range:
+    return range(max(0, run_count - EXCHANGES), run_count)
 
 
 LAWS_OF_WORK: tuple[Callable[[State], Iterator[str]], ...] = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from engine.core.queries.team.tree import inherited
+from engine.core.queries.team.tree import inherited_option
 from engine.core.specs.failure_policies import FailurePolicy, Retry
 from engine.core.specs.policies import Circuit, Restart
 from engine.core.state import Agent, State, Task
@@ -50,7 +50,7 @@ def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
     spec = state.spec_of(agent)
     otherwise = MODEL_POLICIES if spec.is_played_by_model else ()
     supervisor = state.supervisors[agent.supervisor_id]
-    policies: Sequence[FailurePolicy] = spec.on_failure or inherited(state, supervisor, "on_failure", otherwise)
+    policies: Sequence[FailurePolicy] = spec.on_failure or inherited_option(state, supervisor, "on_failure", otherwise)
     return policies
 
 

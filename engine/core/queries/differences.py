@@ -11,7 +11,7 @@ import msgspec
 
 from engine.core.encoding.json_values import json_equal
 from engine.core.queries.targets import name_of
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.records.records import JsonValue, fact, names
 from engine.core.records.values import TextRef, Usage, preview
 from engine.core.specs.spec import AgentSpec
@@ -58,7 +58,7 @@ def differences(
         one_file: Whether both are of one journal, in which equal references are equal texts; else all texts are read.
     """
     sides = _Side(a, read_a, reads_all=not one_file), _Side(b, read_b, reads_all=not one_file)
-    return [one for compare in _SUBJECTS for one in compare(*sides)]
+    return [difference for compare in _SUBJECTS for difference in compare(*sides)]
 
 
 class _Side:
@@ -67,16 +67,18 @@ class _Side:
     def __init__(self, state: State, read: Read | None, *, reads_all: bool) -> None:
         self.state, self.read = state, read
         self._reads_all = reads_all
-        self.supervisors = {self.path(one.id): one for one in state.supervisors.values()}
-        self.agents = {self.path(one.id): one for one in state.agents.values()}
-        self.runs: dict[str, Run | RunSummary] = {one.id: one for one in state.finished} | state.runs
+        self.supervisors = {self.path(supervisor.id): supervisor for supervisor in state.supervisors.values()}
+        self.agents = {self.path(agent.id): agent for agent in state.agents.values()}
+        self.runs: dict[str, Run | RunSummary] = {
+            run_summary.id: run_summary for run_summary in state.finished
+        } | state.runs
 
     def path(self, member_id: str | None) -> str:
         """Return where a member stands, such as `chief/scout`."""
         agent = self.state.agents.get(member_id or "")
         supervisor = self.state.supervisors.get((agent.supervisor_id if agent is not None else member_id) or "")
-        above = [one.name for one in above_of(self.state, supervisor)][::-1] if supervisor is not None else []
-        return "/".join([*above, agent.name] if agent is not None else above)
+        team_names = [team.name for team in lineage_of(self.state, supervisor)][::-1] if supervisor is not None else []
+        return "/".join([*team_names, agent.name] if agent is not None else team_names)
 
     def plain(self, value: Any) -> JsonValue:
         """Return a value as JSON has it; of a long text its beginning."""
@@ -86,36 +88,39 @@ class _Side:
             return preview(value, SHOWN_CHARS)
         if value is None or isinstance(value, str | int | float | bool):
             return value
-        found: JsonValue = msgspec.to_builtins(value, str_keys=True)
-        return found
+        plain_value: JsonValue = msgspec.to_builtins(value, str_keys=True)
+        return plain_value
 
-    def comparable(self, told: Fields) -> Fields:
+    def comparable(self, fields: Fields) -> Fields:
         """Return what a thing is compared by."""
         if self.read is None or not self._reads_all:
-            return told
-        return {name: self.read(value) if isinstance(value, TextRef) else value for name, value in told.items()}
+            return fields
+        return {name: self.read(value) if isinstance(value, TextRef) else value for name, value in fields.items()}
 
 
-def _compared(
+def _compare(
     subject: Subject,
     sides: tuple[_Side, _Side],
     pair: tuple[T | None, T | None],
-    told: Callable[[_Side, T], Fields],
+    fields_of: Callable[[_Side, T], Fields],
     *,
     id: str,
     name: str,
 ) -> Iterator[Difference]:
-    """Yield how one thing differs; `told` says what it is made of."""
-    (side_a, side_b), (one, other) = sides, pair
-    if one is None or other is None:
-        if other is not None:
+    """Yield how one thing differs; `fields_of` says what it is made of."""
+    (side_a, side_b), (item_a, item_b) = sides, pair
+    if item_a is None or item_b is None:
+        if item_b is not None:
             yield Difference(subject=subject, id=id, name=name, change="added", b=name)
-        elif one is not None:
+        elif item_a is not None:
             yield Difference(subject=subject, id=id, name=name, change="removed", a=name)
         return
-    was, now = side_a.comparable(told(side_a, one)), side_b.comparable(told(side_b, other))
-    for field, before in was.items():  # a field of only one of them, as the priority of an open run, is not a change
-        after = now.get(field, before)
+    fields_a, fields_b = side_a.comparable(fields_of(side_a, item_a)), side_b.comparable(fields_of(side_b, item_b))
+    for (
+        field,
+        before,
+    ) in fields_a.items():  # a field of only one of them, as the priority of an open run, is not a change
+        after = fields_b.get(field, before)
         if not json_equal(before, after):
             yield Difference(
                 subject=subject,
@@ -128,19 +133,19 @@ def _compared(
             )
 
 
-def _pairs(
-    a: Mapping[str, Member], b: Mapping[str, Member], same: Callable[[Member, Member], bool]
+def _match_pairs(
+    a: Mapping[str, Member], b: Mapping[str, Member], is_same: Callable[[Member, Member], bool]
 ) -> Iterator[tuple[Member | None, Member | None]]:
-    """Yield matching pairs: by key, else by id where `same`; then the unmatched."""
-    rest = {one.id: one for key, one in b.items() if key not in a}
-    for key, one in a.items():
+    """Yield matching pairs: by key, else by id where `is_same`; then the unmatched."""
+    unmatched = {member.id: member for key, member in b.items() if key not in a}
+    for key, member in a.items():
         if key in b:
-            yield one, b[key]
-        elif (other := rest.get(one.id)) is not None and same(one, other):
-            yield one, rest.pop(other.id)
+            yield member, b[key]
+        elif (other := unmatched.get(member.id)) is not None and is_same(member, other):
+            yield member, unmatched.pop(other.id)
         else:
-            yield one, None
-    for other in rest.values():
+            yield member, None
+    for other in unmatched.values():
         yield None, other
 
 
@@ -149,38 +154,38 @@ def _usage(usage: Usage | None) -> Fields:
 
 
 def _team(a: _Side, b: _Side) -> Iterator[Difference]:
-    def told(side: _Side, state: State) -> Fields:
+    def fields_of(side: _Side, state: State) -> Fields:
         counts = {name: getattr(state, name) for name in ("runs_total", "tasks_total", "tasks_done", "tasks_failed")}
         file = {"file": getattr(state.team, "path", None), "file_sha256": getattr(state.team, "sha256", None)}
         return {**file, **counts, **_usage(state.usage), "time_ms": state.usage.time_ms}
 
-    yield from _compared("team", (a, b), (a.state, b.state), told, id="", name="team")
+    yield from _compare("team", (a, b), (a.state, b.state), fields_of, id="", name="team")
 
 
 def _supervisors(a: _Side, b: _Side) -> Iterator[Difference]:
-    def same(one: Supervisor, other: Supervisor) -> bool:
-        return one.name == other.name or one.members == other.members
+    def is_same(supervisor: Supervisor, other: Supervisor) -> bool:
+        return supervisor.name == other.name or supervisor.members == other.members
 
-    for pair in _pairs(a.supervisors, b.supervisors, same):
-        one, other = pair
-        side, found = (b, other) if other is not None else (a, one)
-        if found is None:
+    for pair in _match_pairs(a.supervisors, b.supervisors, is_same):
+        supervisor_a, supervisor_b = pair
+        side, supervisor = (b, supervisor_b) if supervisor_b is not None else (a, supervisor_a)
+        if supervisor is None:
             continue
-        said = {"id": found.id, "name": side.path(found.id)}
-        yield from _compared("supervisor", (a, b), pair, _of_supervisor, **said)
-        if one is not None and other is not None:
-            yield from _compared("settings", (a, b), pair, _of_settings, **said)
+        identity = {"id": supervisor.id, "name": side.path(supervisor.id)}
+        yield from _compare("supervisor", (a, b), pair, _supervisor_fields, **identity)
+        if supervisor_a is not None and supervisor_b is not None:
+            yield from _compare("settings", (a, b), pair, _settings_fields, **identity)
 
 
-def _of_supervisor(side: _Side, one: Supervisor) -> Fields:
+def _supervisor_fields(side: _Side, supervisor: Supervisor) -> Fields:
     return {
-        "name": one.name,
-        "parent": name_of(side.state, one.parent_id),
-        "members": [name_of(side.state, member) for member in one.members],
-        "paused": one.paused,
-        "leaving": one.leaving,
-        "error": one.error,
-        "exhausted": one.exhausted,
+        "name": supervisor.name,
+        "parent": name_of(side.state, supervisor.parent_id),
+        "members": [name_of(side.state, member) for member in supervisor.members],
+        "paused": supervisor.paused,
+        "leaving": supervisor.leaving,
+        "error": supervisor.error,
+        "exhausted": supervisor.exhausted,
     }
 
 
@@ -196,47 +201,47 @@ _SETTINGS = (
 )
 
 
-def _of_settings(_: _Side, one: Supervisor) -> Fields:
-    options = {name: getattr(one.options, name) for name in names(one.options)}
-    return {"strategy": one.mode, **{name: getattr(one, name) for name in _SETTINGS}, **options}
+def _settings_fields(_: _Side, supervisor: Supervisor) -> Fields:
+    options = {name: getattr(supervisor.options, name) for name in names(supervisor.options)}
+    return {"strategy": supervisor.mode, **{name: getattr(supervisor, name) for name in _SETTINGS}, **options}
 
 
 def _agents(a: _Side, b: _Side) -> Iterator[Difference]:
-    def same(one: Agent, other: Agent) -> bool:
-        return one.created_seq == other.created_seq
+    def is_same(agent: Agent, other: Agent) -> bool:
+        return agent.created_seq == other.created_seq
 
-    for pair in _pairs(a.agents, b.agents, same):
-        one, other = pair
-        side, found = (b, other) if other is not None else (a, one)
-        if found is not None:
-            yield from _compared("agent", (a, b), pair, _of_agent, id=found.id, name=side.path(found.id))
+    for pair in _match_pairs(a.agents, b.agents, is_same):
+        agent_a, agent_b = pair
+        side, agent = (b, agent_b) if agent_b is not None else (a, agent_a)
+        if agent is not None:
+            yield from _compare("agent", (a, b), pair, _agent_fields, id=agent.id, name=side.path(agent.id))
 
 
-def _of_agent(side: _Side, one: Agent) -> Fields:
+def _agent_fields(side: _Side, agent: Agent) -> Fields:
     counts = ("generation", "size", "done", "failed", "cancelled", "restarts")
-    spec = side.state.specs.get(one.spec)
-    told = {} if spec is None else {f"spec.{field}": value for field, value in _of_spec(side, spec).items()}
+    spec = side.state.specs.get(agent.spec)
+    spec_fields = {} if spec is None else {f"spec.{field}": value for field, value in _spec_fields(side, spec).items()}
     return {
-        "name": one.name,
-        "supervisor": name_of(side.state, one.supervisor_id),
-        "status": _status(one),
-        "error": one.error,
-        "circuit": one.circuit,
-        "exhausted": one.exhausted,
-        **{name: getattr(one, name) for name in counts},
-        "insights": len(one.insights),
-        **_usage(one.usage),
-        **told,
+        "name": agent.name,
+        "supervisor": name_of(side.state, agent.supervisor_id),
+        "status": _status(agent),
+        "error": agent.error,
+        "circuit": agent.circuit,
+        "exhausted": agent.exhausted,
+        **{name: getattr(agent, name) for name in counts},
+        "insights": len(agent.insights),
+        **_usage(agent.usage),
+        **spec_fields,
     }
 
 
-def _status(one: Agent | Run) -> str:
+def _status(subject: Agent | Run) -> str:
     """Return the status that is shown, also that it is paused where another one hides that."""
-    word = one.status.value
-    return f"{word}, paused" if one.paused and word != "paused" else word
+    word = subject.status.value
+    return f"{word}, paused" if subject.paused and word != "paused" else word
 
 
-def _of_spec(_: _Side, spec: AgentSpec) -> Fields:
+def _spec_fields(_: _Side, spec: AgentSpec) -> Fields:
     return {field: getattr(spec, field) for field in names(spec) if field != "name"}
 
 
@@ -245,13 +250,13 @@ def _specs(a: _Side, b: _Side) -> Iterator[Difference]:
     for name in {**was, **now}:
         if was.get(name) != now.get(name):
             pair = a.state.specs.get(was.get(name, "")), b.state.specs.get(now.get(name, ""))
-            yield from _compared("spec", (a, b), pair, _of_spec, id=name, name=name)
+            yield from _compare("spec", (a, b), pair, _spec_fields, id=name, name=name)
 
 
 def _code(a: _Side, b: _Side) -> Iterator[Difference]:
     was, now = a.state.trusted, b.state.trusted
     for reference in {**was, **now}:
-        yield from _compared(
+        yield from _compare(
             "code",
             (a, b),
             (was.get(reference), now.get(reference)),
@@ -262,32 +267,36 @@ def _code(a: _Side, b: _Side) -> Iterator[Difference]:
 
 
 def _runs(a: _Side, b: _Side) -> Iterator[Difference]:
-    return _work("run", (a, b), (a.runs, b.runs), _is_same_run, _of_run)
+    return _compare_work("run", (a, b), (a.runs, b.runs), _is_same_run, _run_fields)
 
 
-def _is_same_run(one: Run | RunSummary, other: Run | RunSummary) -> bool:
-    return (one.started_ms, one.title) == (other.started_ms, other.title)
+def _is_same_run(run: Run | RunSummary, other: Run | RunSummary) -> bool:
+    return (run.started_ms, run.title) == (other.started_ms, other.title)
 
 
-def _work(
+def _compare_work(
     subject: Subject,
     sides: tuple[_Side, _Side],
     work: tuple[Mapping[str, T], Mapping[str, T]],
-    same: Callable[[T, T], bool],
-    told: Callable[[_Side, T], Fields],
+    is_same: Callable[[T, T], bool],
+    fields_of: Callable[[_Side, T], Fields],
 ) -> Iterator[Difference]:
     """Compare what has an id of its own; where one id stands for two things, one went and the other came."""
-    was, now = work
-    for an_id in {**was, **now}:
-        one, other = was.get(an_id), now.get(an_id)
-        pairs = [(one, None), (None, other)] if one and other and not same(one, other) else [(one, other)]
+    items_a, items_b = work
+    for an_id in {**items_a, **items_b}:
+        item_a, item_b = items_a.get(an_id), items_b.get(an_id)
+        pairs = (
+            [(item_a, None), (None, item_b)]
+            if item_a and item_b and not is_same(item_a, item_b)
+            else [(item_a, item_b)]
+        )
         for pair in pairs:
             title: str = getattr(pair[1] or pair[0], "title", "")
-            yield from _compared(subject, sides, pair, told, id=an_id, name=title)
+            yield from _compare(subject, sides, pair, fields_of, id=an_id, name=title)
 
 
-def _of_run(side: _Side, run: Run | RunSummary) -> Fields:
-    told = {
+def _run_fields(side: _Side, run: Run | RunSummary) -> Fields:
+    fields = {
         "status": run.status.value if isinstance(run, RunSummary) else _status(run),
         "supervisor": name_of(side.state, run.supervisor_id),
         "strategy": run.strategy,
@@ -296,9 +305,9 @@ def _of_run(side: _Side, run: Run | RunSummary) -> Fields:
         **_usage(run.usage),
     }
     if isinstance(run, RunSummary):
-        return {**told, "tasks": run.tasks, "output": run.output, "error": run.error}
+        return {**fields, "tasks": run.tasks, "output": run.output, "error": run.error}
     return {
-        **told,
+        **fields,
         "tasks": run.total,
         "output": None,
         "error": run.cancelled_for or run.exceeded,
@@ -308,23 +317,23 @@ def _of_run(side: _Side, run: Run | RunSummary) -> Fields:
 
 
 def _tasks(a: _Side, b: _Side) -> Iterator[Difference]:
-    def same(one: Task, other: Task) -> bool:
-        return one.created_ms == other.created_ms and one.run_id == other.run_id
+    def is_same(task: Task, other: Task) -> bool:
+        return task.created_ms == other.created_ms and task.run_id == other.run_id
 
-    return _work("task", (a, b), (_unended(a, b), _unended(b, a)), same, _of_task)
+    return _compare_work("task", (a, b), (_open_tasks(a, b), _open_tasks(b, a)), is_same, _task_fields)
 
 
-def _unended(side: _Side, other: _Side) -> dict[str, Task]:
+def _open_tasks(side: _Side, other: _Side) -> dict[str, Task]:
     """Return the tasks of one side but those whose run has ended on the other, where no tasks of it are kept."""
-    ended = {
+    ended_run_ids = {
         run.id
         for run in side.state.runs.values()
-        if isinstance(found := other.runs.get(run.id), RunSummary) and _is_same_run(run, found)
+        if isinstance(other_run := other.runs.get(run.id), RunSummary) and _is_same_run(run, other_run)
     }
-    return {task.id: task for task in side.state.tasks.values() if task.run_id not in ended}
+    return {task.id: task for task in side.state.tasks.values() if task.run_id not in ended_run_ids}
 
 
-def _of_task(side: _Side, task: Task) -> Fields:
+def _task_fields(side: _Side, task: Task) -> Fields:
     return {
         "status": task.status.value,
         "agent": name_of(side.state, _agent_of(task)),
@@ -344,20 +353,20 @@ def _agent_of(task: Task) -> str | None:
     return task.worker_id or task.agent_id
 
 
-def _waiting(a: _Side, b: _Side) -> Iterator[Difference]:
+def _other_entities(a: _Side, b: _Side) -> Iterator[Difference]:
     """Compare questions, grants and memories of agents: each is added or removed whole."""
-    for subject, of, name in _WHOLE:
-        was, now = of(a.state), of(b.state)
-        for an_id in {**was, **now}:
-            found = now.get(an_id) or was[an_id]
-            yield from _compared(
-                subject, (a, b), (was.get(an_id), now.get(an_id)), lambda *_: {}, id=an_id, name=name(found)
+    for subject, items_of, describe in _INDIVISIBLE:
+        items_a, items_b = items_of(a.state), items_of(b.state)
+        for an_id in {**items_a, **items_b}:
+            item = items_b.get(an_id) or items_a[an_id]
+            yield from _compare(
+                subject, (a, b), (items_a.get(an_id), items_b.get(an_id)), lambda *_: {}, id=an_id, name=describe(item)
             )
 
 
-_WHOLE: tuple[tuple[Subject, Callable[[State], Mapping[str, Any]], Callable[[Any], str]], ...] = (
-    ("question", lambda state: state.escalations, lambda one: preview(one.question)),
-    ("grant", lambda state: state.grants, lambda one: f"{'allows' if one.allows else 'rejects'} {one.tool}"),
-    ("insight", lambda state: state.insights, lambda one: preview(one.text)),
+_INDIVISIBLE: tuple[tuple[Subject, Callable[[State], Mapping[str, Any]], Callable[[Any], str]], ...] = (
+    ("question", lambda state: state.escalations, lambda escalation: preview(escalation.question)),
+    ("grant", lambda state: state.grants, lambda grant: f"{'allows' if grant.allows else 'rejects'} {grant.tool}"),
+    ("insight", lambda state: state.insights, lambda insight: preview(insight.text)),
 )
-_SUBJECTS = (_team, _supervisors, _agents, _specs, _code, _runs, _tasks, _waiting)
+_SUBJECTS = (_team, _supervisors, _agents, _specs, _code, _runs, _tasks, _other_entities)

@@ -19,7 +19,7 @@ from engine.core.errors import (
     UnknownTarget,
     UnknownWork,
 )
-from engine.core.queries.team.tree import above_of, parent_id_of
+from engine.core.queries.team.tree import lineage_of, parent_id_of
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
@@ -45,11 +45,11 @@ def find_agent(state: State, target: str, *, under: Supervisor | None = None) ->
         UnknownAgent: If there is none.
         AmbiguousName: If `target` may mean several objects.
     """
-    found = _only(state, target, _members_meant(state, target, under), Agent)
-    if isinstance(found, Agent):
-        return found
-    known = (one.name for one in state.agents.values() if _is_under(one, under))
-    raise UnknownAgent(target, _near(target, known))
+    agent = _single_candidate(state, target, _matching_members(state, target, under), Agent)
+    if isinstance(agent, Agent):
+        return agent
+    names = (agent.name for agent in state.agents.values() if _is_under(agent, under))
+    raise UnknownAgent(target, _similar_names(target, names))
 
 
 def find_supervisor(state: State, target: str | None, *, under: Supervisor | None = None) -> Supervisor:
@@ -65,10 +65,12 @@ def find_supervisor(state: State, target: str | None, *, under: Supervisor | Non
         if not roots:
             raise NoTeam
         return roots[0]
-    found = _only(state, target, _members_meant(state, target, under), Supervisor)
-    if isinstance(found, Supervisor):
-        return found
-    raise UnknownSupervisor(target, _near(target, (one.name for one in state.supervisors.values())))
+    supervisor = _single_candidate(state, target, _matching_members(state, target, under), Supervisor)
+    if isinstance(supervisor, Supervisor):
+        return supervisor
+    raise UnknownSupervisor(
+        target, _similar_names(target, (supervisor.name for supervisor in state.supervisors.values()))
+    )
 
 
 def find_member(state: State, target: str, *, under: Supervisor | None = None) -> Member:
@@ -78,10 +80,10 @@ def find_member(state: State, target: str, *, under: Supervisor | None = None) -
         UnknownAgent: If there is neither.
         AmbiguousName: If `target` may mean several objects.
     """
-    found = _only(state, target, _members_meant(state, target, under), Agent, Supervisor)
-    if isinstance(found, Agent | Supervisor):
-        return found
-    raise UnknownAgent(target, _near(target, (one.name for one in _members(state))))
+    member = _single_candidate(state, target, _matching_members(state, target, under), Agent, Supervisor)
+    if isinstance(member, Agent | Supervisor):
+        return member
+    raise UnknownAgent(target, _similar_names(target, (member.name for member in _members(state))))
 
 
 def find_work(state: State, target: str) -> Work:
@@ -90,10 +92,10 @@ def find_work(state: State, target: str) -> Work:
     Raises:
         UnknownWork: If there is none.
     """
-    found = _work(state, id_in(target))
-    if found is None:
+    work = _work(state, id_in(target))
+    if work is None:
         raise UnknownWork(target)
-    return found
+    return work
 
 
 def find_task(state: State, target: str) -> Task:
@@ -102,10 +104,10 @@ def find_task(state: State, target: str) -> Task:
     Raises:
         UnknownWork: If there is none.
     """
-    found = state.tasks.get(id_in(target))
-    if found is None:
+    task = state.tasks.get(id_in(target))
+    if task is None:
         raise UnknownWork(target)
-    return found
+    return task
 
 
 def find_any(state: State, target: str, *, under: Supervisor | None = None) -> Member | Work:
@@ -116,11 +118,11 @@ def find_any(state: State, target: str, *, under: Supervisor | None = None) -> M
         AmbiguousName: If `target` may mean several objects.
     """
     work = _work(state, id_in(target))
-    meant: list[Member | Work] = [*_members_meant(state, target, under), *([work] if work is not None else [])]
-    found = _only(state, target, meant, Agent, Supervisor, Run, Task, RunSummary)
-    if found is not None:
-        return found
-    raise UnknownTarget(target, _near(target, (one.name for one in _members(state))))
+    candidates: list[Member | Work] = [*_matching_members(state, target, under), *([work] if work is not None else [])]
+    only_candidate = _single_candidate(state, target, candidates, Agent, Supervisor, Run, Task, RunSummary)
+    if only_candidate is not None:
+        return only_candidate
+    raise UnknownTarget(target, _similar_names(target, (member.name for member in _members(state))))
 
 
 def member_name(state: State, member_id: str) -> str:
@@ -150,58 +152,65 @@ def find_spec(state: State, name: str) -> AgentSpec:
     return state.specs[state.registry[name]]
 
 
-def words(state: State) -> dict[str, str]:
+def shortest_targets(state: State) -> dict[str, str]:
     """Return the shortest unambiguous target of each member, by its id."""
-    names = Counter(one.name for one in _members(state))
-    paths = Counter(_path(state, one) for one in _members(state))
+    names = Counter(member.name for member in _members(state))
+    paths = Counter(_path(state, member) for member in _members(state))
     ids = {*state.agents, *state.supervisors, *state.runs, *state.tasks, *(run.id for run in state.finished)}
-    found: dict[str, str] = {}
-    for one in _members(state):
-        path = _path(state, one)
+    targets: dict[str, str] = {}
+    for member in _members(state):
+        path = _path(state, member)
         if paths[path] > 1:
-            found[one.id] = at(one.id)
-        elif names[one.name] > 1 or (one.name in ids and one.name != one.id):
-            found[one.id] = path
+            targets[member.id] = at(member.id)
+        elif names[member.name] > 1 or (member.name in ids and member.name != member.id):
+            targets[member.id] = path
         else:
-            found[one.id] = one.name
-    return found
+            targets[member.id] = member.name
+    return targets
 
 
-def word_for(state: State, member_id: str) -> str:
+def shortest_target(state: State, member_id: str) -> str:
     """Return the shortest unambiguous target of a member; its id if it has been removed."""
-    return words(state).get(member_id, at(member_id))
+    return shortest_targets(state).get(member_id, at(member_id))
 
 
-def _members_meant(state: State, target: str, under: Supervisor | None = None) -> list[Member]:
+def _matching_members(state: State, target: str, under: Supervisor | None = None) -> list[Member]:
     """Return all members whose id, name or path equals `target`."""
     an_id = id_in(target)
-    same = state.agents.get(an_id) or state.supervisors.get(an_id)
-    found = [same] if same is not None and _is_under(same, under) else []
+    by_id = state.agents.get(an_id) or state.supervisors.get(an_id)
+    members = [by_id] if by_id is not None and _is_under(by_id, under) else []
     if target.startswith("@"):
-        return found
+        return members
     names = target.split("/")[::-1]
-    for one in _members(state):
-        if one.name == names[0] and one is not same and _is_under(one, under) and _is_called(state, one, names):
-            found.append(one)
-    return found
+    for member in _members(state):
+        if (
+            member.name == names[0]
+            and member is not by_id
+            and _is_under(member, under)
+            and _is_called(state, member, names)
+        ):
+            members.append(member)
+    return members
 
 
-def _only(state: State, target: str, meant: Sequence[Member | Work], *kinds: type) -> Member | Work | None:
+def _single_candidate(
+    state: State, target: str, candidates: Sequence[Member | Work], *kinds: type
+) -> Member | Work | None:
     """Return the only object of these kinds; refuse if there are several, or if `target` is also an id."""
-    fitting = [one for one in meant if isinstance(one, kinds)]
-    if len(fitting) > 1 or (len(meant) > 1 and any(one.id == target for one in meant)):
-        raise AmbiguousName(target, [_both_ways(state, target, one) for one in meant])
-    return fitting[0] if fitting else None
+    eligible = [candidate for candidate in candidates if isinstance(candidate, kinds)]
+    if len(eligible) > 1 or (len(candidates) > 1 and any(candidate.id == target for candidate in candidates)):
+        raise AmbiguousName(target, [_describe_candidate(state, target, candidate) for candidate in candidates])
+    return eligible[0] if eligible else None
 
 
-def _both_ways(state: State, target: str, one: Member | Work) -> str:
+def _describe_candidate(state: State, target: str, candidate: Member | Work) -> str:
     """Return an unambiguous target of an object, with another description of it."""
-    if not isinstance(one, Agent | Supervisor):
-        return at(one.id)
-    word = word_for(state, one.id)
-    if one.id == target or word == at(one.id):
-        return f"{at(one.id)} ({_path(state, one)})"
-    return f"{word} ({at(one.id)})"
+    if not isinstance(candidate, Agent | Supervisor):
+        return at(candidate.id)
+    word = shortest_target(state, candidate.id)
+    if candidate.id == target or word == at(candidate.id):
+        return f"{at(candidate.id)} ({_path(state, candidate)})"
+    return f"{word} ({at(candidate.id)})"
 
 
 def _work(state: State, an_id: str) -> Work | None:
@@ -214,29 +223,29 @@ def _members(state: State) -> Iterator[Member]:
     yield from state.supervisors.values()
 
 
-def _is_under(one: Member, under: Supervisor | None) -> bool:
-    return under is None or under.id == parent_id_of(one)
+def _is_under(member: Member, under: Supervisor | None) -> bool:
+    return under is None or under.id == parent_id_of(member)
 
 
-def _is_called(state: State, one: Member, names: Sequence[str]) -> bool:
-    """Return whether the names from `one` upwards begin with `names`; above a root stands the empty name."""
-    return list(islice(_upwards(state, one), len(names))) == list(names)
+def _is_called(state: State, member: Member, names: Sequence[str]) -> bool:
+    """Return whether the names from `member` upwards begin with `names`; above a root stands the empty name."""
+    return list(islice(_names_upwards(state, member), len(names))) == list(names)
 
 
-def _upwards(state: State, one: Member) -> Iterator[str]:
-    if isinstance(one, Agent):
-        yield one.name
-        one = state.supervisors[one.supervisor_id]
-    yield from (above.name for above in above_of(state, one))
+def _names_upwards(state: State, member: Member) -> Iterator[str]:
+    if isinstance(member, Agent):
+        yield member.name
+        member = state.supervisors[member.supervisor_id]
+    yield from (supervisor.name for supervisor in lineage_of(state, member))
     yield ""
 
 
-def _path(state: State, one: Member) -> str:
+def _path(state: State, member: Member) -> str:
     """Return `supervisor/name`, or `/name` for a root."""
-    name, above = islice(_upwards(state, one), 2)
-    return f"{above}/{name}"
+    name, parent_name = islice(_names_upwards(state, member), 2)
+    return f"{parent_name}/{name}"
 
 
-def _near(target: str, names: Iterable[str]) -> Iterable[str]:
+def _similar_names(target: str, names: Iterable[str]) -> Iterable[str]:
     """Return the names that may have been meant; an id is like no name."""
     return () if target.startswith("@") else nearest(target.rpartition("/")[2].removeprefix("@"), names)

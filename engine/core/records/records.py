@@ -78,34 +78,34 @@ def entity(cls: type[T]) -> type[T]:
 
 def _record(cls: type[T], base: type) -> type[T]:
     annotations: dict[str, Any] = {}
-    own: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     for part in reversed(cls.__mro__[:-1]):
         annotations.update(part.__annotations__)
-        own.update((name, value) for name, value in vars(part).items() if name not in _NOT_TAKEN)
+        namespace.update((name, value) for name, value in vars(part).items() if name not in _SKIPPED_ATTRIBUTES)
     tag = None
     if annotations.pop("type", None) is not None:
-        own["type"] = tag = snake_case(cls.__name__)
-    own["__annotations__"] = annotations
-    beside = any(get_origin(hint) is ClassVar for hint in annotations.values())
+        namespace["type"] = tag = snake_case(cls.__name__)
+    namespace["__annotations__"] = annotations
+    has_class_vars = any(get_origin(hint) is ClassVar for hint in annotations.values())
     make: Any = type(Struct)
-    made: Any = make(
+    record_class: Any = make(
         cls.__name__,
-        (base, *(one for one in cls.__bases__ if one is not object)),
-        own,
+        (base, *(parent for parent in cls.__bases__ if parent is not object)),
+        namespace,
         kw_only=True,
-        gc=beside,
-        dict=beside,
+        gc=has_class_vars,
+        dict=has_class_vars,
         tag=tag,
         tag_field=None if tag is None else "type",
     )
     if base is not Fact:
         # msgspec's setter, which only tells the garbage collector of a record that it did not know yet, keeps CPython
         # from storing straight into the slot: 60 ns an assignment in place of 10. See docs/decisions/measurements.md.
-        made.__setattr__, made.__delattr__ = object.__setattr__, object.__delattr__
-    return cast(type[T], made)
+        record_class.__setattr__, record_class.__delattr__ = object.__setattr__, object.__delattr__
+    return cast(type[T], record_class)
 
 
-_NOT_TAKEN = {
+_SKIPPED_ATTRIBUTES = {
     "__dict__",
     "__slots__",
     "__weakref__",
@@ -118,8 +118,10 @@ _NOT_TAKEN = {
 
 def facts_of(base: type[T], names: Mapping[str, object]) -> tuple[type[T], ...]:
     """Return the classes of facts with this base among the names of a module, in their order."""
-    made = (one for one in names.values() if isinstance(one, type) and issubclass(one, Fact))
-    return tuple(one for one in made if issubclass(one, base))
+    fact_types = (
+        candidate for candidate in names.values() if isinstance(candidate, type) and issubclass(candidate, Fact)
+    )
+    return tuple(fact_type for fact_type in fact_types if issubclass(fact_type, base))
 
 
 def _fields_of(cls: Any) -> tuple[FieldInfo, ...]:
@@ -132,10 +134,10 @@ fields: Callable[[Any], tuple[FieldInfo, ...]] = cache(_fields_of)
 
 def names(record: Any) -> tuple[str, ...]:
     """Return the names of the fields of a record or of its class."""
-    found: tuple[str, ...] = record.__struct_fields__
-    return found
+    field_names: tuple[str, ...] = record.__struct_fields__
+    return field_names
 
 
-def changed(record: T, **values: object) -> T:
+def copy_with(record: T, **values: object) -> T:
     """Return a copy of `record` with other values in some fields."""
     return cast(T, msgspec.structs.replace(cast(Any, record), **values))

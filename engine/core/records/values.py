@@ -49,9 +49,9 @@ def dollars(cost: Decimal) -> str:
     return f"${round(cost, places).normalize():,f}"
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def pluralize(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun, such as `1 task` or `12 tasks`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
@@ -65,7 +65,7 @@ def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
         texts = (value.get(key) for key in ("title", "name", *value))
         line = next((text for text in texts if isinstance(text, str)), "{…}")[: limit + 1]
     elif isinstance(value, list):
-        line = counted(len(value), "item")
+        line = pluralize(len(value), "item")
     else:
         line = "…" if isinstance(value, TextRef) else str(value)
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from engine.core.specs.options import Balance
 from engine.core.state import Agent
 
-_WHOLE = 1_000_000
+_MILLION = 1_000_000
 # Other ranks are expected times in microseconds: 10**15 is 31 years, and nothing may take longer than ten.
 _UNTRIED = -1
 _BEING_TRIED = 10**15
@@ -34,7 +34,7 @@ def least_load(agent: Agent) -> int:
     Source: the weighted least-connection rule of the Linux Virtual Server, W. Zhang, "Linux Virtual Server for Scalable
     Network Services", Ottawa Linux Symposium, 2000; a slot is what a weight is there.
     """
-    return (len(agent.running) + len(agent.parked) + agent.stuck) * _WHOLE // agent.max_concurrency
+    return (len(agent.running) + len(agent.parked) + agent.stuck) * _MILLION // agent.max_concurrency
 
 
 def weight(agent: Agent) -> int:
@@ -78,8 +78,8 @@ def track_record(agent: Agent, category: str) -> int:
     """
     record = agent.track_record.get(category)
     if record is not None and record.done:
-        ended = record.done + record.failed + record.cancelled
-        mean_us = max(1, record.usage.time_ms) * 1000 // ended
+        attempts = record.done + record.failed + record.cancelled
+        mean_us = max(1, record.usage.time_ms) * 1000 // attempts
         return max(1, mean_us) * (record.done + record.failed + 1) // (record.done + 1)
     if record is not None and record.failed:
         return _ONLY_FAILED + record.failed

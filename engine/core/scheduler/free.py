@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from engine.core.queries.team.able import is_able
-from engine.core.queries.team.tree import above_of
-from engine.core.queries.work.queues import is_of_few
+from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.queues import is_for_named_members
 from engine.core.scheduler.ready_queues import ReadyQueue
 from engine.core.scheduler.slots import Occupancy
 from engine.core.state import Agent, Queue, State, Supervisor
@@ -20,16 +20,16 @@ def is_free(state: State, schedule: Occupancy, queue: ReadyQueue, agent: Agent) 
         # It is offered only tasks that no other agent can do; `before_start` then ends them instead of starting them.
         queue.bound[agent.id] = None
         stands_still = agent.paused or agent.away or agent.error is not None
-        takes = not stands_still and _is_done_for(state, state.queues[queue.key])
+        takes = not stands_still and _is_exhausted(state, state.queues[queue.key])
     # A draining agent still does what waits in its own queue; `takes_tasks` is False for everything else.
     elif queue.key.startswith("agent:") and agent.removing == "drain":
         takes = not (agent.paused or agent.away or agent.is_shut) and agent.error is None
     else:
         takes = agent.takes_tasks
-    return takes and (not queue.shared or _is_let(state, schedule, queue, agent))
+    return takes and (not queue.shared or _is_path_open(state, schedule, queue, agent))
 
 
-def _is_let(state: State, schedule: Occupancy, queue: ReadyQueue, agent: Agent) -> bool:
+def _is_path_open(state: State, schedule: Occupancy, queue: ReadyQueue, agent: Agent) -> bool:
     """Return True while no supervisor between a shared queue and one of its agents is full or paused.
 
     The heap of offers checks these levels for the queues of one supervisor; a shared queue is offered above them. A
@@ -38,20 +38,20 @@ def _is_let(state: State, schedule: Occupancy, queue: ReadyQueue, agent: Agent) 
     supervisor = state.supervisors[agent.supervisor_id]
     if schedule.slots[supervisor.id].running >= supervisor.max_parallel:
         return False
-    for one in above_of(state, supervisor):
-        if one.id == queue.supervisor_id:
+    for ancestor in lineage_of(state, supervisor):
+        if ancestor.id == queue.supervisor_id:
             return True
-        full = schedule.slots[one.id].is_full(one)
-        if one.paused or one.held or full or (one.taken and is_of_few(queue.key)):
+        is_full = schedule.slots[ancestor.id].is_full(ancestor)
+        if ancestor.paused or ancestor.held or is_full or (ancestor.taken and is_for_named_members(queue.key)):
             return False
-        if one.exhausted is not None:
+        if ancestor.exhausted is not None:
             queue.bound[agent.id] = None
-            if any(is_able(state, state.agents[other]) for other in state.queues[queue.key].agents):
+            if any(is_able(state, state.agents[agent_id]) for agent_id in state.queues[queue.key].agents):
                 return False
     return False
 
 
-def _is_done_for(state: State, queue: Queue) -> bool:
+def _is_exhausted(state: State, queue: Queue) -> bool:
     """Return whether all agents of a queue have spent a budget, and no question about extending one is open."""
     agents = (state.agents[agent_id] for agent_id in queue.agents)
     return all(agent.exhausted is not None and not agent.held for agent in agents)
@@ -61,19 +61,19 @@ Limit: TypeAlias = tuple[Supervisor | None, int, int]
 """The supervisor that sets it (None: the engine), processes in use, processes allowed."""
 
 
-def limits_on_processes(state: State, schedule: Occupancy, supervisor: Supervisor) -> Iterator[Limit]:
+def process_limits(state: State, schedule: Occupancy, supervisor: Supervisor) -> Iterator[Limit]:
     """Yield every limit on processes that applies under a supervisor, nearest first.
 
     The engine's limit applies to the roots that set none, all of them together.
     """
-    for above in above_of(state, supervisor):
-        most = above.options.processes
-        if most is not None:
-            yield above, schedule.slots[above.id].processes, most
-        elif above.parent_id is None and state.engine is not None and state.engine.processes is not None:
+    for ancestor in lineage_of(state, supervisor):
+        max_processes = ancestor.options.processes
+        if max_processes is not None:
+            yield ancestor, schedule.slots[ancestor.id].processes, max_processes
+        elif ancestor.parent_id is None and state.engine is not None and state.engine.processes is not None:
             yield None, schedule.processes, state.engine.processes
 
 
-def full_of_processes(state: State, schedule: Occupancy, supervisor: Supervisor) -> Limit | None:
+def exhausted_process_limit(state: State, schedule: Occupancy, supervisor: Supervisor) -> Limit | None:
     """Return the nearest limit that is used up under a supervisor; None if another process may begin."""
-    return next((limit for limit in limits_on_processes(state, schedule, supervisor) if limit[1] >= limit[2]), None)
+    return next((limit for limit in process_limits(state, schedule, supervisor) if limit[1] >= limit[2]), None)

@@ -21,7 +21,7 @@ from engine.core.validation.bounds import LOWEST_PRIORITY
 
 Order: TypeAlias = tuple[int, int, int]
 """Rank, number of the event since which the key waits, number of its id; the least goes first."""
-STALE = 16
+MAX_STALE_ENTRIES = 16
 """A heap is rebuilt when it has more stale entries than valid ones plus this many."""
 
 
@@ -48,7 +48,7 @@ class Ranking:
             heap[:] = [(*order, key)]
             return
         heappush(heap, (*order, key))
-        if len(heap) > 2 * len(ranks) + STALE:
+        if len(heap) > 2 * len(ranks) + MAX_STALE_ENTRIES:
             heap[:] = [(*order, key) for key, order in ranks.items()]
             heapify(heap)
         else:
@@ -69,7 +69,7 @@ class Ranking:
             heappop(heap)
 
 
-BACK = -(10**17)
+RESUME_OFFSET = -(10**17)
 """Offset of the ranks of attempts that resume, which come before every new attempt."""
 Arrival: TypeAlias = tuple[int, int, int]
 """Number of the event that made a task ready, number of the task, time of that event."""
@@ -134,7 +134,7 @@ class ReadyQueue:
             if seq == now and len(level) == 1:
                 turn.since, turn.since_ms = (seq, turn.since[1]), ms  # no turn of the run can be later
             else:
-                self._time(level, run_id, turn, run, priority)
+                self._update_turn_start(level, run_id, turn, run, priority)
             return
         tasks = turn.tasks
         if type(tasks) is dict:
@@ -143,9 +143,9 @@ class ReadyQueue:
         is_last = next(reversed(tasks.values())) < arrival
         tasks[task_id] = arrival
         if not is_last:
-            _to_its_place(tasks, task_id, tasks.__getitem__)
+            _move_to_place(tasks, task_id, tasks.__getitem__)
         if next(iter(tasks.values()))[0] != turn.since[0]:
-            self._time(level, run_id, turn, run, priority)
+            self._update_turn_start(level, run_id, turn, run, priority)
 
     def take(self, task_id: str, run_id: str, run: Run | None, *, priority: int) -> None:
         """Remove a task; `run` is None if the run has ended."""
@@ -153,19 +153,21 @@ class ReadyQueue:
         turn = level[run_id]
         del turn.tasks[task_id]
         if turn.tasks:
-            self._time(level, run_id, turn, run, priority)
+            self._update_turn_start(level, run_id, turn, run, priority)
             return
         del level[run_id]
         if not level:
             del self.levels[priority]
 
-    def turn_given_back(self, run: Run, priority: int) -> None:
+    def revert_turn(self, run: Run, priority: int) -> None:
         """Recompute the place of a run whose last turn no longer counts, because its task is held back again."""
         level = self.levels.get(priority, {})
         if (turn := level.get(run.id)) is not None:
-            self._time(level, run.id, turn, run, priority)
+            self._update_turn_start(level, run.id, turn, run, priority)
 
-    def _time(self, level: PriorityLevel, run_id: str, turn: RunTurn, run: Run | None, priority: int) -> None:
+    def _update_turn_start(
+        self, level: PriorityLevel, run_id: str, turn: RunTurn, run: Run | None, priority: int
+    ) -> None:
         """Set since when a run waits: since its first ready task, or its last turn if that is later."""
         seq, _, since_ms = next(iter(turn.tasks.values()))
         served = run.turns.get(turn_key(priority, self.key)) if run is not None and run.turns else None
@@ -175,22 +177,22 @@ class ReadyQueue:
         if seq != turn.since[0]:
             turn.since = (seq, turn.since[1])
             if len(level) > 1:
-                _to_its_place(level, run_id, lambda one: level[one].since)
+                _move_to_place(level, run_id, lambda key: level[key].since)
 
     def order(self, ageing_ms: int) -> Order:
         """Return the rank among the queues of its supervisor; the queue must not be empty."""
         priority, turn = self._first(ageing_ms)
         rank = priority * ageing_ms + turn.since_ms
-        return rank + BACK if self.is_back else rank, turn.since[0], next(iter(turn.tasks.values()))[1]
+        return rank + RESUME_OFFSET if self.is_back else rank, turn.since[0], next(iter(turn.tasks.values()))[1]
 
     def next_task(self, ageing_ms: int) -> str:
         """Return the id of the task whose turn it is; the queue must not be empty."""
         return next(iter(self._first(ageing_ms)[1].tasks))
 
-    def rank_above(self, ageing_ms: int, above_ms: int) -> int:
-        """Return the rank under a supervisor whose ageing is `above_ms`; not for queues of resuming attempts."""
+    def rank_under_parent(self, ageing_ms: int, parent_ageing_ms: int) -> int:
+        """Return the rank under a supervisor with ageing `parent_ageing_ms`; not for queues of resuming attempts."""
         priority, turn = self._first(ageing_ms)
-        return priority * above_ms + turn.since_ms
+        return priority * parent_ageing_ms + turn.since_ms
 
     def _first(self, ageing_ms: int) -> tuple[int, RunTurn]:
         levels = self.levels
@@ -200,46 +202,46 @@ class ReadyQueue:
                 for turn in level.values():
                     return priority, turn
         firsts = ((priority, next(iter(level.values()))) for priority, level in levels.items())
-        return min(firsts, key=lambda one: (one[0] * ageing_ms + one[1].since_ms, one[0]))
+        return min(firsts, key=lambda first: (first[0] * ageing_ms + first[1].since_ms, first[0]))
 
-    def in_order(self, ageing_ms: int, at_ms: int, *, to: int = LOWEST_PRIORITY) -> Iterator[str]:
+    def in_order(self, ageing_ms: int, at_ms: int, *, lowest_priority: int = LOWEST_PRIORITY) -> Iterator[str]:
         """Yield the ready tasks in the order in which they would begin if all began one after the other at `at_ms`.
 
         Args:
             ageing_ms: Waiting time that equals one priority level, at the supervisor of the queue.
             at_ms: The time of the state.
-            to: The least urgent priority to include.
+            lowest_priority: The least urgent priority to include.
         """
         levels: list[tuple[int, int, deque[tuple[int, int, Iterator[str]]]]] = []
         for priority, level in self.levels.items():
-            if priority <= to:
+            if priority <= lowest_priority:
                 turns = deque((turn.since_ms, len(turn.tasks), iter(turn.tasks)) for turn in level.values())
                 levels.append((priority * ageing_ms + turns[0][0], priority, turns))
         heapify(levels)
         while levels:
             _, priority, turns = levels[0]
-            _, left, tasks = turns.popleft()
+            _, remaining, tasks = turns.popleft()
             yield next(tasks)
             # The turn of the task just yielded would be recorded at `at_ms`, so its run goes to the end of the round
             # robin.
-            if left > 1:
-                turns.append((at_ms, left - 1, tasks))
+            if remaining > 1:
+                turns.append((at_ms, remaining - 1, tasks))
             if turns:
                 heapreplace(levels, (priority * ageing_ms + turns[0][0], priority, turns))
             else:
                 heappop(levels)
 
 
-def _to_its_place(queue: dict[str, Any], moved: str, since: Callable[[str], Any]) -> None:
+def _move_to_place(queue: dict[str, Any], moved_key: str, since: Callable[[str], Any]) -> None:
     """Move an entry of an otherwise ordered dict of several to its place."""
     assert isinstance(queue, OrderedDict)
-    queue.move_to_end(moved)
+    queue.move_to_end(moved_key)
     _, before = islice(reversed(queue), 2)
-    if since(before) < since(moved):
+    if since(before) < since(moved_key):
         return
-    mine = since(moved)
+    moved_order = since(moved_key)
     # An OrderedDict moves entries only to an end: the entry goes to the front, then everything earlier goes before it.
-    earlier = list(takewhile(lambda one: since(one) < mine, queue))
-    queue.move_to_end(moved, last=False)
-    for one in reversed(earlier):
-        queue.move_to_end(one, last=False)
+    earlier = list(takewhile(lambda key: since(key) < moved_order, queue))
+    queue.move_to_end(moved_key, last=False)
+    for key in reversed(earlier):
+        queue.move_to_end(key, last=False)

@@ -7,12 +7,12 @@ updated schedule equals a new one (a law, `legality.schedule`).
 from collections.abc import Iterator
 
 from engine.core.queries.team.pools import must_grow
-from engine.core.queries.team.tree import above_of, agents_in, below_of
+from engine.core.queries.team.tree import agents_in, lineage_of, subtree_of
 from engine.core.queries.work.queues import back_queue
 from engine.core.scheduler.balancing import RULES, track_record
-from engine.core.scheduler.free import full_of_processes, is_free, limits_on_processes
+from engine.core.scheduler.free import exhausted_process_limit, is_free, process_limits
 from engine.core.scheduler.ready_queues import Ranking, ReadyQueue
-from engine.core.scheduler.slots import Slots, first_queue_under, offer
+from engine.core.scheduler.slots import Slots, first_queue_under, update_offer
 from engine.core.state import Agent, State, Supervisor, Task, timer_id
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
@@ -46,18 +46,18 @@ class Schedule:
         self.recheck_urgent = False
         self._places: dict[str, tuple[str, int, int, str]] = {}
         """Of each ready task: queue key, priority, event since which it waits, run."""
-        self._held: dict[str, tuple[str, bool]] = {}
+        self._held_slots: dict[str, tuple[str, bool]] = {}
         """Of each task with a slot: the supervisor whose slot it is, and whether it holds a process."""
         self._shared: dict[str, None] = {}
         """Queues shared by several teams."""
         self._in_processes: dict[str, None] = {}
         """Agents with `run_in: process`."""
-        self._ranked_anew: dict[str, ReadyQueue] = {}
+        self._queues_to_rank: dict[str, ReadyQueue] = {}
         """Queues whose rank may have changed."""
-        self._offered_anew: dict[str, None] = {}
+        self._supervisors_to_offer: dict[str, None] = {}
         """Supervisors whose offer to their parent may have changed."""
         self._freed: Agent | None = None
-        """The agent of the fast path (`_stands_aside`): it takes tasks, but is not marked as free in any queue."""
+        """The agent of the fast path (`_takes_fast_path`): it takes tasks, but is not marked as free in any queue."""
         self._ready: list[ReadyQueue] = []
         """Queues of that agent with ready tasks."""
         self._next: ReadyQueue | None = None
@@ -66,14 +66,14 @@ class Schedule:
     @staticmethod
     def of(state: State) -> "Schedule":
         """Return the schedule of a state; from the first call on the fold keeps it up to date."""
-        kept: Schedule | None = state.schedule
-        if kept is None:
-            kept = Schedule.built(state)
+        schedule: Schedule | None = state.schedule
+        if schedule is None:
+            schedule = Schedule.built(state)
             # Through `vars`: `schedule` is a ClassVar, so no codec, snapshot or comparison of states sees it.
-            vars(state)["schedule"] = kept
-        elif kept._freed is not None:
-            kept._settle(state)
-        return kept
+            vars(state)["schedule"] = schedule
+        elif schedule._freed is not None:
+            schedule._settle(state)
+        return schedule
 
     @staticmethod
     def built(state: State) -> "Schedule":
@@ -89,8 +89,11 @@ class Schedule:
             self.__init__()  # type: ignore[misc]  # in place, because `state` and `step` hold this object
             self._build(state)
             # Tasks that were urgent before keep their event: `step` tries only those that are newer than its message.
-            known = {task_id: seq for task_id, seq in before.items() if task_id in self.urgent}
-            self.urgent = {**known, **{one: state.seq for one in self.urgent if one not in known}}
+            earlier_urgent = {task_id: seq for task_id, seq in before.items() if task_id in self.urgent}
+            self.urgent = {
+                **earlier_urgent,
+                **{task_id: state.seq for task_id in self.urgent if task_id not in earlier_urgent},
+            }
         elif self.changed or self.agents:
             self._follow(state)
         if self.recheck_urgent:
@@ -106,13 +109,13 @@ class Schedule:
     def _follow(self, state: State) -> None:
         self._next = None
         if self.changed:
-            for one in self.changed:
-                if type(one) is Task:
-                    self._task(state, one)
-                elif type(one) is str:
-                    self._queue_changed(state, one)
+            for change in self.changed:
+                if type(change) is Task:
+                    self._update_task(state, change)
+                elif type(change) is str:
+                    self._update_queue(state, change)
                 else:
-                    self._supervisor(state, one)  # type: ignore[arg-type]
+                    self._update_supervisor(state, change)  # type: ignore[arg-type]
             self.changed.clear()
         agents, freed = self.agents, self._freed
         if freed is not None:
@@ -120,37 +123,37 @@ class Schedule:
             self._freed, agents[freed.id] = None, freed
         if len(agents) == 1:
             _, agent = agents.popitem()
-            if agent.takes_tasks and self._stands_aside(state, agent):
+            if agent.takes_tasks and self._takes_fast_path(state, agent):
                 self._freed = agent
             else:
-                self._agent(state, agent)
+                self._update_agent(state, agent)
         while agents:
-            self._agent(state, agents.popitem()[1])
+            self._update_agent(state, agents.popitem()[1])
         # Ranks before offers: an offer is made of the ranks below it.
-        for queue in self._ranked_anew.values():
-            self._rank(state, queue)
-        self._ranked_anew.clear()
-        while self._offered_anew:
-            supervisor = state.supervisors.get(self._offered_anew.popitem()[0])
+        for queue in self._queues_to_rank.values():
+            self._update_rank(state, queue)
+        self._queues_to_rank.clear()
+        while self._supervisors_to_offer:
+            supervisor = state.supervisors.get(self._supervisors_to_offer.popitem()[0])
             if supervisor is not None:
-                offer(state, self, supervisor)
+                update_offer(state, self, supervisor)
 
-    def _stands_aside(self, state: State, agent: Agent) -> bool:
+    def _takes_fast_path(self, state: State, agent: Agent) -> bool:
         """Return whether only this agent can begin something, so that only its own queues have to be looked at.
 
         Most agents that end an attempt begin another at once. Leaving them out of the heaps saves updating every level
         up to the root twice.
         """
-        if self.roots.heap or self._ranked_anew or self._offered_anew:
+        if self.roots.heap or self._queues_to_rank or self._supervisors_to_offer:
             return False
         agent_id, queues, ready = agent.id, self.queues, []
-        # Pools and processes have bookkeeping of their own in `_agent`, which this path skips.
+        # Pools and processes have bookkeeping of their own in `_update_agent`, which this path skips.
         if agent_id not in state.agents or agent_id in state.pools or state.specs[agent.spec].run_in == "process":
             return False
         for key in agent.queues:
             queue = queues.get(key)
             if queue is None:
-                # A shared queue that is not known yet has to be made by `_agent`.
+                # A shared queue that is not known yet has to be made by `_update_agent`.
                 if key.startswith("able:"):
                     return False
             elif queue.shared or queue.bound or agent_id in queue.free:
@@ -164,126 +167,128 @@ class Schedule:
         """End the fast path: mark its agent as free like every other."""
         agent, self._freed = self._freed, None
         if agent is not None:
-            self._agent(state, agent)
-            while self._ranked_anew:
-                self._rank(state, self._ranked_anew.popitem()[1])
-            while self._offered_anew:
-                offer(state, self, state.supervisors[self._offered_anew.popitem()[0]])
+            self._update_agent(state, agent)
+            while self._queues_to_rank:
+                self._update_rank(state, self._queues_to_rank.popitem()[1])
+            while self._supervisors_to_offer:
+                update_offer(state, self, state.supervisors[self._supervisors_to_offer.popitem()[0]])
 
-    def _task(self, state: State, task: Task) -> None:
+    def _update_task(self, state: State, task: Task) -> None:
         """Update the place of a task in its queue, and the slot that it holds."""
         task_id, attempt = task.id, task.attempt
         if task.ready:
-            self._place(state, task, task.queue or "", task.ready_seq or 0, task.ready_ms)
+            self._enqueue(state, task, task.queue or "", task.ready_seq or 0, task.ready_ms)
         elif attempt is not None and attempt.back_seq is not None:
-            self._place(state, task, back_queue(attempt.agent_id or ""), attempt.back_seq, attempt.back_ms)
-        elif (was := self._places.pop(task_id, None)) is not None:
-            self._leave(state, task_id, was)
+            self._enqueue(state, task, back_queue(attempt.agent_id or ""), attempt.back_seq, attempt.back_ms)
+        elif (previous := self._places.pop(task_id, None)) is not None:
+            self._dequeue(state, task_id, previous)
         elif task.held_back and (queue := self.queues.get(task.queue or "")) is not None:
             # Tasks on hold stand in no queue, but holding one back may have returned the turn of its run.
-            queue.turn_given_back(state.runs[task.run_id], task.priority)
-            self._ranked_anew[queue.key] = queue
-        held = self._held.get(task_id)
+            queue.revert_turn(state.runs[task.run_id], task.priority)
+            self._queues_to_rank[queue.key] = queue
+        held_slot = self._held_slots.get(task_id)
         if attempt is not None and not attempt.parked and attempt.agent_id is not None:
-            now = state.agents[attempt.agent_id].supervisor_id, attempt.in_process
-            if now != held:
-                if held is not None:
-                    self._count(state, held[0], -1, processes=-held[1])
-                self._held[task_id] = now
-                self._count(state, now[0], 1, processes=+now[1])
-        elif held is not None:
-            del self._held[task_id]
-            self._count(state, held[0], -1, processes=-held[1])
-        most = self.slots[state.queues[task.queue or ""].supervisor_id].urgent if task.ready else -1
-        if task.priority <= most and task.taking is None:
+            current_slot = state.agents[attempt.agent_id].supervisor_id, attempt.in_process
+            if current_slot != held_slot:
+                if held_slot is not None:
+                    self._count_slot(state, held_slot[0], -1, processes=-held_slot[1])
+                self._held_slots[task_id] = current_slot
+                self._count_slot(state, current_slot[0], 1, processes=+current_slot[1])
+        elif held_slot is not None:
+            del self._held_slots[task_id]
+            self._count_slot(state, held_slot[0], -1, processes=-held_slot[1])
+        urgent_priority = self.slots[state.queues[task.queue or ""].supervisor_id].urgent if task.ready else -1
+        if task.priority <= urgent_priority and task.taking is None:
             if task_id not in self.urgent:
                 self.urgent[task_id] = state.seq
         elif self.urgent:
             self.urgent.pop(task_id, None)
 
-    def _place(self, state: State, task: Task, key: str, seq: int, ms: int) -> None:
+    def _enqueue(self, state: State, task: Task, key: str, seq: int, ms: int) -> None:
         task_id, place = task.id, (key, task.priority, seq, task.run_id)
-        was = self._places.get(task_id)
-        if was == place:
+        previous = self._places.get(task_id)
+        if previous == place:
             return
-        if was is not None:
-            self._leave(state, task_id, was)
+        if previous is not None:
+            self._dequeue(state, task_id, previous)
         self._places[task_id] = place
         queue = self._queue_of(state, key)
         if not queue.levels and queue.best is None:
             # First ready task in a single-agent queue: until now nobody kept whether its agent is free.
-            for one in state.queues[key].agents:
-                agent = state.agents[one]
-                if agent.takes_tasks and one not in self._in_processes:
-                    queue.free[one] = None
+            for agent_id in state.queues[key].agents:
+                agent = state.agents[agent_id]
+                if agent.takes_tasks and agent_id not in self._in_processes:
+                    queue.free[agent_id] = None
                 else:
-                    self.agents[one] = agent
+                    self.agents[agent_id] = agent
         queue.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms, now=state.seq)
         if queue.free:
-            self._ranked_anew[key] = queue
+            self._queues_to_rank[key] = queue
 
-    def _leave(self, state: State, task_id: str, place: tuple[str, int, int, str]) -> None:
+    def _dequeue(self, state: State, task_id: str, place: tuple[str, int, int, str]) -> None:
         key, priority, _, run_id = place
         queue = self.queues.get(key)
         if queue is not None:
             queue.take(task_id, run_id, state.runs.get(run_id), priority=priority)
             if queue.free:
-                self._ranked_anew[key] = queue
+                self._queues_to_rank[key] = queue
                 if queue.best is None and not queue.levels:
                     queue.free.clear()
 
-    def _count(self, state: State, supervisor_id: str, by: int, *, processes: int) -> None:
-        """Count a slot and a process, taken (`by` 1) or freed (-1)."""
+    def _count_slot(self, state: State, supervisor_id: str, delta: int, *, processes: int) -> None:
+        """Count a slot and a process, taken (`delta` 1) or freed (-1)."""
         slots = self.slots[supervisor_id]
-        slots.running += by
+        slots.running += delta
         supervisor = state.supervisors[supervisor_id]
         # Only crossing the limit changes what may begin: reaching it, or leaving it by one. All other counts cost
         # nothing.
-        if slots.running == supervisor.max_parallel - (by < 0):
-            self._offered_anew[supervisor_id] = None
-            self._ranked_anew |= slots.to_rank(supervisor)
-            self._look_below(state, supervisor, deep=False)
+        if slots.running == supervisor.max_parallel - (delta < 0):
+            self._supervisors_to_offer[supervisor_id] = None
+            self._queues_to_rank |= slots.take_unranked(supervisor)
+            self._recheck_subtree(state, supervisor, deep=False)
         for above_id in slots.capped:
-            above = state.supervisors[above_id]
-            total = self.slots[above_id]
-            total.total += by
-            if total.total == (above.options.max_total or 0) - (by < 0):
-                self._offered_anew[above_id] = None
-                self._look_below(state, above)
+            capped_supervisor = state.supervisors[above_id]
+            capped_slots = self.slots[above_id]
+            capped_slots.total += delta
+            if capped_slots.total == (capped_supervisor.options.max_total or 0) - (delta < 0):
+                self._supervisors_to_offer[above_id] = None
+                self._recheck_subtree(state, capped_supervisor)
         if not processes:
             return
-        for one in above_of(state, supervisor):
-            self.slots[one.id].processes += processes
-            if one.parent_id is None and one.options.processes is None:
+        for ancestor in lineage_of(state, supervisor):
+            self.slots[ancestor.id].processes += processes
+            if ancestor.parent_id is None and ancestor.options.processes is None:
                 self.processes += processes
         edge = 0 if processes > 0 else -1
-        if any(used == most + edge for _, used, most in limits_on_processes(state, self, supervisor)):
-            self.agents.update((one, state.agents[one]) for one in self._in_processes if one in state.agents)
+        if any(used == limit + edge for _, used, limit in process_limits(state, self, supervisor)):
+            self.agents.update(
+                (agent_id, state.agents[agent_id]) for agent_id in self._in_processes if agent_id in state.agents
+            )
 
-    def _supervisor(self, state: State, supervisor: Supervisor) -> None:
+    def _update_supervisor(self, state: State, supervisor: Supervisor) -> None:
         """Recompute what may begin under a supervisor that was added, changed or removed."""
         if supervisor.id in state.supervisors:
             if supervisor.id not in self.slots:
                 self.slots[supervisor.id] = Slots(state, supervisor)
-            self._offered_anew[supervisor.id] = None
-            self._ranked_anew |= self.slots[supervisor.id].to_rank(supervisor)
-            self._look_below(state, supervisor)
+            self._supervisors_to_offer[supervisor.id] = None
+            self._queues_to_rank |= self.slots[supervisor.id].take_unranked(supervisor)
+            self._recheck_subtree(state, supervisor)
         elif self.slots.pop(supervisor.id, None) is not None and supervisor.parent_id is None:
             self.roots.drop(supervisor.id)
         elif supervisor.parent_id in self.slots:
             self.slots[supervisor.parent_id].offers.drop(supervisor.id)
-            self._offered_anew[supervisor.parent_id] = None
+            self._supervisors_to_offer[supervisor.parent_id] = None
 
-    def _look_below(self, state: State, supervisor: Supervisor, *, deep: bool = True) -> None:
+    def _recheck_subtree(self, state: State, supervisor: Supervisor, *, deep: bool = True) -> None:
         """Recompute whether agents under a supervisor are free for shared queues (only those depend on its limits)."""
         if not self._shared:
             return
-        for team in below_of(state, supervisor) if deep else (supervisor,):
+        for team in subtree_of(state, supervisor) if deep else (supervisor,):
             for agent in agents_in(state, team):
                 if any(key in self._shared for key in agent.queues):
                     self.agents[agent.id] = agent
 
-    def _queue_changed(self, state: State, key: str) -> None:
+    def _update_queue(self, state: State, key: str) -> None:
         """Drop a ready queue that is gone, or the free agents that no longer serve it."""
         queue, entity = self.queues.get(key), state.queues.get(key)
         if queue is None:
@@ -295,14 +300,14 @@ class Schedule:
             if slots is not None:
                 (slots.offers if queue.shared else slots.own).drop(key)
                 slots.unranked.pop(key, None)
-                self._offered_anew[queue.supervisor_id] = None
+                self._supervisors_to_offer[queue.supervisor_id] = None
             return
         agents = set(entity.agents)
-        for gone in [one for one in queue.bound if one not in agents]:
-            del queue.bound[gone]
-        for gone in [one for one in queue.free if one not in agents]:
-            self._set_busy(queue, gone)
-        self.agents.update((one, state.agents[one]) for one in queue.bound)
+        for agent_id in [agent_id for agent_id in queue.bound if agent_id not in agents]:
+            del queue.bound[agent_id]
+        for agent_id in [agent_id for agent_id in queue.free if agent_id not in agents]:
+            self._set_busy(queue, agent_id)
+        self.agents.update((agent_id, state.agents[agent_id]) for agent_id in queue.bound)
 
     def _queue_of(self, state: State, key: str) -> ReadyQueue:
         queue = self.queues.get(key)
@@ -312,24 +317,24 @@ class Schedule:
                 self._shared[key] = None
         return queue
 
-    def _agent(self, state: State, agent: Agent) -> None:
+    def _update_agent(self, state: State, agent: Agent) -> None:
         """Update for which of its queues an agent is free: shared or with other agents, or with a ready task."""
         agent_id, queues = agent.id, self.queues
         if agent_id not in state.agents:
             self._in_processes.pop(agent_id, None)
             self.resizable.pop(agent_id, None)
             return
-        room = len(agent.running) + agent.stuck < agent.max_concurrency
+        has_room = len(agent.running) + agent.stuck < agent.max_concurrency
         if state.specs[agent.spec].run_in == "process":
             self._in_processes[agent_id] = None
-            room = room and not self.lacks_process(state, agent)
+            has_room = has_room and not self.lacks_process(state, agent)
         elif self._in_processes:
             self._in_processes.pop(agent_id, None)
         if agent_id in state.pools or agent_id in self.resizable:
-            self._pool(state, agent)
+            self._update_pool(state, agent)
         # `Agent.takes_tasks` without the room, written out: this runs often, and decides most cases alone.
-        plain = (
-            room
+        is_available = (
+            has_room
             and agent.error is None
             and agent.circuit == "closed"
             and agent.exhausted is None
@@ -346,16 +351,16 @@ class Schedule:
                 continue
             if queue.bound:
                 queue.bound.pop(agent_id, None)
-            if (plain and not queue.shared) or (room and is_free(state, self, queue, agent)):
+            if (is_available and not queue.shared) or (has_room and is_free(state, self, queue, agent)):
                 self._set_free(queue, agent)
             elif agent_id in queue.free:
                 self._set_busy(queue, agent_id)
             if queue.bound:
                 self._recheck_bound(state, queue, agent_id)
 
-    def _recheck_bound(self, state: State, queue: ReadyQueue, but: str) -> None:
+    def _recheck_bound(self, state: State, queue: ReadyQueue, except_id: str) -> None:
         """Recompute the agents that may take a task only if no other agent of the queue can (`free.is_free`)."""
-        for agent_id in [one for one in queue.bound if one != but]:
+        for agent_id in [agent_id for agent_id in queue.bound if agent_id != except_id]:
             agent = state.agents[agent_id]
             if self._has_room(state, agent) and is_free(state, self, queue, agent):
                 self._set_free(queue, agent)
@@ -365,7 +370,7 @@ class Schedule:
     def _set_free(self, queue: ReadyQueue, agent: Agent) -> None:
         agent_id, free, best = agent.id, queue.free, queue.best
         if not free and queue.levels:
-            self._ranked_anew[queue.key] = queue
+            self._queues_to_rank[queue.key] = queue
         free[agent_id] = None
         if best is not None:
             order = (RULES[self.slots[queue.supervisor_id].balance](agent), agent.turn_seq or 0, int(agent_id[1:]))
@@ -377,16 +382,16 @@ class Schedule:
         if queue.best is not None:
             queue.best.drop(agent_id)
         if not queue.free and queue.levels:
-            self._ranked_anew[queue.key] = queue
+            self._queues_to_rank[queue.key] = queue
 
-    def _pool(self, state: State, agent: Agent) -> None:
+    def _update_pool(self, state: State, agent: Agent) -> None:
         unwatched = agent.idle_ms is not None and timer_id("pool", agent.id) not in state.timers
         if unwatched or must_grow(state, agent):
             self.resizable.setdefault(agent.id)
         else:
             self.resizable.pop(agent.id, None)
 
-    def _rank(self, state: State, queue: ReadyQueue) -> None:
+    def _update_rank(self, state: State, queue: ReadyQueue) -> None:
         """Update the rank of a queue at its supervisor; drop it if it is not open."""
         key, slots = queue.key, self.slots.get(queue.supervisor_id)
         if slots is None or key not in self.queues:
@@ -395,17 +400,17 @@ class Schedule:
             slots.unranked[key] = queue
             return
         ranking = slots.offers if queue.shared else slots.own
-        known = ranking.ranks.get(key)
+        previous_order = ranking.ranks.get(key)
         if queue.levels and queue.free:
             order = queue.order(slots.ageing_ms)
-            if order == known:
+            if order == previous_order:
                 return
             ranking.put(key, order)
-        elif known is None:
+        elif previous_order is None:
             return
         else:
             ranking.drop(key)
-        self._offered_anew[queue.supervisor_id] = None
+        self._supervisors_to_offer[queue.supervisor_id] = None
 
     def next_queue(self, state: State) -> ReadyQueue | None:
         """Return the queue from which a task begins next; None if nothing can begin."""
@@ -420,15 +425,19 @@ class Schedule:
 
     def _queue_for(self, state: State, agent: Agent) -> ReadyQueue | None:
         """Return the queue from which the agent of the fast path begins next; None if it may not begin anything."""
-        above: Supervisor | None = state.supervisors[agent.supervisor_id]
+        ancestor: Supervisor | None = state.supervisors[agent.supervisor_id]
         slots = self.slots[agent.supervisor_id]
-        if not self._ready or (above is not None and slots.running >= above.max_parallel):
+        if not self._ready or (ancestor is not None and slots.running >= ancestor.max_parallel):
             return None
-        while above is not None:
-            if above.paused or above.held or self.slots[above.id].is_full(above):
+        while ancestor is not None:
+            if ancestor.paused or ancestor.held or self.slots[ancestor.id].is_full(ancestor):
                 return None
-            above = state.supervisors[above.parent_id] if above.parent_id is not None else None
-        return self._ready[0] if len(self._ready) == 1 else min(self._ready, key=lambda one: one.order(slots.ageing_ms))
+            ancestor = state.supervisors[ancestor.parent_id] if ancestor.parent_id is not None else None
+        return (
+            self._ready[0]
+            if len(self._ready) == 1
+            else min(self._ready, key=lambda ready_queue: ready_queue.order(slots.ageing_ms))
+        )
 
     def next_task(self, queue: ReadyQueue) -> str:
         """Return the id of the next task of a queue that is not empty."""
@@ -455,25 +464,30 @@ class Schedule:
     def _best_at(state: State, best: Ranking, task_id: str) -> Agent:
         """Return the agent with the best track record in the category of a task; of equals the one free longest."""
         category = state.runs[state.tasks[task_id].run_id].category or ""
-        free = (state.agents[one] for one in best.ranks)
+        free = (state.agents[agent_id] for agent_id in best.ranks)
         return min(free, key=lambda agent: (track_record(agent, category), best.ranks[agent.id]))
 
     def has_slot(self, state: State, supervisor: Supervisor) -> bool:
         """Return True while an agent of a supervisor may begin one more attempt."""
         if self.slots[supervisor.id].running >= supervisor.max_parallel:
             return False
-        return not any(self.slots[one.id].is_full(one) for one in above_of(state, supervisor))
+        return not any(self.slots[ancestor.id].is_full(ancestor) for ancestor in lineage_of(state, supervisor))
 
-    def ready(self, state: State, key: str, *, to: int = LOWEST_PRIORITY) -> Iterator[str]:
-        """Yield the ready tasks of a queue as urgent as `to` or more, in the order in which they would begin."""
+    def ready(self, state: State, key: str, *, lowest_priority: int = LOWEST_PRIORITY) -> Iterator[str]:
+        """Yield the ready tasks of a queue from `lowest_priority` up, in the order in which they would begin."""
         queue = self.queues.get(key)
         if queue is not None:
-            yield from queue.in_order(self.slots[queue.supervisor_id].ageing_ms, state.at_ms, to=to)
+            yield from queue.in_order(
+                self.slots[queue.supervisor_id].ageing_ms, state.at_ms, lowest_priority=lowest_priority
+            )
 
     def first_urgent(self, state: State, key: str) -> str | None:
         """Return the first task of a queue that may preempt."""
-        most = self.slots[state.queues[key].supervisor_id].urgent
-        return next((task_id for task_id in self.ready(state, key, to=most) if task_id in self.urgent), None)
+        urgent_priority = self.slots[state.queues[key].supervisor_id].urgent
+        return next(
+            (task_id for task_id in self.ready(state, key, lowest_priority=urgent_priority) if task_id in self.urgent),
+            None,
+        )
 
     def is_open(self, state: State, key: str) -> bool:
         """Return True while an agent is free for a queue."""
@@ -481,9 +495,9 @@ class Schedule:
         if queue is not None and (queue.levels or queue.best is not None):
             return bool(queue.free)
         # A single-agent queue without ready tasks keeps no free agent (`queues`), so it is computed here.
-        agents = (state.agents[one] for one in state.queues[key].agents)
+        agents = (state.agents[agent_id] for agent_id in state.queues[key].agents)
         return any(
-            self._has_room(state, one) and is_free(state, self, self._queue_of(state, key), one) for one in agents
+            self._has_room(state, agent) and is_free(state, self, self._queue_of(state, key), agent) for agent in agents
         )
 
     def _has_room(self, state: State, agent: Agent) -> bool:
@@ -491,10 +505,10 @@ class Schedule:
 
     def holders_of_processes(self) -> list[str]:
         """Return the ids of tasks whose attempts hold processes."""
-        return [task_id for task_id, (_, in_process) in self._held.items() if in_process]
+        return [task_id for task_id, (_, in_process) in self._held_slots.items() if in_process]
 
     def lacks_process(self, state: State, agent: Agent) -> bool:
         """Return True for an agent with `run_in: process` while no process slot is free for it."""
         if agent.id not in self._in_processes:
             return False
-        return full_of_processes(state, self, state.supervisors[agent.supervisor_id]) is not None
+        return exhausted_process_limit(state, self, state.supervisors[agent.supervisor_id]) is not None

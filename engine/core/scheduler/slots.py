@@ -7,7 +7,7 @@ the roots down. Each supervisor compares by its own `ageing_s`; the setting of a
 
 from typing import Protocol
 
-from engine.core.queries.team.tree import above_of, inherited
+from engine.core.queries.team.tree import inherited_option, lineage_of
 from engine.core.scheduler.ready_queues import Ranking, ReadyQueue
 from engine.core.specs.options import AGEING_S, Balance, Preempt
 from engine.core.state import State, Supervisor
@@ -16,7 +16,7 @@ NEVER_MS = 10**15
 """Ageing per priority level where `ageing_s` is 0: longer than any wait, so priority alone decides."""
 ROOTS_MS = round(AGEING_S * 1000)
 """Ageing per priority level between roots, which have no supervisor above to set it."""
-_USUAL = Preempt()
+_DEFAULT_PREEMPT = Preempt()
 
 
 class Slots:
@@ -50,25 +50,27 @@ class Slots:
 
     def __init__(self, state: State, supervisor: Supervisor) -> None:
         self.running = self.total = self.processes = 0
-        self.capped = [one.id for one in above_of(state, supervisor) if one.options.max_total is not None]
+        self.capped = [
+            ancestor.id for ancestor in lineage_of(state, supervisor) if ancestor.options.max_total is not None
+        ]
         self.own = Ranking()
         self.unranked: dict[str, ReadyQueue] = {}
         self.offers = Ranking()
         self.ageing_ms = _ageing_ms(state, supervisor)
-        self.balance: Balance = inherited(state, supervisor, "balance", "round_robin")
-        self.urgent = urgent_from(state, supervisor)
+        self.balance: Balance = inherited_option(state, supervisor, "balance", "round_robin")
+        self.urgent = urgent_priority(state, supervisor)
 
     def is_full(self, supervisor: Supervisor) -> bool:
         """Return True while `max_total` of the supervisor is used up."""
-        most = supervisor.options.max_total
-        return most is not None and self.total >= most
+        max_total = supervisor.options.max_total
+        return max_total is not None and self.total >= max_total
 
-    def to_rank(self, supervisor: Supervisor) -> dict[str, ReadyQueue]:
+    def take_unranked(self, supervisor: Supervisor) -> dict[str, ReadyQueue]:
         """Return what has changed while it was full, once it is not; the caller ranks it."""
         if self.running >= supervisor.max_parallel:
             return {}
-        changed, self.unranked = self.unranked, {}
-        return changed
+        unranked, self.unranked = self.unranked, {}
+        return unranked
 
     def first(self, supervisor: Supervisor) -> tuple[int, int, int, str] | None:
         """Return the best of its own queues and the offers from below; None if nothing may begin.
@@ -81,21 +83,21 @@ class Slots:
             best = own[0]
         if best is None or self.is_full(supervisor):
             return None
-        # A negative rank is an attempt that resumes (`BACK`): a pause stops new attempts, not those that have begun.
+        # A negative rank is an attempt that resumes (`RESUME_OFFSET`): a pause stops only new attempts.
         return None if best[0] >= 0 and (supervisor.paused or supervisor.held) else best
 
 
 def _ageing_ms(state: State, supervisor: Supervisor) -> int:
-    for above in above_of(state, supervisor):
-        seconds = above.options.ageing_s
+    for ancestor in lineage_of(state, supervisor):
+        seconds = ancestor.options.ageing_s
         if seconds is not None:
             return round(seconds * 1000) or NEVER_MS
     return ROOTS_MS
 
 
-def urgent_from(state: State, supervisor: Supervisor) -> int:
+def urgent_priority(state: State, supervisor: Supervisor) -> int:
     """Return the priority up to which tasks preempt others under `supervisor`; -1 if none does."""
-    preempt: Preempt = inherited(state, supervisor, "preempt", _USUAL)
+    preempt: Preempt = inherited_option(state, supervisor, "preempt", _DEFAULT_PREEMPT)
     return -1 if preempt.at == "never" else preempt.urgent
 
 
@@ -115,15 +117,15 @@ def _offers_of(schedule: Occupancy, supervisor_id: str | None) -> Ranking:
     return schedule.roots if supervisor_id is None else schedule.slots[supervisor_id].offers
 
 
-def offer(state: State, schedule: Occupancy, supervisor: Supervisor) -> None:
+def update_offer(state: State, schedule: Occupancy, supervisor: Supervisor) -> None:
     """Update what `supervisor` offers to its parent, and so on up to the root."""
     while True:
         best = schedule.slots[supervisor.id].first(supervisor)
         offers = _offers_of(schedule, supervisor.parent_id)
-        known = offers.ranks.get(supervisor.id)
-        order = None if best is None else (_rank_above(state, schedule, supervisor, best), best[1], best[2])
+        previous_order = offers.ranks.get(supervisor.id)
+        order = None if best is None else (_rank_at_parent(state, schedule, supervisor, best), best[1], best[2])
         # Nothing changes above either. This keeps an update O(1) in the usual case, however deep the tree is.
-        if order == known:
+        if order == previous_order:
             return
         if order is None:
             offers.drop(supervisor.id)
@@ -134,17 +136,17 @@ def offer(state: State, schedule: Occupancy, supervisor: Supervisor) -> None:
         supervisor = state.supervisors[supervisor.parent_id]
 
 
-def _rank_above(state: State, schedule: Occupancy, supervisor: Supervisor, best: tuple[int, int, int, str]) -> int:
+def _rank_at_parent(state: State, schedule: Occupancy, supervisor: Supervisor, best: tuple[int, int, int, str]) -> int:
     """Return the rank of an offer at the parent, recomputed if the ageing differs there."""
     parent_id = supervisor.parent_id
-    here = schedule.slots[supervisor.id].ageing_ms
-    above = ROOTS_MS if parent_id is None else schedule.slots[parent_id].ageing_ms
-    if best[0] < 0 or here == above:
+    own_ageing_ms = schedule.slots[supervisor.id].ageing_ms
+    parent_ageing_ms = ROOTS_MS if parent_id is None else schedule.slots[parent_id].ageing_ms
+    if best[0] < 0 or own_ageing_ms == parent_ageing_ms:
         return best[0]
     queue = first_queue_under(state, schedule, best[3])
     if queue is None:  # stale while changes are being followed: this supervisor will make a new offer
         return best[0]
-    return queue.rank_above(schedule.slots[queue.supervisor_id].ageing_ms, above)
+    return queue.rank_under_parent(schedule.slots[queue.supervisor_id].ageing_ms, parent_ageing_ms)
 
 
 def first_queue_under(state: State, schedule: Occupancy, key: str) -> ReadyQueue | None:

@@ -1,7 +1,7 @@
 """Why a task is waiting: one reason, with numbers and a sentence.
 
-Make one `Waits` for each state: it inspects each queue and its agents once, however many tasks are asked about. A due
-time is returned as such, so that a view can count down to it.
+Make one `WaitReasons` for each state: it inspects each queue and its agents once, however many tasks are asked about. A
+due time is returned as such, so that a view can count down to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,12 +9,12 @@ from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from engine.core.queries.team.able import why_away
-from engine.core.queries.team.tree import above_of
-from engine.core.queries.work.queues import capability_of, few_of, is_of_few, is_shared
-from engine.core.records.records import changed, fact
-from engine.core.records.values import counted
+from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.queues import capability_of, is_for_named_members, is_shared, member_names_in
+from engine.core.records.records import copy_with, fact
+from engine.core.records.values import pluralize
 from engine.core.scheduler import Schedule
-from engine.core.scheduler.free import full_of_processes
+from engine.core.scheduler.free import exhausted_process_limit
 from engine.core.state import Agent, ParkedFor, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
 
 Why: TypeAlias = Literal[
@@ -85,7 +85,7 @@ def ready_in(state: State, queue_key: str) -> Iterator[str]:
     return Schedule.of(state).ready(state, queue_key)
 
 
-class Waits:
+class WaitReasons:
     """The reasons why tasks of one state wait.
 
     Args:
@@ -104,12 +104,12 @@ class Waits:
             ids = () if task.escalation_id is None else (task.escalation_id,)
             return Wait(why="doubt", words=f"in doubt: did the tool run? a person is asked ({', '.join(ids)})", ids=ids)
         if status is TaskStatus.RUNNING:
-            return _at_work(self._state, task)
+            return _why_parked(self._state, task)
         if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
             return None
-        return self._held_up(task, self._state.runs[task.run_id]) or self._in_queue(task)
+        return self._why_not_ready(task, self._state.runs[task.run_id]) or self._why_queued(task)
 
-    def _held_up(self, task: Task, run: Run) -> Wait | None:
+    def _why_not_ready(self, task: Task, run: Run) -> Wait | None:
         """Return why a task is not ready."""
         # First: without an engine, no answer and no timer takes effect.
         if run.suspended:
@@ -123,35 +123,35 @@ class Waits:
         if task.held_back:
             return Wait(why="budget", words="its budget is spent, and a person is asked")
         if run.after:
-            return Wait(why="runs", words=f"waits for {_named(run.after, 'run')}", ids=tuple(run.after))
-        return self._after(task) if task.blockers else None
+            return Wait(why="runs", words=f"waits for {_summarize_names(run.after, 'run')}", ids=tuple(run.after))
+        return self._why_blocked(task) if task.blockers else None
 
-    def _after(self, task: Task) -> Wait:
+    def _why_blocked(self, task: Task) -> Wait:
         before = (self._state.tasks[task_id] for task_id in task.after)
-        awaited = [one for one in before if not one.ended]
-        words = f"waits for {_named([one.title for one in awaited])}"
-        return Wait(why="tasks", words=words, ids=tuple(one.id for one in awaited))
+        awaited = [predecessor for predecessor in before if not predecessor.ended]
+        words = f"waits for {_summarize_names([predecessor.title for predecessor in awaited])}"
+        return Wait(why="tasks", words=words, ids=tuple(predecessor.id for predecessor in awaited))
 
-    def _in_queue(self, task: Task) -> Wait | None:
+    def _why_queued(self, task: Task) -> Wait | None:
         """Return why a ready task has not begun."""
         queue = self._state.queues.get(task.queue or "")
         if queue is None:
             return None
         if queue.key not in self._closed:
-            self._closed[queue.key] = _closed(self._state, queue)
+            self._closed[queue.key] = _why_closed(self._state, queue)
         place = self._place(queue, task.id)
         ahead = None if place is None else place.ahead
         closed = self._closed[queue.key]
         preempted = task.status is TaskStatus.PREEMPTED
-        said = "has made way; " if preempted else ""
+        prefix = "has made way; " if preempted else ""
         if closed is not None:
-            return changed(closed, words=said + closed.words, ahead=ahead, preempted=preempted)
+            return copy_with(closed, words=prefix + closed.words, ahead=ahead, preempted=preempted)
         if place is None:
             return None
-        words = said + _turn(self._state, queue, place, task.priority)
+        words = prefix + _describe_turn(self._state, queue, place, task.priority)
         ids = () if task.taking is None else (task.taking,)
         if task.taking is not None:
-            words = f"{said}{self._state.tasks[task.taking].title} makes way for it"
+            words = f"{prefix}{self._state.tasks[task.taking].title} makes way for it"
         return Wait(why="turn", words=words, ids=ids, ahead=ahead, preempted=preempted)
 
     def _place(self, queue: Queue, task_id: str) -> _Place | None:
@@ -162,79 +162,87 @@ class Waits:
 
 
 def _places(state: State, queue: Queue) -> dict[str, _Place]:
-    found: dict[str, _Place] = {}
+    places: dict[str, _Place] = {}
     first, last = 99, -1
     for ahead, task_id in enumerate(Schedule.of(state).ready(state, queue.key)):
-        found[task_id] = _Place(ahead=ahead, first=first, last=last)
+        places[task_id] = _Place(ahead=ahead, first=first, last=last)
         priority = state.tasks[task_id].priority
         first, last = min(first, priority), max(last, priority)
-    return found
+    return places
 
 
-def _at_work(state: State, task: Task) -> Wait | None:
+def _why_parked(state: State, task: Task) -> Wait | None:
     attempt = task.attempt
     if attempt is None or not attempt.parked:
         return None
     if attempt.wants_slot or (attempt.owed and not attempt.waits):
         return Wait(why="slot", words="waits for a free slot to go on")
     if attempt.parked_for is not None:
-        asked = tuple(task.asks.values())
-        words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(asked)})" if asked else "")
-        if not asked:
+        question_ids = tuple(task.asks.values())
+        words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(question_ids)})" if question_ids else "")
+        if not question_ids:
             return Wait(why="moment", words=words, until_ms=attempt.until_ms)
-        due = [one for one in (state.escalations[each].due_ms for each in asked) if one is not None]
-        return Wait(why="person", words=words, ids=asked, until_ms=min(due, default=None))
+        due = [
+            due_ms
+            for due_ms in (state.escalations[question_id].due_ms for question_id in question_ids)
+            if due_ms is not None
+        ]
+        return Wait(why="person", words=words, ids=question_ids, until_ms=min(due, default=None))
     awaited = sum(task.calls[key].open for key in attempt.waits)
-    return Wait(why="calls", words=f"waits for {counted(awaited, 'delegated task')}")
+    return Wait(why="calls", words=f"waits for {pluralize(awaited, 'delegated task')}")
 
 
-def _closed(state: State, queue: Queue) -> Wait | None:
+def _why_closed(state: State, queue: Queue) -> Wait | None:
     """Return why no task of a queue can begin; None if a task only has to wait for its turn."""
     agents = [state.agents[agent_id] for agent_id in queue.agents]
     supervisor = state.supervisors[queue.supervisor_id]
     if not agents:
-        what = capability_of(queue.key)
-        if is_of_few(queue.key):
-            return Wait(why="nobody", words=f"none of {', '.join(few_of(what))} is there")
-        return Wait(why="nobody", words=f"no agent can {what!r}" if what else "no agent can do it")
-    above = list(above_of(state, supervisor))
-    paused = next((one for one in above if one.paused), None)
+        capability = capability_of(queue.key)
+        if is_for_named_members(queue.key):
+            return Wait(why="nobody", words=f"none of {', '.join(member_names_in(capability))} is there")
+        return Wait(why="nobody", words=f"no agent can {capability!r}" if capability else "no agent can do it")
+    lineage = list(lineage_of(state, supervisor))
+    paused = next((supervisor for supervisor in lineage if supervisor.paused), None)
     if paused is not None:
         return Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
-    spent = next((one for one in above if one.held or one.exhausted is not None), None)
+    spent = next((supervisor for supervisor in lineage if supervisor.held or supervisor.exhausted is not None), None)
     if spent is not None:
         return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
     is_open = Schedule.of(state).is_open(state, queue.key)
     if is_shared(queue.key) and not is_open:
-        return _nobody_works(state, agents) or _no_team_is_let(state, agents, supervisor)
-    return _nobody_works(state, agents) or (_full(state, above) if is_open else _no_process(state, agents))
-
-
-def _no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
-    """Return the limit on processes that stops a queue; None if an agent lacks only a slot of its own."""
-    schedule = Schedule.of(state)
-    able = [agent for agent in agents if _refuses(state, agent) is None]
-    if not able or not all(agent.has_room and schedule.lacks_process(state, agent) for agent in able):
-        return None
-    limit = full_of_processes(state, schedule, state.supervisors[able[0].supervisor_id])
-    assert limit is not None
-    whose, used, most = limit
-    of = "" if whose is None else f" of {whose.name}"
-    return Wait(
-        why="process",
-        words=f"waits for a process slot{of}: {used} of {most} in use",
-        ids=() if whose is None else (whose.id,),
+        return _why_no_agent_works(state, agents) or _why_no_team_can_begin(state, agents, supervisor)
+    return _why_no_agent_works(state, agents) or (
+        _why_full(state, lineage) if is_open else _why_no_process(state, agents)
     )
 
 
-def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
+def _why_no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
+    """Return the limit on processes that stops a queue; None if an agent lacks only a slot of its own."""
+    schedule = Schedule.of(state)
+    able = [agent for agent in agents if _why_agent_refuses(state, agent) is None]
+    if not able or not all(agent.has_room and schedule.lacks_process(state, agent) for agent in able):
+        return None
+    limit = exhausted_process_limit(state, schedule, state.supervisors[able[0].supervisor_id])
+    assert limit is not None
+    owner, used, max_processes = limit
+    suffix = "" if owner is None else f" of {owner.name}"
+    return Wait(
+        why="process",
+        words=f"waits for a process slot{suffix}: {used} of {max_processes} in use",
+        ids=() if owner is None else (owner.id,),
+    )
+
+
+def _why_no_team_can_begin(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
     """Return why no team of a shared queue may begin anything; None if one may, once an agent is free."""
     first: Wait | None = None
     for agent in agents:
         team = state.supervisors[agent.supervisor_id]
-        between = list(takewhile(lambda one: one.id != anchor.id, above_of(state, team)))
-        paused = next((one for one in between if one.paused), None)
-        refusal = _refuses(state, agent) or _full(state, between or [anchor]) or _no_process(state, [agent])
+        between = list(takewhile(lambda supervisor: supervisor.id != anchor.id, lineage_of(state, team)))
+        paused = next((supervisor for supervisor in between if supervisor.paused), None)
+        refusal = (
+            _why_agent_refuses(state, agent) or _why_full(state, between or [anchor]) or _why_no_process(state, [agent])
+        )
         if paused is not None:
             refusal = Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
         if refusal is None:
@@ -243,11 +251,11 @@ def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -
     return first
 
 
-def _nobody_works(state: State, agents: Sequence[Agent]) -> Wait | None:
+def _why_no_agent_works(state: State, agents: Sequence[Agent]) -> Wait | None:
     """Return why none of the agents takes tasks; None if at least one does once it is free."""
     first: Wait | None = None
     for agent in agents:
-        refusal = _refuses(state, agent)
+        refusal = _why_agent_refuses(state, agent)
         if refusal is None:
             return None
         first = first or refusal
@@ -257,7 +265,7 @@ def _nobody_works(state: State, agents: Sequence[Agent]) -> Wait | None:
     return Wait(why=first.why, words=words, ids=tuple(agent.id for agent in agents), until_ms=first.until_ms)
 
 
-def _refuses(state: State, agent: Agent) -> Wait | None:
+def _why_agent_refuses(state: State, agent: Agent) -> Wait | None:
     ids = (agent.id,)
     if agent.error is not None:
         return Wait(why="agent", words=f"{agent.name} is in error: {agent.error}", ids=ids)
@@ -274,42 +282,42 @@ def _refuses(state: State, agent: Agent) -> Wait | None:
         until_ms = None if timer is None else timer.due_ms
         return Wait(why="circuit", words=f"the circuit of {agent.name} is open", ids=ids, until_ms=until_ms)
     if agent.is_stuck:
-        return Wait(why="agent", words=f"{agent.name} waits: {stuck_words(agent)}", ids=ids)
+        return Wait(why="agent", words=f"{agent.name} waits: {describe_stuck_slots(agent)}", ids=ids)
     return None
 
 
-def stuck_words(agent: Agent, since: str = "") -> str:
+def describe_stuck_slots(agent: Agent, since: str = "") -> str:
     """Return what occupies slots of an agent after its attempts, and what frees them.
 
     Args:
         since: When the first of these attempts ended, in words.
     """
-    others = "" if agent.stuck == 1 else f" (and {counted(agent.stuck - 1, 'other')})"
+    others = "" if agent.stuck == 1 else f" (and {pluralize(agent.stuck - 1, 'other')})"
     whose = f"{next(iter(agent.stuck_since), 'an ended attempt')}{others}"
     when = f" since {since}" if since else ""
-    kept = f"{agent.stuck} of {counted(agent.max_concurrency, 'slot')}"
-    return f"code of {whose} has not ended{when} and keeps {kept}; restart the engine, or give it run_in: process"
+    slots_text = f"{agent.stuck} of {pluralize(agent.max_concurrency, 'slot')}"
+    return f"code of {whose} has not ended{when} and keeps {slots_text}; restart the engine, or give it run_in: process"
 
 
-def _full(state: State, above: Sequence[Supervisor]) -> Wait | None:
+def _why_full(state: State, supervisors: Sequence[Supervisor]) -> Wait | None:
     """Return the supervisor without a free slot, if there is one."""
-    own, slots = above[0], Schedule.of(state).slots
+    own, slots = supervisors[0], Schedule.of(state).slots
     running = slots[own.id].running
     if running >= own.max_parallel:
         words = f"supervisor {own.name} is full: {running} of {own.max_parallel} at work"
         return Wait(why="supervisor", words=words, ids=(own.id,))
-    for supervisor in above:
-        most = supervisor.options.max_total
+    for supervisor in supervisors:
+        max_total = supervisor.options.max_total
         total = slots[supervisor.id].total
-        if most is not None and total >= most:
-            words = f"the team of {supervisor.name} is full: {total} of {most} at work"
+        if max_total is not None and total >= max_total:
+            words = f"the team of {supervisor.name} is full: {total} of {max_total} at work"
             return Wait(why="team", words=words, ids=(supervisor.id,))
     return None
 
 
-def _turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
+def _describe_turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
     capability = capability_of(queue.key)
-    whose = f"the queue of {capability}" if is_of_few(queue.key) else f"the {capability} queue"
+    whose = f"the queue of {capability}" if is_for_named_members(queue.key) else f"the {capability} queue"
     if not capability or len(queue.agents) == 1:
         whose = f"{state.agents[queue.agents[0]].name}'s queue"
     if not place.ahead:
@@ -320,7 +328,7 @@ def _turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
     return f"behind {place.ahead:,} of priority {span} in {whose}"
 
 
-def _named(names: Sequence[str], kind: str = "") -> str:
+def _summarize_names(names: Sequence[str], kind: str = "") -> str:
     """Return the first name and the number of the others: `parse`, `run r3 and 2 more`."""
     more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
     return f"{kind} {names[0]}{more}".strip()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from engine.core.errors import BadValue
-from engine.core.records.records import changed, fact
+from engine.core.records.records import copy_with, fact
 from engine.core.validation.bounds import DAY_S, Label, Seconds, UpToADay
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Also, NoEffect, Within
@@ -223,7 +223,7 @@ def walk(chain: Sequence[FailurePolicy], failures: Failures, *, after: int = -1)
                 return place, verdict
         # Retries are counted in one number: what this policy has given is subtracted for those further right.
         if policy.gives:
-            failures = changed(failures, retries=max(0, failures.retries - policy.gives))
+            failures = copy_with(failures, retries=max(0, failures.retries - policy.gives))
     return len(chain), GiveUp()
 
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import field
 
 from engine.core.errors import BadValue, Refused
-from engine.core.records.records import Json, JsonValue, changed, fact
+from engine.core.records.records import Json, JsonValue, copy_with, fact
 from engine.core.specs.failure_policies import Chain, Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.specs.limits import Limits
 from engine.core.specs.policies import Circuit, Restart
@@ -151,7 +151,7 @@ class AgentSpec(ValidatedRecord, kw_only=True, tag_field="type", tag="agent"):
 
     def with_name(self, name: str) -> "AgentSpec":
         """Return a copy under another name."""
-        return changed(self, name=name)
+        return copy_with(self, name=name)
 
 
 def lead_spec(name: str, model: str | Sequence[str], instructions: str) -> AgentSpec:

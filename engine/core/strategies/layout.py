@@ -6,7 +6,7 @@ others become context of the nodes that begin first.
 
 from collections.abc import Iterable, Sequence
 
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.check import Check, Joining, Takes
 from engine.core.strategies.wiring import Made, Nodes, Settings, Wiring
 
@@ -103,7 +103,7 @@ class Layout:
             self._pass_on_unused()
         if outcome is None and not self._anew:
             outcome = next(iter((*nodes.running[-1:], *nodes.done[-1:])), None)
-        return changed(wiring, outcome=outcome)
+        return copy_with(wiring, outcome=outcome)
 
     def _pass_on_unused(self) -> None:
         """Give the outputs of begun nodes that were not placed to the nodes that begin first."""

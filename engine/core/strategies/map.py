@@ -12,7 +12,7 @@ order), or an aggregation. With `optional` an item that fails is left out.
 
 from collections.abc import Sequence
 
-from engine.core.records.values import counted
+from engine.core.records.values import pluralize
 from engine.core.specs.check import Check, Joining
 from engine.core.specs.spec import AGGREGATIONS
 from engine.core.strategies.layout import Layout
@@ -85,7 +85,7 @@ class Map:
         joined = layout.join(joining, [verdict.node, *items], sees=items, role="join")
         if joining == "first" and items:
             layout.wiring.needs[joined] = 1
-        return Growth(wiring=layout.finished(joined), why=counted(count, "item"))
+        return Growth(wiring=layout.finished(joined), why=pluralize(count, "item"))
 
 
 def _look(layout: Layout, after: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ outputs so far. The join is built-in work, or the agent named `aggregator` where
 from collections.abc import Sequence
 
 from engine.core.errors import Refused
-from engine.core.records.values import counted
+from engine.core.records.values import pluralize
 from engine.core.specs.check import Takes
 from engine.core.strategies.settings import check_schema, whole_number
 from engine.core.strategies.wiring import JOIN, Growth, Made, Nodes, Settings, Verdict, Wiring
@@ -76,4 +76,4 @@ def check_need(name: str, settings: Settings, members: Sequence[str]) -> None:
     """Refuse a `need` above the number of members."""
     need = settings.get("need")
     if isinstance(need, int) and members and need > len(members):
-        raise Refused(f"setting need of {name} is {need}, but the team has {counted(len(members), 'member')}")
+        raise Refused(f"setting need of {name} is {need}, but the team has {pluralize(len(members), 'member')}")

@@ -15,13 +15,13 @@ from engine.core.decisions.decision_context import DecisionContext
 from engine.core.documents.document import (
     DERIVED,
     INDEXES,
-    OF_ONE_FILE,
+    LOCAL_FIELDS,
     text_refs,
 )
-from engine.core.documents.ids import FIELDS, ID, MINTED, wrong_ids
+from engine.core.documents.ids import FIELDS, ID, MINTED, id_faults
 from engine.core.documents.table import Table, default_of
 from engine.core.encoding.codec import open_fields
-from engine.core.encoding.strict_json import MOST_LEVELS
+from engine.core.encoding.strict_json import MAX_LEVELS
 from engine.core.errors import Refused
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
@@ -55,11 +55,11 @@ def check(state: State, texts: int) -> None:
     Raises:
         Inadmissible: If a value is impossible; the message names the first fault.
     """
-    tables = {kind: Table.of(state, kind).whole() for kind in (*FIELDS, "specs")}
+    tables = {kind: Table.of(state, kind).with_all_cells() for kind in (*FIELDS, "specs")}
     for faults in (
         _form_faults(state, tables),
         _values(tables),
-        wrong_ids(state, tables),
+        id_faults(state, tables),
         _texts(state, texts),
         _numbers(state, tables),
         _specs(state),
@@ -88,11 +88,11 @@ def try_out(state: State) -> None:
 
 
 def _form_faults(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
-    for name in (*OF_ONE_FILE, *INDEXES):
+    for name in (*LOCAL_FIELDS, *INDEXES):
         if getattr(state, name) != default_of(State, name):
             yield f"it holds {name!a}, which belongs to one database alone"
     for kind, derived in DERIVED.items():
-        for name, _ in tables[kind].others_than_default(derived):
+        for name, _ in tables[kind].non_defaults(derived):
             yield f"it holds {name!a} of {kind}, which is worked out and never written"
     for letter, number in state.minted.items():
         if letter not in MINTED or not 0 <= number < _MAX_NUMBER:
@@ -104,7 +104,7 @@ def _values(tables: Mapping[str, Table]) -> Iterator[str]:
     for kind, table in tables.items():
         for name in open_fields(table.kind):
             for value in filter(None, table.column(name)):
-                if type(value) not in _FLAT and _is_deep(value, MOST_LEVELS):
+                if type(value) not in _FLAT and _is_deep(value, MAX_LEVELS):
                     yield f"{kind} hold a value that is nested too deeply"
 
 
@@ -140,7 +140,7 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     for name in _numbers_in(TrackRecord):
         yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
-    yield from _usages(Table(Usage, usages).whole())
+    yield from _usages(Table(Usage, usages).with_all_cells())
     if any(not 0 <= each < _MAX_NUMBER for agent in state.agents.values() for each in agent.at_work_ms):
         yield "an agent has worked for less than no time"
     if any(timer.due_ms > _MAX_DELAY_MS for timer in state.timers.values()):

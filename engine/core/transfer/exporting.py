@@ -11,15 +11,15 @@ import msgspec
 
 from engine.core.commands import Cancel, Order
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.documents.document import not_derived, text_places
+from engine.core.documents.document import reset_derived, text_places
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
 from engine.core.fold.timers import set_timer
 from engine.core.queries.targets import at
 from engine.core.queries.team.declared import OPTIONS
-from engine.core.queries.team.tree import below_of, inherited
-from engine.core.records.records import JsonValue, changed
+from engine.core.queries.team.tree import inherited_option, subtree_of
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.shared import drop
 from engine.core.records.values import TextRef, Usage
 from engine.core.signals import EngineBegan
@@ -116,7 +116,7 @@ def _tidy(state: State, paused: set[str]) -> None:
             set_timer(state, "escalation", question.id, question.left_ms)
     for summary in state.finished:
         summary.seq = 0
-    not_derived(state)
+    reset_derived(state)
 
 
 def reduce_to_subtree(part: State, supervisor_id: str) -> None:
@@ -126,8 +126,8 @@ def reduce_to_subtree(part: State, supervisor_id: str) -> None:
         Refused: If it is being removed and would be gone once its work has stopped.
     """
     root = part.supervisors[supervisor_id]
-    options = {name: inherited(part, root, name, None) for name in OPTIONS if name not in NOT_INHERITED}
-    ids = {supervisor.id for supervisor in below_of(part, root)}
+    options = {name: inherited_option(part, root, name, None) for name in OPTIONS if name not in NOT_INHERITED}
+    ids = {supervisor.id for supervisor in subtree_of(part, root)}
     end_attempts(part)
     _cut_work(part, ids)
     if supervisor_id not in part.supervisors:
@@ -135,7 +135,7 @@ def reduce_to_subtree(part: State, supervisor_id: str) -> None:
     _keep_supervisors(part, ids)
     # The new root has no parent to inherit from, so inherited options become its own.
     root = part.supervisors[supervisor_id]
-    root.options = changed(root.options, **{name: value for name, value in options.items() if value is not None})
+    root.options = copy_with(root.options, **{name: value for name, value in options.items() if value is not None})
     root.parent_id = None
 
 

@@ -43,13 +43,13 @@ class CheckedOutput:
     error: str | None = None
 
 
-async def verdict_of(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+async def verdict_of(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     """Return what a check finds.
 
     Args:
         check: `score`: `until`. `approved`: `rejects`. `guards`: `guards`, and `all` to look at every one. `items`:
             `most`.
-        looked: What is looked at, resolved.
+        checked_outputs: What is looked at, resolved.
 
     Returns:
         `score`: score (the lowest; null where none was given) and enough. `approved`: approved and reasons. `guards`:
@@ -60,14 +60,14 @@ async def verdict_of(check: Check, looked: Sequence[CheckedOutput]) -> dict[str,
         BadPattern: If a pattern takes too long.
     """
     if check.what == "guards":
-        return await _guards(check, looked)
-    return _WHAT[check.what](check, looked)
+        return await _guards(check, checked_outputs)
+    return _CHECKS[check.what](check, checked_outputs)
 
 
-def _score(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
-    scores = [score_in(one.output) for one in looked if one.status == "done"]
-    given = [score for score in scores if score is not None]
-    lowest = min(given) if given and len(given) == len(scores) else None
+def _score(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+    scores = [score_in(checked_output.output) for checked_output in checked_outputs if checked_output.status == "done"]
+    known_scores = [score for score in scores if score is not None]
+    lowest = min(known_scores) if known_scores and len(known_scores) == len(scores) else None
     until = check.args.get("until")
     enough = lowest is not None and isinstance(until, int | float) and lowest >= until
     return {"score": lowest, "enough": enough}
@@ -81,50 +81,54 @@ def score_in(output: JsonValue) -> float | None:
         if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) < 1e12:
             return None
         return float(score)
-    found = _SCORE.search(value[:LONGEST_TEXT]) if isinstance(value, str) else None
-    if found is None:
+    score_match = _SCORE.search(value[:LONGEST_TEXT]) if isinstance(value, str) else None
+    if score_match is None:
         return None
-    return float(found[1]) / float(found[2]) if found[2] and float(found[2]) else float(found[1])
+    return (
+        float(score_match[1]) / float(score_match[2])
+        if score_match[2] and float(score_match[2])
+        else float(score_match[1])
+    )
 
 
-def _approved(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+def _approved(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     words = check.args.get("rejects")
     rejects = [str(word).casefold() for word in words] if isinstance(words, list) else []
-    for one in looked:
-        value = _value(one.output)
+    for checked_output in checked_outputs:
+        value = _value(checked_output.output)
         if isinstance(value, dict) and value.get("approved") is False:
             reasons = value.get("reasons", value.get("reason", ""))
-            return {"approved": False, "reasons": _short(reasons)}
+            return {"approved": False, "reasons": _shorten(reasons)}
         start = value.lstrip(" \t\n*#_>\"'-").casefold()[:200] if isinstance(value, str) else ""
         word = next((word for word in rejects if start.startswith(word)), None)
         if word is not None and not start[len(word) : len(word) + 1].isalnum():
-            return {"approved": False, "reasons": _short(value)}
+            return {"approved": False, "reasons": _shorten(value)}
     return {"approved": True, "reasons": ""}
 
 
-def _short(reasons: JsonValue) -> str:
+def _shorten(reasons: JsonValue) -> str:
     text = "; ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
     return " ".join(text.split())[:REASONS]
 
 
-async def _guards(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+async def _guards(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     guards = check.args.get("guards")
     holds: list[JsonValue] = []
-    said: list[str] = []
+    phrases: list[str] = []
     for number, guard in enumerate(guards if isinstance(guards, list) else []):
-        if (guard == "else" and not holds) or (guard != "else" and await holds_for(guard, looked)):
+        if (guard == "else" and not holds) or (guard != "else" and await holds_for(guard, checked_outputs)):
             holds.append(number)
-            said.append(in_words(guard))
+            phrases.append(in_words(guard))
             if not check.args.get("all"):
                 break
-    verdict: dict[str, JsonValue] = {"holds": holds, "said": ", ".join(said)}
-    failed = next((one for one in looked if one.status == "failed"), None)
+    verdict: dict[str, JsonValue] = {"holds": holds, "said": ", ".join(phrases)}
+    failed = next((checked_output for checked_output in checked_outputs if checked_output.status == "failed"), None)
     if failed is not None and not holds:
         verdict["failed"] = f"{failed.agent}: {failed.error or 'failed'}"
     return verdict
 
 
-async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
+async def holds_for(guard: JsonValue, checked_outputs: Sequence[CheckedOutput]) -> bool:
     """Return whether a guard holds for what is looked at: for one of them; `status: done` for all.
 
     Raises:
@@ -133,18 +137,18 @@ async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
     if not isinstance(guard, dict):
         return False
     if "status" in guard:
-        every = [one.status == guard["status"] for one in looked]
-        return all(every) if guard["status"] == "done" else any(every)
-    there = [one.output for one in looked if one.output is not None]
+        matches = [checked_output.status == guard["status"] for checked_output in checked_outputs]
+        return all(matches) if guard["status"] == "done" else any(matches)
+    outputs = [checked_output.output for checked_output in checked_outputs if checked_output.output is not None]
     if "contains" in guard:
-        wanted = str(guard["contains"]).casefold()
-        return any(wanted in as_text(output).casefold() for output in there)
+        substring = str(guard["contains"]).casefold()
+        return any(substring in as_text(output).casefold() for output in outputs)
     if "names" in guard:
-        return any(_names(as_text(output), str(guard["names"])) for output in there)
+        return any(_names(as_text(output), str(guard["names"])) for output in outputs)
     if "matches" in guard:
         pattern = Pattern(str(guard["matches"]))
-        return any([await _matches(pattern, as_text(output)[:LONGEST_TEXT]) for output in there])
-    return any(json_equal(_at(output, str(guard.get("json", ""))), [guard.get("equals")]) for output in there)
+        return any([await _matches(pattern, as_text(output)[:LONGEST_TEXT]) for output in outputs])
+    return any(json_equal(_at(output, str(guard.get("json", ""))), [guard.get("equals")]) for output in outputs)
 
 
 async def asks_for(guard: JsonValue, arguments: JsonValue) -> bool:
@@ -192,16 +196,16 @@ def _holds_in(guard: dict[str, JsonValue], texts: Sequence[str], *, within_s: fl
         TooSlow: If its pattern takes longer for all of them.
     """
     kind, value = next(iter(guard.items()))
-    wanted = str(value)
+    operand = str(value)
     if kind == "contains":
-        return any(wanted.casefold() in text.casefold() for text in texts)
+        return any(operand.casefold() in text.casefold() for text in texts)
     if kind == "names":
-        return any(_names(text, wanted) for text in texts)
-    pattern, end_s = Pattern(wanted), thread_time() + within_s
+        return any(_names(text, operand) for text in texts)
+    pattern, end_s = Pattern(operand), thread_time() + within_s
     for text in texts:
         left_s = end_s - thread_time()
         if left_s <= 0:
-            raise TooSlow(wanted, within_s)
+            raise TooSlow(operand, within_s)
         if pattern.is_in(text, within_s=left_s):
             return True
     return False
@@ -232,16 +236,16 @@ def _at(output: JsonValue, path: str) -> list[JsonValue]:
     return [value]
 
 
-def _items(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
-    output = looked[0].output if looked else None
+def _items(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
+    output = checked_outputs[0].output if checked_outputs else None
     value = _value(output)
     if isinstance(value, dict) and isinstance(value.get("items"), list):
         value = value["items"]
     if not isinstance(value, list):
         return {"items": None}
     verdict: dict[str, JsonValue] = {"items": len(value)}
-    most = check.args.get("most")
-    if isinstance(most, int) and len(value) > most:
+    max_items = check.args.get("most")
+    if isinstance(max_items, int) and len(value) > max_items:
         return verdict
     verdict["titles"] = [preview(item, 60) for item in value]
     if value is not output:
@@ -265,7 +269,7 @@ def _value(output: JsonValue) -> JsonValue:
     return value
 
 
-_WHAT: dict[str, Callable[[Check, Sequence[CheckedOutput]], dict[str, JsonValue]]] = {
+_CHECKS: dict[str, Callable[[Check, Sequence[CheckedOutput]], dict[str, JsonValue]]] = {
     "score": _score,
     "approved": _approved,
     "items": _items,

@@ -25,7 +25,7 @@ class Result:
     ended_ms: int | None = None
 
 
-def join(how: Joining, results: Sequence[Result]) -> JsonValue:
+def join(aggregation: Joining, results: Sequence[Result]) -> JsonValue:
     """Return what the results are together.
 
     Args:
@@ -37,15 +37,15 @@ def join(how: Joining, results: Sequence[Result]) -> JsonValue:
     Returns:
         None when there is nothing to join.
     """
-    if how == "list":
+    if aggregation == "list":
         return [result.output for result in results]
     if not results:
         return None
-    if how == "vote":
+    if aggregation == "vote":
         return vote(results)
-    if how == "best":
+    if aggregation == "best":
         return max(results, key=lambda result: _score(result.output)).output
-    if how == "first":
+    if aggregation == "first":
         return min(results, key=lambda result: float("inf") if result.ended_ms is None else result.ended_ms).output
     return concat(results)
 
@@ -64,7 +64,7 @@ def vote(results: Sequence[Result]) -> JsonValue:
 
     Answers are the same when they differ in case, spaces and closing punctuation only. Ties go to the earlier one.
     """
-    keys = [_normalised(result.output) for result in results]
+    keys = [_normalize(result.output) for result in results]
     first: dict[str, JsonValue] = {}
     for key, result in zip(keys, results, strict=True):
         first.setdefault(key, result.output)
@@ -78,7 +78,7 @@ def vote(results: Sequence[Result]) -> JsonValue:
     }
 
 
-def _normalised(output: JsonValue) -> str:
+def _normalize(output: JsonValue) -> str:
     if isinstance(output, str):
         return re.sub(r"\s+", " ", output).strip().rstrip(".!?;,").casefold()
     return canonical_json(output).decode()

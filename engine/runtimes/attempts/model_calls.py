@@ -6,7 +6,7 @@ usage is reported with the next finished step.
 
 from collections.abc import Callable
 
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.signals import BudgetShort
 from engine.core.specs.model_spec import ModelSpec
@@ -106,7 +106,7 @@ class ModelCaller(SlotHolder):
         if self._reported_before is None:  # what this attempt reported before it was executed here (it migrated)
             task = self.state.tasks.get(self.effect.task_id)
             spent = None if task is None or task.attempt is None else task.attempt.spent
-            self._reported_before = NO_USAGE if spent is None else changed(spent)
+            self._reported_before = NO_USAGE if spent is None else copy_with(spent)
         self._spent = self._spent.plus(usage)
         self._total = self._total.plus(usage)
 

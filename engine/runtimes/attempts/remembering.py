@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from engine.core.discovery.recall import Recalled, best
+from engine.core.discovery.recall import RecalledInsight, best_insights
 from engine.core.events.attempt import Said
-from engine.core.queries.work.conversation import speaks_in
+from engine.core.queries.work.conversation import is_in_conversation
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.signals import InsightNoted, PartTold
@@ -76,7 +76,7 @@ class AttemptMemory(Attempt):
         """Leave what was said in this attempt to later runs of the conversation, if it is part of one."""
         state = self.state
         task = state.tasks.get(self.effect.task_id)
-        if task is not None and speaks_in(state, task):
+        if task is not None and is_in_conversation(state, task):
             self.utterances = utterances
 
     def is_in_journal(self, key: str) -> bool:
@@ -108,7 +108,7 @@ class AttemptMemory(Attempt):
             return str(task.steps[key])
         return str(await self.recorded(key))
 
-    async def recall(self, query: str, limit: Recalls = 5) -> list[Recalled]:
+    async def recall(self, query: str, limit: Recalls = 5) -> list[RecalledInsight]:
         """Return what the agent remembers that answers `query` best, the best first; not recorded.
 
         Raises:
@@ -119,10 +119,12 @@ class AttemptMemory(Attempt):
         agent = state.agents.get(self.effect.agent_id)
         insights = [state.insights[insight_id] for insight_id in agent.insights] if agent is not None else []
         candidates = [
-            Recalled(insight.id, str(await self._services.text(insight.text)), tuple(insight.tags), insight.importance)
+            RecalledInsight(
+                insight.id, str(await self._services.text(insight.text)), tuple(insight.tags), insight.importance
+            )
             for insight in insights
         ]
-        return best(query, candidates, limit)
+        return best_insights(query, candidates, limit)
 
     def store_part(self, value: JsonValue) -> str:
         """Write a part of a prompt into the journal, where it does not stand there yet, and return its hash."""

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Literal, Protocol, TypeAlias
 
 from engine.core.effects import StartAttempt
-from engine.core.queries.money.budget import Budget, Subject, budgets, is_limited, touched
+from engine.core.queries.money.budget import Budget, Subject, budgets, is_limited, paying_subjects
 from engine.core.records.values import NO_USAGE, Usage
 from engine.core.state import State
 from engine.runtimes.attempts.pending import Pending
@@ -133,7 +133,7 @@ def unreported(state: State, effect: StartAttempt, spent: Usage, before: Usage) 
 def _payers_of(state: State, attempt: Payer) -> list[Subject]:
     effect = attempt.effect
     task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
-    return list(touched(state, task, state.runs.get(task.run_id) if task is not None else None, agent))
+    return list(paying_subjects(state, task, state.runs.get(task.run_id) if task is not None else None, agent))
 
 
 def _budgets(state: State, subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Budget]]:

@@ -6,7 +6,7 @@ call is made, not when its schema was.
 
 from collections.abc import Sequence
 
-from engine.core.queries.team.track_record import category_told
+from engine.core.queries.team.track_record import track_record_category
 from engine.core.queries.team.workers import Worker, why_no_worker, workers_of
 from engine.core.records.records import JsonValue
 from engine.core.signals import PlannedItem
@@ -35,7 +35,7 @@ class Workers:
         # Only events change a state: the fifty calls of one turn look once, and the schemas of a turn too.
         if self._cached_at is None or self._cached_at[0] is not state or self._cached_at[1] != state.seq:
             task = state.tasks.get(effect.task_id)
-            category = None if task is None else category_told(state, self._home, task)
+            category = None if task is None else track_record_category(state, self._home, task)
             self._available = workers_of(state, self._home, lead_id=effect.agent_id, category=category)
             self._names = frozenset(worker.name for worker in self._available)
             self._cached_at = state, state.seq

@@ -7,7 +7,7 @@ litellm knows. An agent that names none asks the model in `QUARTERDECK_MODEL`.
 import os
 from dataclasses import dataclass
 
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
@@ -43,7 +43,7 @@ def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedMo
 
 def model_named(state: State, supervisor_id: str, name: str) -> ModelSpec:
     """Return what a name stands for under a supervisor."""
-    for supervisor in above_of(state, state.supervisors[supervisor_id]):
+    for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
         if name in supervisor.options.models:
             return supervisor.options.models[name]
     return ModelSpec(model=name)

@@ -12,7 +12,7 @@ from engine.core.commands import AddAgent
 from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
 from engine.core.queries.targets import at
 from engine.core.queries.team.workers import workers_of
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.specs.limits import Limits
 from engine.core.specs.spec import AgentSpec
 from engine.models.records import ToolSchema
@@ -99,7 +99,7 @@ class CreateAgent(BuiltinTool):
         models = _check_within("model", [model] if model else [], self._models)
         tools = _check_within("tools", texts_in(arguments, "tools"), self._tools)
         mcp = _check_within("mcp", texts_in(arguments, "mcp"), creator_spec.mcp)
-        return changed(  # how long and how much it may work is as of its creator
+        return copy_with(  # how long and how much it may work is as of its creator
             creator_spec,
             name=text_in(arguments, "name"),
             agent_type="llm",
@@ -146,4 +146,4 @@ def _limits(arguments: Arguments, creator_limits: Limits | None) -> Limits | Non
     max_tokens = None if creator_limits is None else creator_limits.tokens
     if max_tokens is not None and tokens > max_tokens:
         raise CallRefused(f"tokens: {tokens:,} are more than your own {max_tokens:,}")
-    return changed(creator_limits, tokens=tokens) if creator_limits is not None else Limits(tokens=tokens)
+    return copy_with(creator_limits, tokens=tokens) if creator_limits is not None else Limits(tokens=tokens)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from engine.core.queries.team.workers import leads
+from engine.core.queries.team.workers import is_lead
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.specs.spec import AgentSpec
@@ -70,7 +70,7 @@ class ModelRuntime:
             return await run_talk(work, self._options, self._own_model(work))
         models = self._models(work)
         task = work.state.tasks.get(work.effect.task_id)
-        workers = Workers(work) if task is not None and leads(work.state, task) else None
+        workers = Workers(work) if task is not None and is_lead(work.state, task) else None
         builtin_tools = self._builtin_tools(work, workers, [model.name for model in models])
         calls = Calls(work, self._options, kit=self._kit, builtin_tools=builtin_tools, workers=workers)
         answer_form = None if task is None or work.spec.output is not None else answer_form_of(work.state, task)

@@ -13,7 +13,7 @@ from engine.core.queries.team.code import program_reference
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.specs.spec import AgentSpec
-from engine.platform.garbage import importing
+from engine.platform.garbage import importing_package
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
@@ -83,5 +83,5 @@ class AcpRuntime:
 
 def _imported() -> Any:
     """Import what speaks the protocol: a second and more of the processor."""
-    with importing():
+    with importing_package():
         return importlib.import_module("engine.runtimes.programs.acp_link")

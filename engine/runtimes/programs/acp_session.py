@@ -14,7 +14,7 @@ from typing import Any, Protocol, Unpack
 import anyio
 
 from engine.core.events.attempt import StepKind
-from engine.core.queries.work.excerpts import shown
+from engine.core.queries.work.excerpts import excerpt_of
 from engine.core.records.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError, PermanentFailure
 from engine.runtimes.attempts.work import Work
@@ -412,7 +412,7 @@ class AcpSession(AcpAsking):
         if notes["diffs"]:
             output["diffs"] = [diff(*change) for change in notes["diffs"]]
         if notes["output"] is not None:
-            output["output"] = shown(notes["output"], without_secrets)
+            output["output"] = excerpt_of(notes["output"], without_secrets)
         self._work.tool_ended(notes["title"], output)
         self._record(notes["title"], output, arguments=notes["input"], began_ms=notes["began_ms"], is_tool=True)
         # A session may have thousands of calls, whose results can be large.

@@ -18,7 +18,7 @@ from engine.core.records.records import JsonValue
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import EngineError
 from engine.models.bounds import SCHEMA_CHARACTERS
-from engine.platform.garbage import importing
+from engine.platform.garbage import importing_package
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.toolbox.mcp_answers import MOST_TOOLS, Fault
 from engine.runtimes.toolbox.mcp_http import over_http
@@ -220,7 +220,7 @@ def _text(block: Any) -> str:
 
 def load() -> None:
     """Import the package, which takes a second, and stop it from logging to the terminal."""
-    with importing():
+    with importing_package():
         import mcp
         import mcp.client.streamable_http
 

@@ -13,7 +13,7 @@ import anyio
 
 from engine.children.child import Child
 from engine.core.queries.team.code import reference_of_server
-from engine.core.queries.team.tree import above_of
+from engine.core.queries.team.tree import lineage_of
 from engine.core.specs.model_spec import McpSpec
 from engine.core.specs.spec import digest
 from engine.core.state import State
@@ -218,7 +218,7 @@ class Servers:
             UnknownServer: If there is none.
         """
         definitions: dict[str, McpSpec] = {}
-        for supervisor in above_of(state, state.supervisors[supervisor_id]):
+        for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
             definitions = {**supervisor.options.mcp, **definitions}
         if name not in definitions:
             names = ", ".join(definitions) or "none"

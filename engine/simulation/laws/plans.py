@@ -4,7 +4,7 @@ from engine.core import events
 from engine.core.discovery.candidate import Candidate
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import choose
-from engine.core.queries.work.queues import FEW
+from engine.core.queries.work.queues import NAMED_MEMBERS_PREFIX
 from engine.core.state import TaskStatus
 from engine.simulation.laws.failures import is_available
 from engine.simulation.laws.registry import When, law
@@ -169,7 +169,7 @@ def what_nobody_near_can_do_goes_elsewhere(books: ShadowLedger) -> str | None:
             continue
         place, _, capability = rest.partition(":")
         served = books.team.served.get(job.queue or "", [])
-        if capability.startswith(FEW) or any(
+        if capability.startswith(NAMED_MEMBERS_PREFIX) or any(
             _may_become_able(books, books.team.agents[agent_id]) for agent_id in served
         ):
             continue

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.core import events
-from engine.core.queries.work.queues import is_of_few
-from engine.core.records.values import counted
+from engine.core.queries.work.queues import is_for_named_members
+from engine.core.records.values import pluralize
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job
@@ -78,7 +78,7 @@ def no_slot_is_taken_from_a_step(books: ShadowLedger, event: Any) -> str | None:
     if attempt is None or not (isinstance(event, events.AttemptParked) or event.parks):
         return None
     steps = books.stepping[event.task_id, event.attempt, attempt.generation]
-    return f"{event.task_id} gives its slot back, while {counted(steps, 'step')} of it run" if steps > 0 else None
+    return f"{event.task_id} gives its slot back, while {pluralize(steps, 'step')} of it run" if steps > 0 else None
 
 
 @law(When.AT_MOMENTS)
@@ -94,7 +94,7 @@ def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: ObservedWorld) 
             awaited = ["a person", *awaited]
         if awaited and bool(steps) == attempt.parked:
             slot = "no slot" if attempt.parked else "a slot"
-            return f"{job.id} waits for {awaited[0]} and holds {slot}, while {counted(steps, 'step')} of it run"
+            return f"{job.id} waits for {awaited[0]} and holds {slot}, while {pluralize(steps, 'step')} of it run"
     return None
 
 
@@ -136,7 +136,7 @@ def open_queues(books: ShadowLedger, agent: AgentEntry) -> list[str]:
     busy = {job.worker_id for job in books.work.jobs.values() if _is_to_begin(job)}
     if busy.isdisjoint(owner.id for owner in owners[1:]):
         return books.team.queues_of(agent.id)
-    return [key for key in books.team.queues_of(agent.id) if not is_of_few(key)]
+    return [key for key in books.team.queues_of(agent.id) if not is_for_named_members(key)]
 
 
 def _is_to_begin(job: Job) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from engine.core import events
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
@@ -256,7 +256,7 @@ class TeamLedger(Ledger):
         if event.scope != "run":
             supervisor = self.supervisors[event.supervisor_id]
             supervisor.mode = event.mode
-            supervisor.options = changed(supervisor.options, settings=event.settings, lead=event.lead)
+            supervisor.options = copy_with(supervisor.options, settings=event.settings, lead=event.lead)
 
     def _set_supervisor_paused(self, event: events.SupervisorPaused | events.SupervisorResumed) -> None:
         self.supervisors[event.supervisor_id].paused = isinstance(event, events.SupervisorPaused)

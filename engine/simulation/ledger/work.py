@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core.queries.work.conversation import remembered_by
+from engine.core.queries.work.conversation import visible_exchanges
 from engine.core.records.values import StoredValue
 from engine.core.specs.check import Check, Joining, Takes
 from engine.core.specs.limits import Limits
@@ -372,7 +372,7 @@ class WorkBook(Ledger):
             exceeded=run.exceeded is not None,
             is_on_hold=run.held,
             conversation=run.conversation,
-            remembers=[exchange.run_id for exchange in remembered_by(state, state.tasks[run.root_id])],
+            remembers=[exchange.run_id for exchange in visible_exchanges(state, state.tasks[run.root_id])],
         )
 
     def to_job(self, state: State, task: Task) -> Job:

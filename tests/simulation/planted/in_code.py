@@ -12,7 +12,7 @@ from engine.core.fold import attempt as fold_attempt
 from engine.core.followups import table as followups_table
 from engine.core.followups.table import followups_of
 from engine.core.policies import auto_tuning
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.scheduler import Schedule
 from engine.core.state import State
 from engine.host import attempts as host_attempts
@@ -44,14 +44,14 @@ def _a_stale_token(patch: Patch) -> None:
 
 
 def _deeds_before_the_disk(patch: Patch) -> None:
-    real = Loop._carry_out
+    real = Loop._write_batch
 
     async def carry_out(self: Loop, batch: Batch) -> None:
         self._perform(batch)
         batch.effects.clear()
         await real(self, batch)
 
-    patch.setattr(Loop, "_carry_out", carry_out)
+    patch.setattr(Loop, "_write_batch", carry_out)
 
 
 def _no_timers_at_a_restart(patch: Patch) -> None:
@@ -68,7 +68,7 @@ def _nobody_follows_what_is_skipped(patch: Patch) -> None:
 def _code_elsewhere_fails(patch: Patch) -> None:
     real = runtime_pool.unusable_agent
     for module in (host_attempts, host_effects):
-        patch.setattr(module, "unusable_agent", lambda *said: changed(real(*said), away=False))
+        patch.setattr(module, "unusable_agent", lambda *said: copy_with(real(*said), away=False))
 
 
 def _tuned_at_once(function: Callable[..., Any], old: str, new: str) -> Callable[[Patch], None]:
@@ -104,7 +104,7 @@ BUGS: list[Bug] = [
         engine.whatever_can_move_has_moved,
     ),
     planted("a deposed engine goes on as if it had written", journal_writer.append, _a_stale_token, "disk_before_deed"),
-    planted("deeds come before the disk", Loop._carry_out, _deeds_before_the_disk, "disk_before_deed"),
+    planted("deeds come before the disk", Loop._write_batch, _deeds_before_the_disk, "disk_before_deed"),
     planted("a new engine sets no timers", restart_effects, _no_timers_at_a_restart, engine.timers_fire),
     planted(
         "nobody is told of what is skipped",

@@ -14,7 +14,7 @@ from engine.core.decisions.outcomes import Decided, ask, attempt_event
 from engine.core.errors import Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.followups import ActOnAnswer, AskDoubt
-from engine.core.queries.people.questions import alike, find_question
+from engine.core.queries.people.questions import find_question, similar_questions
 from engine.core.queries.team.tree import is_cancelled
 from engine.core.records.records import JsonValue
 from engine.core.signals import ToolBegan, ToolRaised
@@ -38,7 +38,7 @@ def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
         for escalation in (question, *(find_question(state, target) for target in command.also))
     }
     if command.alike:
-        questions |= {escalation.id: escalation for escalation in alike(state, question)}
+        questions |= {escalation.id: escalation for escalation in similar_questions(state, question)}
     events = [_answer_question(escalation, command) for escalation in questions.values()]
     more = f" and {len(questions) - MAX_NAMED_QUESTIONS:,} more" if len(questions) > MAX_NAMED_QUESTIONS else ""
     return Decided(

@@ -6,8 +6,8 @@ from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.errors import Refused
 from engine.core.events import Steered
 from engine.core.queries.team.tree import is_cancelled, tasks_of
-from engine.core.queries.work.reach import reached
-from engine.core.records.values import counted
+from engine.core.queries.work.reach import work_reached_by
+from engine.core.records.values import pluralize
 from engine.core.state import State, Task
 
 
@@ -15,7 +15,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     """Store a message for each task that it reaches, until a turn of the task takes it."""
     if not command.text.strip():
         raise Refused("the message is empty; say what should change")
-    subjects = reached(state, command.target)
+    subjects = work_reached_by(state, command.target)
     tasks = [task for subject in subjects for task in tasks_of(state, subject) if _can_receive(state, task)]
     if not tasks:
         raise Refused(f"nothing that {command.target} stands for can receive a message any more")
@@ -30,7 +30,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     delivery = "models are cut short for it" if command.now else "each hears it at its next turn"
     return Decided(
         events=[event],
-        summary=f"said to {counted(len(tasks), 'task')}, {at_work} of them at work; {delivery}",
+        summary=f"said to {pluralize(len(tasks), 'task')}, {at_work} of them at work; {delivery}",
         result={"steer_id": event.steer_id, "tasks": [*event.tasks], "at_work": at_work},
     )
 

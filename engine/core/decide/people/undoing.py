@@ -4,7 +4,7 @@ from engine.core.commands import Undo
 from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import CommandUndone
-from engine.core.queries.people.undoing import as_command, left_by, whole_id
+from engine.core.queries.people.undoing import as_command, complete_id, current_value_of
 from engine.core.state import State, Undoable
 
 UNDOABLE_KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"
@@ -21,11 +21,11 @@ def find_undoable(state: State, command: Undo) -> tuple[str, Undoable]:
             raise Refused(f"there is nothing to undo; {UNDOABLE_KINDS} can be")
         command_id = next(reversed(state.undoable))
     else:
-        command_id = whole_id(state, command.command_id)
+        command_id = complete_id(state, command.command_id)
     undoable = state.undoable.get(command_id)
     if undoable is None:
         raise Refused(_refusal_reason(state, command_id))
-    if left_by(state, as_command(undoable.inverse)) != undoable.left:
+    if current_value_of(state, as_command(undoable.inverse)) != undoable.left:
         raise Refused(
             f"what {undoable.command} did ({undoable.summary}) has changed since; look at it, and change it by hand"
         )

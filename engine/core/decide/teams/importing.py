@@ -7,12 +7,12 @@ from engine.core.commands import ImportState
 from engine.core.decide.people.trust import trust_references
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided
-from engine.core.documents.importing import compact, raise_ids
+from engine.core.documents.importing import compact_ids, raise_ids
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.errors import Refused
 from engine.core.events import Event
-from engine.core.records.records import changed
-from engine.core.records.values import counted
+from engine.core.records.records import copy_with
+from engine.core.records.values import pluralize
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
 
@@ -45,7 +45,7 @@ def part_read(state: State, signal: PartRead, ctx: DecisionContext) -> list[Even
     if incoming is None or incoming.command_id != signal.order_id:
         return []
     part = decode_state(signal.state)
-    raise_ids(part, incoming.above, taken={root.name for root in (*state.roots, *incoming.state.roots)})
+    raise_ids(part, incoming.above, used_names={root.name for root in (*state.roots, *incoming.state.roots)})
     kind = events.SummariesImported if part.finished else events.PartImported
     return [kind(state=Raw(encode_state(part)), texts=signal.texts)]
 
@@ -66,8 +66,8 @@ def state_ready(state: State, signal: StateReady, ctx: DecisionContext) -> list[
     # Dense first: the ids are raised by the last numbers in use here, and gaps between them would stay for ever.
     if state.minted:
         incoming_state = decode_state(document)
-        compact(incoming_state)
-        raise_ids(incoming_state, state.minted, taken={root.name for root in state.roots})
+        compact_ids(incoming_state)
+        raise_ids(incoming_state, state.minted, used_names={root.name for root in state.roots})
         document = Raw(encode_state(incoming_state))
     return [*trust, _imported_event(signal, document), _applied_event(signal, signal.counts)]
 
@@ -90,7 +90,7 @@ def _trust_code(
     """
     if state.incoming is not None:
         raise Refused("another archive is being imported; import this one afterwards")
-    return trust_references(state, references, changed(ctx, granted=signal.granted))
+    return trust_references(state, references, copy_with(ctx, granted=signal.granted))
 
 
 def _imported_event(signal: StateReady, document: Raw) -> Event:
@@ -105,7 +105,7 @@ def _applied_event(signal: StateReady, counts: dict[str, int]) -> Event:
         command="import_state",
         sender=signal.sender,
         role=signal.role,
-        summary=f"imported {counted(counts['agents'], 'agent')} and {counted(counts['runs'], 'open run')}",
+        summary=f"imported {pluralize(counts['agents'], 'agent')} and {pluralize(counts['runs'], 'open run')}",
         result={**{kind: counts[kind] for kind in KINDS}, "paused": signal.paused},
         args={"path": signal.path, "sha256": signal.sha256, "paused": signal.paused},
     )

@@ -21,10 +21,10 @@ from engine.core.events import (
 )
 from engine.core.followups import CheckLeaving, Requeue
 from engine.core.queries.targets import find_member
-from engine.core.queries.team.tree import above_of, below_of
-from engine.core.queries.work.placement import left_behind, stand_ins
-from engine.core.queries.work.queues import is_of_few, own_queue
-from engine.core.records.values import counted
+from engine.core.queries.team.tree import lineage_of, subtree_of
+from engine.core.queries.work.placement import queue_takeovers, stand_ins
+from engine.core.queries.work.queues import is_for_named_members, own_queue
+from engine.core.records.values import pluralize
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
 
@@ -46,7 +46,7 @@ def removal_events(state: State, supervisor: Supervisor, mode: Literal["drain", 
         supervisor: The supervisor to remove.
         mode: Whether its open work is finished or stopped.
     """
-    subtree = list(below_of(state, supervisor))
+    subtree = list(subtree_of(state, supervisor))
     events: list[Event] = [
         SupervisorLeaving(supervisor_id=team.id, mode=mode)
         for team in subtree
@@ -61,7 +61,7 @@ def removal_events(state: State, supervisor: Supervisor, mode: Literal["drain", 
 
 def _is_below(state: State, task: Task, supervisor_ids: set[str]) -> bool:
     """Return whether an ancestor of `task` belongs to these supervisors, so that stopping it stops `task` too."""
-    return any(_belongs_to(ancestor, supervisor_ids) for ancestor in above_of(state, task) if ancestor is not task)
+    return any(_belongs_to(ancestor, supervisor_ids) for ancestor in lineage_of(state, task) if ancestor is not task)
 
 
 def own_tasks(state: State, agent: Agent) -> Iterator[Task]:
@@ -80,7 +80,7 @@ def check_leaving(state: State, followup: CheckLeaving, ctx: DecisionContext) ->
         if agent is not None and not (agent.running or agent.parked or any(own_tasks(state, agent))):
             # One at a time: which agents take over its queues depends on the remaining ones.
             removed = AgentRemoved(agent_id=agent.id)
-            return [*_empty_last_queues(state, agent, ctx), removed, *left_behind(state, agent, ())]
+            return [*_empty_last_queues(state, agent, ctx), removed, *queue_takeovers(state, agent, ())]
     for supervisor in (
         state.supervisors[supervisor_id] for supervisor_id in state.leaving if supervisor_id in state.supervisors
     ):
@@ -107,14 +107,14 @@ def _empty_last_queues(state: State, agent: Agent, ctx: DecisionContext) -> list
 
 
 def _is_last(state: State, agent: Agent, key: str) -> bool:
-    return is_of_few(key) and state.queues[key].agents == [agent.id]
+    return is_for_named_members(key) and state.queues[key].agents == [agent.id]
 
 
 def move_to_stand_in(state: State, task: Task, agent: Agent) -> Event:
     """Return the event that moves a task of a leaving agent to a stand-in, or ends it if there is none."""
     if task.queue is not None and task.queue.startswith("able:") and not _is_last(state, agent, task.queue):
         return requeue_event(task, task.queue, f"{agent.name} is removed")
-    other = next(stand_ins(state, task, or_waits=True), None)
+    other = next(stand_ins(state, task, include_unable=True), None)
     if other is not None:
         return requeue_event(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over")
     if _is_dispensable(state, task):
@@ -148,7 +148,7 @@ def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> 
     waiting = list(own_tasks(state, agent))
     if (busy or waiting) and command.mode is None:
         raise Refused(
-            f"{agent.name} is at work on {busy} and has {counted(len(waiting), 'task')} of its own waiting; "
+            f"{agent.name} is at work on {busy} and has {pluralize(len(waiting), 'task')} of its own waiting; "
             "say what becomes of them: --mode drain, requeue or abort"
         )
     if agent.removing is not None and (command.mode or "drain") == agent.removing:
@@ -163,7 +163,7 @@ def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> 
 
 def _remove_supervisor(state: State, supervisor: Supervisor) -> Decided:
     if supervisor.members:
-        members = counted(len(supervisor.members), "member")
+        members = pluralize(len(supervisor.members), "member")
         raise Refused(f"supervisor {supervisor.name!r} has {members}; remove them first")
     if is_used(state, supervisor):
         raise Refused(f"supervisor {supervisor.name!r} is part of an open run; cancel the run or wait for it")

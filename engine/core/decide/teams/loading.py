@@ -28,11 +28,11 @@ from engine.core.events import (
     TeamLoaded,
 )
 from engine.core.queries.targets import find_supervisor
-from engine.core.queries.team.code import named_in
-from engine.core.queries.team.team_plan import Change, sentence
-from engine.core.queries.team.tree import DEEPEST, depth_of, height_of, warning_of
-from engine.core.records.records import JsonValue, changed
-from engine.core.records.values import counted
+from engine.core.queries.team.code import references_in_command
+from engine.core.queries.team.team_plan import Change, describe_change
+from engine.core.queries.team.tree import MAX_DEPTH, depth_of, height_of, warning_of
+from engine.core.records.records import JsonValue, copy_with
+from engine.core.records.values import pluralize
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
@@ -69,7 +69,7 @@ def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
             events.append(SpecRegistered(spec=spec))
     counts = _counts(merge.events)
     new, swapped = counts.get("agents_added", 0), counts.get("agents_swapped", 0)
-    agents = counted(new, "agent")
+    agents = pluralize(new, "agent")
     description = agents if is_new else f"{agents} added, {swapped} swapped{_describe_extras(counts)}"
     extra_names = () if is_new else _EXTRA_COUNTS
     extra_counts: dict[str, JsonValue] = {name: count for name, count in counts.items() if name in extra_names}
@@ -99,7 +99,7 @@ def _merge_file(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[
     merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
     # The same references may name other files in another folder, so trust given for the old one does not count.
     is_elsewhere = state.team is not None and state.team.path != command.path
-    merge.take(trust_references(state, named_in(command), ctx, anew=is_elsewhere))
+    merge.take(trust_references(state, references_in_command(command), ctx, anew=is_elsewhere))
     loaded_root = _loaded_root(state, command)
     if loaded_root is not None:
         merge.finish(loaded_root.id, command.team)
@@ -148,7 +148,7 @@ def merge_declaration(state: State, command: Declare, ctx: DecisionContext) -> M
     member = command.member
     terms = Terms(whole=False, on_conflict=command.on_conflict, settings=command.settings, scope="new")
     merge = Merge(state, ctx, terms)
-    merge.take(trust_references(state, named_in(command), ctx))
+    merge.take(trust_references(state, references_in_command(command), ctx))
     if isinstance(member, SupervisorSpec):
         check_tree(member, forming=True)
     if command.parent is not None:
@@ -164,7 +164,7 @@ def merge_declaration(state: State, command: Declare, ctx: DecisionContext) -> M
 def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -> Decided:
     """Add a supervisor with everything under it."""
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
-    events = trust_references(state, named_in(command), ctx)
+    events = trust_references(state, references_in_command(command), ctx)
     check_tree(command.team, forming=command.forming)
     depth = height_in(command.team)
     if parent is not None:
@@ -194,9 +194,9 @@ def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> De
         raise Refused(f"no mode {command.mode!r}; there are {', '.join(_MODES)}")
     swaps, removals = _MODES[command.mode]
     merge = Merge(state, ctx, Terms(declares=False, swaps=swaps, removals=removals))  # type: ignore[arg-type]
-    merge.take(trust_references(state, named_in(command), ctx))
+    merge.take(trust_references(state, references_in_command(command), ctx))
     check_tree(command.team)
-    merge.finish(supervisor.id, changed(command.team, name=supervisor.name))
+    merge.finish(supervisor.id, copy_with(command.team, name=supervisor.name))
     counts = _counts(merge.events)
     if not counts:
         raise Refused(f"supervisor {supervisor.name!r} matches already; nothing to replace")
@@ -216,7 +216,7 @@ def _depth(merge: Merge, supervisor: Supervisor) -> int:
 
 
 def _conflicts(merge: Merge) -> dict[str, JsonValue]:
-    conflicts: list[JsonValue] = [sentence(change) for change in merge.changes if change.since is not None]
+    conflicts: list[JsonValue] = [describe_change(change) for change in merge.changes if change.since is not None]
     return {"conflicts": conflicts} if conflicts else {}
 
 
@@ -239,7 +239,9 @@ def _describe_extras(counts: dict[str, int]) -> str:
 
 def _describe_counts(counts: dict[str, int]) -> str:
     words = {name: name.split("_") for name in counts}
-    return ", ".join(f"{counted(counts[name], _SINGULARS[many], many)} {done}" for name, (many, done) in words.items())
+    return ", ".join(
+        f"{pluralize(counts[name], _SINGULARS[many], many)} {done}" for name, (many, done) in words.items()
+    )
 
 
 def height_in(team: SupervisorSpec) -> int:
@@ -274,6 +276,6 @@ def check_tree(team: SupervisorSpec, *, forming: bool = False) -> None:
 
 def _check_depth(team: SupervisorSpec) -> None:
     height, limits = height_in(team), team.options.limits
-    limit = min(DEEPEST, limits.depth) if limits is not None and limits.depth is not None else DEEPEST
+    limit = min(MAX_DEPTH, limits.depth) if limits is not None and limits.depth is not None else MAX_DEPTH
     if height > limit:
         raise Refused(f"supervisor {team.name!r} is {height} levels deep, itself included; {limit} is the limit")

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from engine.core.commands import SupervisorSpec
 from engine.core.errors import Refused
 from engine.core.queries.targets import member_name, member_with
-from engine.core.queries.team.declared import SETTINGS, described, setting
-from engine.core.queries.team.tree import below_of, parent_of
+from engine.core.queries.team.declared import SETTINGS, describe_member, setting
+from engine.core.queries.team.tree import parent_of, subtree_of
 from engine.core.specs.spec import AgentSpec, digest, spec_hash
 from engine.core.state import Declaration, State
 
@@ -96,10 +96,10 @@ class Matching:
         return declaration is not None and path[-1] in declaration.removed
 
     def _content(self, member_id: str) -> str:
-        return _content(described(self._state, member_id))
+        return _content(describe_member(self._state, member_id))
 
     def _names(self, member_id: str) -> str:
-        return _names(described(self._state, member_id))
+        return _names(describe_member(self._state, member_id))
 
     def _declared_content(self, member_id: str) -> str:
         """Return `_content` of a member as last declared, as far as that is known."""
@@ -123,7 +123,7 @@ class Matching:
         state, top = self._state, self._state.supervisors[self.ids[()]]
         return [
             member_id
-            for supervisor in below_of(state, top)
+            for supervisor in subtree_of(state, top)
             for member_id in supervisor.members
             if member_id not in self._matched_ids and (top.id not in state.declared or member_id in state.declared)
         ]

@@ -31,12 +31,21 @@ from engine.core.events import (
 from engine.core.events.hierarchy import Declared
 from engine.core.queries.targets import at, member_name, member_with
 from engine.core.queries.team.code import code_of
-from engine.core.queries.team.declared import ONE_CHOICE, OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, setting
+from engine.core.queries.team.declared import (
+    OPTIONS,
+    ORDER,
+    OWN_SETTINGS,
+    SETTINGS,
+    STRATEGY,
+    STRATEGY_CHOICE,
+    as_json,
+    setting,
+)
 from engine.core.queries.team.team_plan import Difference
-from engine.core.queries.team.tree import DEEPEST, agents_of, below_of, depth_of, parent_of
+from engine.core.queries.team.tree import MAX_DEPTH, agents_of, depth_of, parent_of, subtree_of
 from engine.core.queries.work.placement import able_queues_for
-from engine.core.queries.work.queues import is_of_few
-from engine.core.records.records import changed, fact
+from engine.core.queries.work.queues import is_for_named_members
+from engine.core.records.records import copy_with, fact
 from engine.core.specs.spec import AgentSpec, digest, spec_hash
 from engine.core.state import NO_CODE, Agent, Declaration, State, Supervisor
 
@@ -117,7 +126,7 @@ class Merge(ReportingScratch):
         for supervisor in self._switches:
             switch = SwitchStrategy(supervisor=at(supervisor.id), scope=self._terms.scope)
             current = self.state.supervisors[supervisor.id]
-            self.take([switch_event_for(self.state, changed(supervisor, options=current.options), switch)])
+            self.take([switch_event_for(self.state, copy_with(supervisor, options=current.options), switch)])
         self.renew_code()
         dropped = self._dropped() if self._terms.whole else []
         if self._terms.declares:
@@ -125,9 +134,9 @@ class Merge(ReportingScratch):
         if self._terms.removals is not None:
             for member_id in dropped:
                 self._remove(member_id, self._terms.removals)
-        for below in below_of(self.state, self.state.supervisors[top_id]):
+        for below in subtree_of(self.state, self.state.supervisors[top_id]):
             check_depth_limit(self.state, below, below.options)
-            refuse_unless(depth_of(self.state, below) <= DEEPEST, f"supervisors go {DEEPEST} levels deep at most")
+            refuse_unless(depth_of(self.state, below) <= MAX_DEPTH, f"supervisors go {MAX_DEPTH} levels deep at most")
 
     def renew_code(self) -> None:
         """Swap every agent whose code has changed, also agents that the description does not contain."""
@@ -225,9 +234,10 @@ class Merge(ReportingScratch):
         event = MemberRenamed(member_id=member_id, name=name, previous=member.name)
         if isinstance(member, Agent):
             spec = self.state.spec_of(member).with_name(name)
-            queues = able_queues_for(self.state, member.supervisor_id, spec, name, but=member)
-            named_queues = (key for key in member.queues if is_of_few(key))  # queues that name it by its former name
-            event = changed(event, spec=spec, queues=[*queues, *named_queues])
+            queues = able_queues_for(self.state, member.supervisor_id, spec, name, excluded=member)
+            # Queues that name it by its former name.
+            named_queues = (key for key in member.queues if is_for_named_members(key))
+            event = copy_with(event, spec=spec, queues=[*queues, *named_queues])
         path = self.path_of(member_id)
         self.note("renamed", member_id, to=path[: len(path) - len(member.name)] + name)
         self.take([event])
@@ -258,8 +268,8 @@ class Merge(ReportingScratch):
             return
         base = self._base.get(supervisor.id)
         otherwise = set(differ if base is None else base.settings) & set(differ)
-        if "mode" in differ and otherwise.intersection(ONE_CHOICE):
-            otherwise.update(ONE_CHOICE)
+        if "mode" in differ and otherwise.intersection(STRATEGY_CHOICE):
+            otherwise.update(STRATEGY_CHOICE)
         since = {name: self._winner_of(name in otherwise) for name in differ}
         for winner in (None, "declared", "current"):
             names = [name for name in differ if since[name] == winner]
@@ -274,11 +284,11 @@ class Merge(ReportingScratch):
         self._set(supervisor, {name: setting(team, name) for name in differ if since[name] != "current"})
 
     def _set(self, supervisor: Supervisor, values: dict[str, Any]) -> None:
-        options = changed(supervisor.options, **{name: values[name] for name in OPTIONS if name in values})
-        settings = {name: values[name] for name in OWN if name in values} | {"options": options}
+        options = copy_with(supervisor.options, **{name: values[name] for name in OPTIONS if name in values})
+        settings = {name: values[name] for name in OWN_SETTINGS if name in values} | {"options": options}
         strategy = {name: values[name] for name in STRATEGY if name in values}
         if strategy:
-            self._switches.append(changed(supervisor, **strategy))
+            self._switches.append(copy_with(supervisor, **strategy))
         if (event := settings_event(supervisor, settings)) is not None:
             self.take([event])
 
@@ -333,10 +343,10 @@ class Merge(ReportingScratch):
             declaration, base = self._unapplied_of(member_id), self.state.declared.get(member_id)
             if base is not None and not self._terms.whole:
                 # Later declarations of single members may restore them.
-                declaration = changed(declaration, removed=list(base.removed))
+                declaration = copy_with(declaration, removed=list(base.removed))
             if base is not None and not path:
                 # A description does not say where its top belongs.
-                declaration = changed(declaration, parent_id=base.parent_id)
+                declaration = copy_with(declaration, parent_id=base.parent_id)
             if base == declaration:
                 continue
             if declaration == Declaration():
@@ -355,7 +365,7 @@ class Merge(ReportingScratch):
 
     def _all_under(self, member_id: str) -> list[str]:
         supervisor = self.state.supervisors.get(member_id)
-        teams = [] if supervisor is None else [team.id for team in below_of(self.state, supervisor)]
+        teams = [] if supervisor is None else [team.id for team in subtree_of(self.state, supervisor)]
         return [*teams, *(agent.id for agent in agents_of(self.state, member_id))]
 
     def _remove(self, member_id: str, mode: Literal["drain", "requeue", "abort"]) -> None:
@@ -372,7 +382,7 @@ class Merge(ReportingScratch):
 
     def _record_unapplied(self, member_id: str, **values: Any) -> None:
         """Record declared values of a member that are not applied."""
-        self._unapplied[member_id] = changed(self._unapplied_of(member_id), **values)
+        self._unapplied[member_id] = copy_with(self._unapplied_of(member_id), **values)
 
     def _unapplied_of(self, member_id: str) -> Declaration:
         return self._unapplied.get(member_id, Declaration())
@@ -387,7 +397,7 @@ def supervisor_added(
         name=team.name,
         parent_id=parent_id,
         declared=declared,
-        **{name: getattr(team, name) for name in (*STRATEGY, *OWN, "options")},
+        **{name: getattr(team, name) for name in (*STRATEGY, *OWN_SETTINGS, "options")},
     )
 
 
@@ -417,6 +427,6 @@ def add_queues(state: State, events: Sequence[Event], ctx: DecisionContext) -> l
     for event in events:
         if isinstance(event, AgentAdded):
             queues = able_queues_for(scratch.state, event.supervisor_id, event.spec, event.name)
-            event = changed(event, queues=queues)
+            event = copy_with(event, queues=queues)
         scratch.take([event])
     return scratch.events

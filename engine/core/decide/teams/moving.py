@@ -8,9 +8,9 @@ from engine.core.decisions.outcomes import Decided
 from engine.core.errors import Refused
 from engine.core.events import Event, MemberMoved, MembersOrdered, QueueMade, TaskRequeued
 from engine.core.queries.targets import find_member, find_supervisor
-from engine.core.queries.team.tree import DEEPEST, above_of, agents_in, below_of, depth_of, height_of, warning_of
+from engine.core.queries.team.tree import MAX_DEPTH, agents_in, depth_of, height_of, lineage_of, subtree_of, warning_of
 from engine.core.queries.work.placement import able_agents, able_queues_for
-from engine.core.queries.work.queues import able_queue, capability_of, is_of_few, is_shared
+from engine.core.queries.work.queues import able_queue, capability_of, is_for_named_members, is_shared
 from engine.core.state import Agent, State, Supervisor
 
 
@@ -88,17 +88,17 @@ def _place_again(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
     prefix = able_queue(previous.id, "")
     events: list[Event] = []
     for key in agent.queues:
-        if not key.startswith(prefix) or is_of_few(key) or state.queues[key].agents != [agent.id]:
+        if not key.startswith(prefix) or is_for_named_members(key) or state.queues[key].agents != [agent.id]:
             continue  # queues of named members are handled by `PlaceAgain`
         capability = key[len(prefix) :]
-        able = able_agents(state, previous, capability, but=agent)
+        able = able_agents(state, previous, capability, excluded=agent)
         if able:
             events.append(_queue_event(key, previous, capability, able))
             continue
         tasks = [task for task in state.tasks.values() if task.queue == key and not task.ended]
         new_key = able_queue(parent.id, capability)
         if tasks and new_key not in state.queues:
-            others = able_agents(state, parent, capability, but=agent)
+            others = able_agents(state, parent, capability, excluded=agent)
             events.append(_queue_event(new_key, parent, capability, [*others, agent.id]))
         events += [
             TaskRequeued(
@@ -118,7 +118,7 @@ def _queue_event(key: str, supervisor: Supervisor, capability: str, able: list[s
 def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor) -> list[Event]:
     refuse_unless(supervisor.parent_id != parent.id, f"{supervisor.name} is under {parent.name} already")
     refuse_unless(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed")
-    if any(below.id == parent.id for below in below_of(state, supervisor)):
+    if any(below.id == parent.id for below in subtree_of(state, supervisor)):
         raise Refused(f"supervisor {parent.name!r} is {supervisor.name!r} itself or under it; choose another")
     check_name_free(state, parent, supervisor.name)
     check_depth_below(state, parent, height_of(state, supervisor))
@@ -129,7 +129,7 @@ def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor) 
 def _serve_shared_queues(state: State, supervisor: Supervisor) -> list[Event]:
     """Let the agents of a team that has moved serve the queues that teams share where it is now."""
     joining: dict[str, list[str]] = {}
-    for team in below_of(state, supervisor):
+    for team in subtree_of(state, supervisor):
         for agent in agents_in(state, team):
             for key in able_queues_for(state, team.id, state.spec_of(agent), agent.name):
                 if key not in agent.queues and agent.removing is None:
@@ -145,11 +145,11 @@ def check_depth_below(state: State, parent: Supervisor, height: int) -> None:
         Refused: If a limit on depth would be passed.
     """
     levels = height
-    for ancestor in above_of(state, parent):
+    for ancestor in lineage_of(state, parent):
         levels += 1
         limits = ancestor.options.limits
         if limits is not None and limits.depth is not None and levels > limits.depth:
             raise Refused(
                 f"supervisor {ancestor.name!r} may be {limits.depth} levels deep, itself included; this makes {levels}"
             )
-    refuse_unless(levels <= DEEPEST, f"that makes {levels} levels of supervisors; {DEEPEST} is the limit")
+    refuse_unless(levels <= MAX_DEPTH, f"that makes {levels} levels of supervisors; {MAX_DEPTH} is the limit")

@@ -15,7 +15,7 @@ from engine.core.fold import apply
 from engine.core.queries.targets import member_with
 from engine.core.queries.team.declared import as_json
 from engine.core.queries.team.team_plan import Change, ChangeKind, Difference
-from engine.core.queries.team.tree import above_of, parent_of
+from engine.core.queries.team.tree import lineage_of, parent_of
 from engine.core.records.records import Entity, Tally, names
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State
@@ -161,7 +161,7 @@ class ReportingScratch(Scratch):
         """Return the names from the root down to a member."""
         member = member_with(self.state, member_id)
         parent = parent_of(self.state, member)
-        names = [] if parent is None else [supervisor.name for supervisor in above_of(self.state, parent)]
+        names = [] if parent is None else [supervisor.name for supervisor in lineage_of(self.state, parent)]
         return "/".join([member.name, *names][::-1])
 
 

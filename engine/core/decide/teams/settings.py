@@ -16,15 +16,15 @@ from engine.core.encoding.json_values import json_equal
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
 from engine.core.queries.targets import find_supervisor, member_name
-from engine.core.queries.team.code import named_in
-from engine.core.queries.team.declared import OPTIONS, OWN
+from engine.core.queries.team.code import references_in_command
+from engine.core.queries.team.declared import OPTIONS, OWN_SETTINGS
 from engine.core.queries.team.settings import options_after
-from engine.core.queries.team.tree import below_of, height_of
+from engine.core.queries.team.tree import height_of, subtree_of
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import State, Supervisor
 from engine.core.strategies import check_settings, strategy_named
 
-SETTINGS = (*OWN, "options")
+SETTINGS = (*OWN_SETTINGS, "options")
 """Fields that a supervisor and its description both have, besides the strategy and its aggregation."""
 
 
@@ -37,7 +37,7 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionCont
         changes["options"] = options_after(supervisor.options, command)
         names = [member_name(state, member_id) for member_id in supervisor.members]
         check_options(supervisor.name, supervisor.mode, changes["options"], names)
-    trust = trust_references(state, named_in(command), ctx)
+    trust = trust_references(state, references_in_command(command), ctx)
     event = settings_event(supervisor, changes)
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
@@ -96,7 +96,7 @@ def check_teams_complete(state: State) -> None:
         Refused: With the first that is missing.
     """
     for root in state.roots:
-        for supervisor in below_of(state, root):
+        for supervisor in subtree_of(state, root):
             check_named(supervisor, [member_name(state, member_id) for member_id in supervisor.members])
 
 

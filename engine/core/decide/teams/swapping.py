@@ -29,8 +29,8 @@ from engine.core.events import (
 from engine.core.followups import CheckGeneration, StopLeftOver
 from engine.core.queries.targets import find_agent
 from engine.core.queries.team.code import code_of
-from engine.core.queries.work.placement import able_queues_for, left_behind
-from engine.core.records.values import counted
+from engine.core.queries.work.placement import able_queues_for, queue_takeovers
+from engine.core.records.values import pluralize
 from engine.core.signals import AgentUnusable, AgentUsable
 from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, SwapMode, Timer
@@ -74,7 +74,7 @@ def _change_each(
         scratch.take(done[-1].events)
     return Decided(
         events=scratch.events,
-        summary=f"{did} {counted(len(done), 'agent')}",
+        summary=f"{did} {pluralize(len(done), 'agent')}",
         result={"agents": [dict(decision.result) for decision in done]},
     )
 
@@ -103,7 +103,7 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) 
     )
     at_work = len(agent.running) + len(agent.parked)
     return Decided(
-        events=[*events, event, *left_behind(state, agent, event.queues)],
+        events=[*events, event, *queue_takeovers(state, agent, event.queues)],
         summary=f"swapped {agent.name} to g{event.generation}",
         result={
             "agent_id": agent.id,
@@ -218,7 +218,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
         )
     event = rollback_event(state, agent, to, mode=mode, why="asked for")
     return Decided(
-        events=[event, *left_behind(state, agent, event.queues)],
+        events=[event, *queue_takeovers(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_code_note(state, agent, event)}",
         result={
             "agent_id": agent.id,
@@ -267,7 +267,7 @@ def check_generation(state: State, followup: CheckGeneration, ctx: DecisionConte
     if trial is not None and trial.failed >= trial.failures and can_roll_back(state, agent):
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
         event = rollback_event(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
-        return [event, *left_behind(state, agent, event.queues)]
+        return [event, *queue_takeovers(state, agent, event.queues)]
     if agent.generation > agent.drained and not agent.draining:
         return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
     return []

@@ -36,11 +36,11 @@ from engine.core.events import (
 from engine.core.followups import LookAtPool
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
 from engine.core.queries.team.pools import must_grow, waiting_for
-from engine.core.queries.team.tree import above_of
-from engine.core.queries.work.placement import able_queues_for, left_behind
+from engine.core.queries.team.tree import lineage_of
+from engine.core.queries.work.placement import able_queues_for, queue_takeovers
 from engine.core.queries.work.queues import own_queue
-from engine.core.records.records import JsonValue, changed
-from engine.core.records.values import counted
+from engine.core.records.records import JsonValue, copy_with
+from engine.core.records.values import pluralize
 from engine.core.specs.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
 
@@ -55,14 +55,14 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
     if not command.also:
         return _add(state, ctx, command)
     scratch, done = Scratch(state, ctx), []
-    more_commands = [changed(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
-    for addition in (changed(command, also=[]), *more_commands):
+    more_commands = [copy_with(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
+    for addition in (copy_with(command, also=[]), *more_commands):
         done.append(_add(scratch.state, ctx, addition))
         scratch.take(done[-1].events)
     supervisor_name = find_supervisor(state, command.supervisor).name
     return Decided(
         events=scratch.events,
-        summary=f"added {counted(len(done), 'agent')} under {supervisor_name}",
+        summary=f"added {pluralize(len(done), 'agent')} under {supervisor_name}",
         result={"agents": [dict(decision.result) for decision in done]},
     )
 
@@ -80,7 +80,7 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
         check_name_free(state, supervisor, name)
     if evicted_agent is not None:
         removal = AgentRemoved(agent_id=evicted_agent.id, evicted=True)
-        events += [removal, *left_behind(state, evicted_agent, ())]
+        events += [removal, *queue_takeovers(state, evicted_agent, ())]
     agent_id = Mint(state)("a")
     events.append(
         AgentAdded(
@@ -88,7 +88,7 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
             name=name,
             supervisor_id=supervisor.id,
             spec=spec,
-            queues=able_queues_for(state, supervisor.id, spec, name, but=evicted_agent),
+            queues=able_queues_for(state, supervisor.id, spec, name, excluded=evicted_agent),
             declared=command.declared,
             run_id=ctx.run_id,
         )
@@ -266,7 +266,7 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
     if not added and not removed:
         raise Refused(f"{agent.name} has these specialties already; nothing to change")
     specialties = [word for word in spec.specialties if word not in removed]
-    new = changed(spec, specialties=_insert_words(specialties, add))
+    new = copy_with(spec, specialties=_insert_words(specialties, add))
     event = CapabilitiesChanged(
         agent_id=agent.id,
         spec=new,
@@ -276,7 +276,7 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
     )
     changes = " ".join([*(f"+{word}" for word in added), *(f"-{word}" for word in removed)])
     return Decided(
-        events=[event, *left_behind(state, agent, event.queues)],
+        events=[event, *queue_takeovers(state, agent, event.queues)],
         summary=f"{agent.name}: {changes}",
         result={"agent_id": agent.id, "specialties": list(new.specialties)},
     )
@@ -318,7 +318,7 @@ def mend_events(member: Agent | Supervisor) -> list[Event]:
 
 def find_failed_supervisor(state: State, supervisor: Supervisor) -> Supervisor | None:
     """Return the nearest failed supervisor from this one upwards, if any."""
-    return next((ancestor for ancestor in above_of(state, supervisor) if ancestor.error is not None), None)
+    return next((ancestor for ancestor in lineage_of(state, supervisor) if ancestor.error is not None), None)
 
 
 def check_not_failed(state: State, supervisor: Supervisor) -> None:

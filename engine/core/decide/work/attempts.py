@@ -30,9 +30,9 @@ from engine.core.events import (
     ThreadReturned,
 )
 from engine.core.policies.rules import chain_of_agent
-from engine.core.queries.team.tree import above_of, cause_of, halted, is_cancelled
+from engine.core.queries.team.tree import cause_of, is_cancelled, lineage_of, tasks_to_end
 from engine.core.queries.work.placement import Place, place_for
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.records.values import preview
 from engine.core.specs.failure_policies import is_optional
 from engine.core.state import Attempt, Run, State, StopReason, Task
@@ -123,7 +123,7 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
         refusal = nobody.reason
     if refusal is not None:
         return [*events, _call_refused(task, attempt, signal.call_key, refusal)]
-    events += [place.made for place in places.values() if place.made is not None]
+    events += [place.queue_event for place in places.values() if place.queue_event is not None]
     events.append(
         Delegated(
             task_id=task.id,
@@ -170,7 +170,7 @@ def _children(state: State, places: Mapping[str, Place], signal: signals.Delegat
         return [_child(state, place, mint("t"), preview(item) or signal.target, item) for item in signal.items]
     ids = [mint("t") for _ in signal.plan]
     return [
-        changed(
+        copy_with(
             _child(state, places[item.target], task_id, item.title, item.input),
             after=[ids[index] for index in item.after],
         )
@@ -197,7 +197,7 @@ def _refusal_reason(state: State, task: Task, attempt: Attempt) -> str | None:
         return "the attempt is being stopped"
     if is_cancelled(state, task):
         return "the work that it is part of is ending"
-    depth = sum(ancestor.kind == "agent" for ancestor in above_of(state, task)) - 1
+    depth = sum(ancestor.kind == "agent" for ancestor in lineage_of(state, task)) - 1
     limit = _depth_limit(state, task, attempt)
     return f"delegations nest {depth} deep; {limit} is the limit" if depth >= limit else None
 
@@ -207,7 +207,7 @@ def _depth_limit(state: State, task: Task, attempt: Attempt) -> int:
     run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
     all_limits = [
         run.limits,
-        *(supervisor.options.limits for supervisor in above_of(state, state.supervisors[agent.supervisor_id])),
+        *(supervisor.options.limits for supervisor in lineage_of(state, state.supervisors[agent.supervisor_id])),
     ]
     return min(
         (limits.depth for limits in all_limits if limits is not None and limits.depth is not None), default=MAX_DEPTH
@@ -288,7 +288,7 @@ def stop(
     state: State, subject: Run | Task, reason: str, *, at_once: bool = False, grace_ms: int | None = None
 ) -> CancelRequested:
     """Return the event that stops a run, or a task and all below it, at the next step or at once."""
-    cancelled, stopping = halted(state, subject)
+    cancelled, stopping = tasks_to_end(state, subject)
     return CancelRequested(
         run_id=subject.id if isinstance(subject, Run) else subject.run_id,
         task_id=None if isinstance(subject, Run) else subject.id,

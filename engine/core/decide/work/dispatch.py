@@ -20,20 +20,20 @@ from engine.core.events import (
 )
 from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.queries.team.able import is_able, why_not_able
-from engine.core.queries.team.tree import above_of, below_of, inherited
+from engine.core.queries.team.tree import inherited_option, lineage_of, subtree_of
 from engine.core.queries.work.placement import Place, asker_of, holders_of, home_of, place_for
 from engine.core.queries.work.queues import (
-    FEW,
+    NAMED_MEMBERS_PREFIX,
     capability_of,
-    few_of,
-    is_of_few,
+    is_for_named_members,
     is_shared,
-    not_begun,
-    returned,
+    item_returned,
+    member_names_in,
     team_for,
+    unstartable_items,
 )
 from engine.core.scheduler import Schedule
-from engine.core.scheduler.free import full_of_processes
+from engine.core.scheduler.free import exhausted_process_limit
 from engine.core.specs.options import Preempt
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
@@ -55,7 +55,11 @@ def begin_task(state: State, queue: Queue, task: Task, agent: Agent, ctx: Decisi
         return instead
     # Delegations, answers and messages belong to the code of an agent: a group made of the task could not use them.
     is_begun = bool(task.calls or task.asks or task.steers)
-    team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not is_begun else None
+    team = (
+        team_for(state, queue, agent)
+        if is_shared(queue.key) and is_for_named_members(queue.key) and not is_begun
+        else None
+    )
     if team is None:
         return [start_event(task, agent)]
     return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
@@ -63,8 +67,8 @@ def begin_task(state: State, queue: Queue, task: Task, agent: Agent, ctx: Decisi
 
 def return_items(state: State, followup: ReturnItems, ctx: DecisionContext) -> list[Event]:
     """Return items of shared queues that teams under a supervisor have taken but not begun."""
-    teams = below_of(state, state.supervisors[followup.supervisor_id])
-    return [returned(state, task, ctx.now_ms) for team in teams for task in not_begun(state, team)]
+    teams = subtree_of(state, state.supervisors[followup.supervisor_id])
+    return [item_returned(state, task, ctx.now_ms) for team in teams for task in unstartable_items(state, team)]
 
 
 def start_event(task: Task, agent: Agent) -> AttemptStarted:
@@ -96,7 +100,7 @@ def take_slot(state: State, followup: TakeSlot, ctx: DecisionContext) -> list[Ev
     # While the supervisor is paused the freed slot could not be given to the task.
     if _is_held(state, supervisor):
         return []
-    preempt: Preempt = inherited(state, supervisor, "preempt", Preempt())
+    preempt: Preempt = inherited_option(state, supervisor, "preempt", Preempt())
     victim = _victim(state, task, queue, preempt.limit)
     if victim is None or victim.attempt is None or victim.attempt.agent_id is None:
         return []
@@ -147,9 +151,9 @@ def _find_blockers(state: State, queue: Queue) -> tuple[list[Supervisor], frozen
         return list({team.id: team for team in (*teams, *others)}.values()), agents | holders
     if not is_shared(queue.key) and schedule.slots[supervisor.id].running >= supervisor.max_parallel:
         return [supervisor], None
-    for ancestor in above_of(state, supervisor):
+    for ancestor in lineage_of(state, supervisor):
         if schedule.slots[ancestor.id].is_full(ancestor):
-            return list(below_of(state, ancestor)), None
+            return list(subtree_of(state, ancestor)), None
     return [], None
 
 
@@ -159,10 +163,10 @@ def _find_process_holders(state: State, queue: Queue) -> tuple[list[Supervisor],
     for agent in (state.agents[agent_id] for agent_id in queue.agents):
         if not (agent.takes_tasks and schedule.lacks_process(state, agent)):
             continue
-        full = full_of_processes(state, schedule, state.supervisors[agent.supervisor_id])
+        full = exhausted_process_limit(state, schedule, state.supervisors[agent.supervisor_id])
         if full is not None:
             owners = [root for root in state.roots if root.options.processes is None] if full[0] is None else [full[0]]
-            supervisors = [below for owner in owners for below in below_of(state, owner)]
+            supervisors = [below for owner in owners for below in subtree_of(state, owner)]
             return supervisors, frozenset(
                 state.tasks[task_id].agent_id or "" for task_id in schedule.holders_of_processes()
             )
@@ -187,7 +191,7 @@ def _find_team_blockers(state: State, queue: Queue) -> tuple[list[Supervisor], f
 
 
 def _is_held(state: State, supervisor: Supervisor) -> bool:
-    return any(ancestor.paused or ancestor.held for ancestor in above_of(state, supervisor))
+    return any(ancestor.paused or ancestor.held for ancestor in lineage_of(state, supervisor))
 
 
 def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Event]:
@@ -217,11 +221,11 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
             place = places[key]
             if place is None or place.queue is None:
                 continue
-            if place.made is not None and place.queue not in new_keys:
+            if place.queue_event is not None and place.queue not in new_keys:
                 new_keys.add(place.queue)
-                events.append(place.made)
+                events.append(place.queue_event)
             if place.queue == queue.key:
-                continue  # `place.made` has given the same queue other agents
+                continue  # `place.queue_event` has given the same queue other agents
             events.append(TaskRequeued(task_id=task.id, queue=place.queue, reason=_reason(state, queue)))
     return events
 
@@ -244,7 +248,8 @@ def _unserved_queues(state: State, key: str | None) -> Iterator[Queue]:
     for queue in [state.queues[queue_key] for queue_key in keys if queue_key in state.queues]:
         if not queue.ready or queue.key.startswith("back:"):
             continue
-        if queue.agents and _target(state, queue).startswith(FEW):  # named members are waited for while one is left
+        # Named members are waited for while one is left.
+        if queue.agents and _target(state, queue).startswith(NAMED_MEMBERS_PREFIX):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue
@@ -254,15 +259,15 @@ def _target(state: State, queue: Queue) -> str:
     """Return the name or capability that the tasks of a queue asked for."""
     if queue.key.startswith("agent:"):
         return state.agents[queue.agents[0]].name
-    names = few_of(capability_of(queue.key))
+    names = member_names_in(capability_of(queue.key))
     return names[0] if len(names) == 1 else capability_of(queue.key)
 
 
 def _reason(state: State, queue: Queue) -> str:
     if queue.key.startswith("able:"):
         target = _target(state, queue)
-        if target.startswith(FEW):
-            return f"none of {target.removeprefix(FEW)} exists any more"
+        if target.startswith(NAMED_MEMBERS_PREFIX):
+            return f"none of {target.removeprefix(NAMED_MEMBERS_PREFIX)} exists any more"
         return f"no agent of the team can {target} now"
     agent = state.agents[queue.agents[0]]
     return f"{agent.name} {why_not_able(state, agent)}"

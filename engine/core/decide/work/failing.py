@@ -10,7 +10,7 @@ from engine.core.decisions.outcomes import ask
 from engine.core.events import EscalationAnswered, Event
 from engine.core.followups import ApplyPolicy, LookAtCircuit, MemberCrashed
 from engine.core.policies.rules import chain_of, cool_s, is_too_often, members_to_restart
-from engine.core.queries.team.tree import above_of, agents_of, below_of, inherited, is_cancelled, parent_of
+from engine.core.queries.team.tree import agents_of, inherited_option, is_cancelled, lineage_of, parent_of, subtree_of
 from engine.core.queries.work.placement import stand_ins
 from engine.core.queries.work.queues import own_queue
 from engine.core.specs.failure_policies import AskPerson, Failover, Failures, GiveTo, GiveUp, TryAgain, Verdict, walk
@@ -181,7 +181,7 @@ def _home(state: State, task: Task) -> str:
 def circuit_of(state: State, agent: Agent) -> Circuit | None:
     """Return the circuit policy of an agent: of its spec, else of the nearest supervisor; None if there is none."""
     own = state.spec_of(agent).circuit
-    circuit: Circuit | None = own or inherited(state, state.supervisors[agent.supervisor_id], "circuit", None)
+    circuit: Circuit | None = own or inherited_option(state, state.supervisors[agent.supervisor_id], "circuit", None)
     return circuit
 
 
@@ -228,7 +228,7 @@ def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) 
     supervisor = None if member is None else parent_of(state, member)
     if member is None or supervisor is None:
         return []
-    policy: Restart | None = inherited(state, supervisor, "restart", None)
+    policy: Restart | None = inherited_option(state, supervisor, "restart", None)
     because = f"{member.name} crashed: {followup.because}"
     if policy is not None and is_too_often(policy, supervisor.restarts_ms, ctx.now_ms):
         return _fail_supervisor(state, supervisor, policy, because)
@@ -249,7 +249,7 @@ def _fail_supervisor(state: State, supervisor: Supervisor, policy: Restart, beca
     times = policy.intensity + 1
     count = f"{times} restart{'' if times == 1 else 's'} in {policy.period_s:g} s"
     error = f"supervisor {supervisor.name} failed: {count}"
-    below = {team.id for team in below_of(state, supervisor)}
+    below = {team.id for team in subtree_of(state, supervisor)}
     groups = [
         task
         for task in state.tasks.values()
@@ -263,7 +263,7 @@ def _fail_supervisor(state: State, supervisor: Supervisor, policy: Restart, beca
     inner = {
         group.id
         for group in groups
-        if any(ancestor.id in failing for ancestor in islice(above_of(state, group), 1, None))
+        if any(ancestor.id in failing for ancestor in islice(lineage_of(state, group), 1, None))
     }
     children = [state.tasks[task_id] for group in groups if group.id not in inner for task_id in group.children]
     return [event, *stop_all(state, children, error)]

@@ -13,7 +13,7 @@ from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.targets import member_name
 from engine.core.queries.team.participants import Cast, cast_for, members_in, names_in, wants_text
 from engine.core.queries.team.tree import is_cancelled
-from engine.core.queries.work.conversation import worked_before
+from engine.core.queries.work.conversation import members_of_earlier_runs
 from engine.core.queries.work.inputs import input_of
 from engine.core.records.values import StoredValue, TextRef
 from engine.core.state import State, Supervisor, Task, TaskStatus
@@ -42,7 +42,7 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
             return [PlanAsked(task_id=group.id)]
         text = request
     try:
-        before = worked_before(state, state.runs[group.run_id], group)
+        before = members_of_earlier_runs(state, state.runs[group.run_id], group)
         cast = cast_for(state, supervisor, text or "", category, before=before)
         wiring, graph = plan_graph(state, supervisor, cast, mint)
     except Refused as refusal:

@@ -12,8 +12,8 @@ from engine.core.policies.rules import chain_of_agent
 from engine.core.queries.targets import member_name
 from engine.core.queries.team.participants import members_in
 from engine.core.queries.work.placement import Place, place_for
-from engine.core.queries.work.queues import FEW, able_queue, shared_queue, takers
-from engine.core.records.records import changed, fact
+from engine.core.queries.work.queues import NAMED_MEMBERS_PREFIX, able_queue, shared_queue, takers
+from engine.core.records.records import copy_with, fact
 from engine.core.records.values import StoredValue
 from engine.core.specs.failure_policies import is_optional
 from engine.core.state import State, Supervisor
@@ -112,7 +112,7 @@ def materialize(
     tolerated = set(wiring.tolerated)
     for key, plan in plans.items():
         result.nodes.append(
-            changed(
+            copy_with(
                 plan,
                 after=result.ids_of(wiring.after.get(key, [])),
                 takes=wiring.takes.get(key, plan.takes),
@@ -156,7 +156,7 @@ def _plan_node(state: State, supervisor: Supervisor, node: Made, task_id: str, p
     if node.member is None:
         return places.plan_shared_node(task_id, node)
     plan = node_plan(state, task_id, places.member(node.member))
-    return changed(plan, title=node.title) if node.title else plan
+    return copy_with(plan, title=node.title) if node.title else plan
 
 
 class _Places:
@@ -194,10 +194,10 @@ class _Places:
         if node.able is not None:
             place = self._place_for(node.able)
             if place.worker_id is not None:
-                return changed(node_plan(self._state, task_id, place.worker_id), title=node.title)
+                return copy_with(node_plan(self._state, task_id, place.worker_id), title=node.title)
             queue, supervisor_id = place.queue, place.supervisor_id
         elif len(node.anyone) == 1:
-            return changed(node_plan(self._state, task_id, self.member(node.anyone[0])), title=node.title)
+            return copy_with(node_plan(self._state, task_id, self.member(node.anyone[0])), title=node.title)
         else:
             queue, supervisor_id = self._queue_of(node.anyone), self._supervisor.id
         return NodePlan(
@@ -215,7 +215,7 @@ class _Places:
             target = member_name(self._state, self._called[target])
         if target not in self._places:
             self._places[target] = place_for(self._state, self._supervisor, target, asker=None)
-            new_queue = self._places[target].made
+            new_queue = self._places[target].queue_event
             if new_queue is not None:
                 self.new_queues.append(new_queue)
         return self._places[target]
@@ -224,7 +224,9 @@ class _Places:
         """Return the queue shared by several named members; agents serve it on behalf of their teams."""
         if names not in self._queues:
             members = [self.member(name) for name in names]
-            capability = f"{FEW}{', '.join(member_name(self._state, member_id) for member_id in members)}"
+            capability = (
+                f"{NAMED_MEMBERS_PREFIX}{', '.join(member_name(self._state, member_id) for member_id in members)}"
+            )
             has_teams = any(member_id in self._state.supervisors for member_id in members)
             team_key = shared_queue(self._supervisor.id, 0, capability)
             key = self._queues[names] = team_key if has_teams else able_queue(self._supervisor.id, capability)

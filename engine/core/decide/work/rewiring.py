@@ -8,9 +8,9 @@ from engine.core.events import GroupChange, NodePlan
 from engine.core.fold.completion import lets_pass
 from engine.core.queries.targets import member_with
 from engine.core.queries.team.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
-from engine.core.queries.work.conversation import worked_before
+from engine.core.queries.work.conversation import members_of_earlier_runs
 from engine.core.queries.work.plans import plans_of
-from engine.core.records.records import JsonValue, changed, fact
+from engine.core.records.records import JsonValue, copy_with, fact
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import is_sparse, settings_for
 from engine.core.strategies.wiring import Nodes, Wiring
@@ -258,8 +258,8 @@ def _find_new_members(state: State, supervisor: Supervisor, group: Task, nodes: 
         return []
     try:
         text = group.input if isinstance(group.input, str) else ""
-        alone = changed(supervisor, options=changed(supervisor.options, strategies={}))
-        before = worked_before(state, state.runs[group.run_id], group)
+        alone = copy_with(supervisor, options=copy_with(supervisor.options, strategies={}))
+        before = members_of_earlier_runs(state, state.runs[group.run_id], group)
         cast = cast_for(state, alone, text, category, before=before)
     except Refused:
         return []
@@ -290,7 +290,7 @@ def _aggregator(
             for nodes in (parts.unstarted, (*parts.done, *parts.running))
         )
         able = [*waiting, *fresh.values()] or begun or None
-    aggregator_id = aggregator_of(state, supervisor, settings=settings, able=able)
+    aggregator_id = aggregator_of(state, supervisor, settings=settings, member_ids=able)
     if aggregator_id is None:
         return None
     node = next((task_id for task_id in parts.unstarted if state.tasks[task_id].worker_id == aggregator_id), None)

@@ -37,10 +37,10 @@ from engine.core.queries.targets import (
 )
 from engine.core.queries.team.able import why_not_able
 from engine.core.queries.team.participants import cast_for, check_category, members_in
-from engine.core.queries.team.tree import below, is_cancelled
+from engine.core.queries.team.tree import is_cancelled, task_subtree
 from engine.core.queries.work.queues import own_queue
 from engine.core.queries.work.reach import tasks_at
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.records.values import TextRef
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
@@ -170,9 +170,9 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decide
 def _submit_again(state: State, run_id: str, request: Submit, ctx: DecisionContext) -> Decided:
     """Submit a request again; the first root gets it where its supervisor has left."""
     if request.supervisor is not None and id_in(request.supervisor) not in state.supervisors:
-        request = changed(request, supervisor=None)
+        request = copy_with(request, supervisor=None)
     applied = submit(state, request, ctx)
-    return changed(applied, summary=f"submitted {run_id} again as {applied.result['run_id']}")
+    return copy_with(applied, summary=f"submitted {run_id} again as {applied.result['run_id']}")
 
 
 def _request_of(summary: RunSummary) -> Submit:
@@ -269,7 +269,7 @@ def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> De
         tasks = [state.tasks[task_id] for task_id in subject.tasks]
     else:
         name, run_id, task_id = f"task {subject.id}", subject.run_id, subject.id
-        tasks = below(state, subject)
+        tasks = task_subtree(state, subject)
     work = [task for task in tasks if task.kind == "agent" and not task.ended]
     if subject.priority == priority and all(task.priority == priority for task in work):
         raise Refused(f"{name} has priority {priority} already")

@@ -17,7 +17,7 @@ from engine.core.policies.auto_tuning import Change, figures_of, next_change, ru
 from engine.core.queries.targets import at, find_supervisor, id_in, member_name
 from engine.core.queries.team.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.team.tree import is_cancelled
-from engine.core.records.records import JsonValue, changed
+from engine.core.records.records import JsonValue, copy_with
 from engine.core.specs.options import SupervisorOptions
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
@@ -60,7 +60,7 @@ def switch_event_for(state: State, supervisor: Supervisor, command: SwitchStrate
     """
     current, mint = state.supervisors[supervisor.id], Mint(state)
     if command.run is not None:
-        command = changed(command, run=id_in(command.run))
+        command = copy_with(command, run=id_in(command.run))
     in_progress = _groups(state, current, command)
     if in_progress and supervisor.mode == "delegate" and _lead(supervisor) is None:
         raise Refused(_NO_LEAD.format(current.name))
@@ -97,12 +97,12 @@ def _future_supervisor(state: State, current: Supervisor, command: SwitchStrateg
         mode, settings, [member_name(state, member_id) for member_id in members_in(state, current)] if settings else ()
     )
     lead = command.lead or current.options.lead
-    supervisor = changed(
+    supervisor = copy_with(
         current,
         mode=mode,
         aggregation=command.aggregation or current.aggregation,
         aggregator=command.aggregator or current.aggregator,
-        options=changed(current.options, settings=settings, lead=lead),
+        options=copy_with(current.options, settings=settings, lead=lead),
     )
     lead = _lead(supervisor)
     if lead is not None and (mode == "delegate" or command.lead is not None):

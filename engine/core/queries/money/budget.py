@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from engine.core.queries.team.tree import above_of, inherited, supervisors_from
+from engine.core.queries.team.tree import inherited_option, lineage_of, supervisors_from
 from engine.core.records.values import Usage
 from engine.core.specs.limits import Limits
 from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
@@ -18,7 +18,7 @@ from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
 Amount: TypeAlias = Literal["attempts", "time_s", "tokens", "cost_usd"]
 AMOUNTS: tuple[Amount, ...] = ("attempts", "time_s", "tokens", "cost_usd")
 Subject: TypeAlias = Task | Run | Agent | Supervisor
-_NONE = Decimal(0)
+_ZERO = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadlineOf:
+class EffectiveDeadline:
     """The deadline in force of a run or task."""
 
     due_ms: int
@@ -52,14 +52,14 @@ class DeadlineOf:
     """Time of the warning; None if it was given, or if the deadline is an ancestor's."""
 
 
-def deadline_of(state: State, subject_id: str) -> DeadlineOf | None:
+def deadline_of(state: State, subject_id: str) -> EffectiveDeadline | None:
     """Return the deadline of an open run or a task; None if it has none."""
     subject = state.runs.get(subject_id) or state.tasks.get(subject_id)
     if subject is None or subject.deadline_ms is None:
         return None
     timer = state.timers.get(f"warn:{subject_id}")
     warn_ms = timer.due_ms if timer is not None else None
-    return DeadlineOf(due_ms=subject.deadline_ms, own=subject.deadline_after_ms is not None, warn_ms=warn_ms)
+    return EffectiveDeadline(due_ms=subject.deadline_ms, own=subject.deadline_after_ms is not None, warn_ms=warn_ms)
 
 
 def budgets_of(state: State, subject_id: str, now_ms: int | None = None) -> list[Budget]:
@@ -85,7 +85,7 @@ def subject_with(state: State, subject_id: str) -> Subject | None:
 
 def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Agent | None = None) -> list[Budget]:
     """Return the budgets of `subject`, the tightest for each amount; `agent` as for `limits_of`."""
-    found: dict[Amount, Budget] = {}
+    budget_by_amount: dict[Amount, Budget] = {}
     ledger = state.ledgers.get(subject.id)
     for limits in limits_of(state, subject, agent):
         for name in AMOUNTS:
@@ -94,10 +94,10 @@ def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Ag
                 continue
             # Through `str`: the decimal of the float 0.1 is not 0.1, and a sum of exact amounts would then miss the
             # limit.
-            whole = Decimal(str(limit)) * (1 + (ledger.granted.get(name, 0) if ledger is not None else 0))
-            if name not in found or whole < found[name].limit:
-                found[name] = _budget(state, subject, limits, name, whole, ledger, now_ms)
-    return list(found.values())
+            total_limit = Decimal(str(limit)) * (1 + (ledger.granted.get(name, 0) if ledger is not None else 0))
+            if name not in budget_by_amount or total_limit < budget_by_amount[name].limit:
+                budget_by_amount[name] = _budget(state, subject, limits, name, total_limit, ledger, now_ms)
+    return list(budget_by_amount.values())
 
 
 def _budget(
@@ -122,26 +122,26 @@ def limits_of(state: State, subject: Subject, agent: Agent | None = None) -> lis
         agent: The agent that is about to begin a task, which has none yet.
     """
     if isinstance(subject, Supervisor):
-        found = [subject.options.limits]
+        declared_limits = [subject.options.limits]
     elif isinstance(subject, Agent):
         own = state.spec_of(subject).limits
-        found = [own if own is not None else _inherited(state, subject.supervisor_id, "agent_limits")]
+        declared_limits = [own if own is not None else _inherited(state, subject.supervisor_id, "agent_limits")]
     elif isinstance(subject, Run):
-        found = [subject.limits, _inherited(state, subject.supervisor_id, "run_limits")]
+        declared_limits = [subject.limits, _inherited(state, subject.supervisor_id, "run_limits")]
     elif subject.kind != "agent":
         return []
     else:
-        at_it = agent or state.agents.get(subject.agent_id or subject.worker_id or "")
-        own = state.spec_of(at_it).task_limits if at_it is not None else None
-        above = subject.supervisor_id if at_it is None else at_it.supervisor_id
-        found = [own if own is not None else _inherited(state, above, "task_limits")]
-    return [limits for limits in found if limits is not None]
+        assigned_agent = agent or state.agents.get(subject.agent_id or subject.worker_id or "")
+        own = state.spec_of(assigned_agent).task_limits if assigned_agent is not None else None
+        supervisor_id = subject.supervisor_id if assigned_agent is None else assigned_agent.supervisor_id
+        declared_limits = [own if own is not None else _inherited(state, supervisor_id, "task_limits")]
+    return [limits for limits in declared_limits if limits is not None]
 
 
 def _inherited(state: State, supervisor_id: str, name: str) -> Limits | None:
     supervisor = state.supervisors.get(supervisor_id)
-    found: Limits | None = None if supervisor is None else inherited(state, supervisor, name, None)
-    return found
+    limits: Limits | None = None if supervisor is None else inherited_option(state, supervisor, name, None)
+    return limits
 
 
 def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = None) -> Decimal:
@@ -155,10 +155,10 @@ def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = 
             time_ms += time_at_work(state, subject, now_ms)[1]
         return Decimal(time_ms) / 1000
     if usage is None:
-        return _NONE
+        return _ZERO
     if name == "tokens":
         return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
-    return usage.cost_usd or _NONE
+    return usage.cost_usd or _ZERO
 
 
 def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]:
@@ -177,15 +177,15 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
     return count, time_ms
 
 
-def touched(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> Iterator[Subject]:
+def paying_subjects(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> Iterator[Subject]:
     """Yield everything that pays for an attempt, from the task up, without what has been removed."""
     if task is not None:
-        yield from (one for one in above_of(state, task) if one.kind == "agent")
+        yield from (ancestor for ancestor in lineage_of(state, task) if ancestor.kind == "agent")
     if run is not None:
         yield run
     if agent is not None:
         yield agent
-        yield from above_of(state, state.supervisors[agent.supervisor_id])
+        yield from lineage_of(state, state.supervisors[agent.supervisor_id])
 
 
 def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> bool:
@@ -198,22 +198,24 @@ def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | 
         spec = state.spec_of(agent)
         if spec.limits is not None or spec.task_limits is not None:
             return True
-        if _limits_someone(state, agent.supervisor_id):
+        if _has_limited_supervisor(state, agent.supervisor_id):
             return True
     # Work may be delegated to another branch of the tree: then the run's own supervisors pay as well.
-    elsewhere = run is not None and (agent is None or run.supervisor_id != agent.supervisor_id)
-    if run is not None and elsewhere and _limits_someone(state, run.supervisor_id):
+    is_in_other_team = run is not None and (agent is None or run.supervisor_id != agent.supervisor_id)
+    if run is not None and is_in_other_team and _has_limited_supervisor(state, run.supervisor_id):
         return True
-    above = islice(above_of(state, task), 1, None) if task is not None else ()
-    return any(one.kind == "agent" and limits_of(state, one) for one in above)
+    ancestors = islice(lineage_of(state, task), 1, None) if task is not None else ()
+    return any(ancestor.kind == "agent" and limits_of(state, ancestor) for ancestor in ancestors)
 
 
-def _limits_someone(state: State, supervisor_id: str) -> bool:
-    said = (one.options for one in supervisors_from(state, supervisor_id))
-    return any(one.limits or one.run_limits or one.agent_limits or one.task_limits for one in said)
+def _has_limited_supervisor(state: State, supervisor_id: str) -> bool:
+    all_options = (supervisor.options for supervisor in supervisors_from(state, supervisor_id))
+    return any(
+        options.limits or options.run_limits or options.agent_limits or options.task_limits for options in all_options
+    )
 
 
 def is_empty(usage: Usage) -> bool:
     """Return whether a report has no known amounts."""
-    known = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
-    return not usage.time_ms and not known
+    has_amounts = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
+    return not usage.time_ms and not has_amounts

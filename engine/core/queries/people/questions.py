@@ -5,7 +5,7 @@ from engine.core.queries.targets import id_in
 from engine.core.records.records import JsonValue
 from engine.core.state import Escalation, State
 
-NAMED = 5
+MAX_NAMED = 5
 """Questions that a refusal names."""
 
 
@@ -18,25 +18,26 @@ def find_question(state: State, target: str) -> Escalation:
     an_id = id_in(target)
     if an_id in state.escalations:
         return state.escalations[an_id]
-    about = [one for one in state.escalations.values() if one.subject == an_id]
-    if len(about) > 1:
-        raise Refused(f"{len(about)} questions about {an_id} wait; say which: {_named([one.id for one in about])}")
-    if about:
-        return about[0]
-    raise Refused(f"no question {target!r} waits for an answer; there are: {_named([*state.escalations])}")
+    questions = [question for question in state.escalations.values() if question.subject == an_id]
+    if len(questions) > 1:
+        ids = _list_ids([question.id for question in questions])
+        raise Refused(f"{len(questions)} questions about {an_id} wait; say which: {ids}")
+    if questions:
+        return questions[0]
+    raise Refused(f"no question {target!r} waits for an answer; there are: {_list_ids([*state.escalations])}")
 
 
-def _named(ids: list[str]) -> str:
-    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
-    return ", ".join(ids[:NAMED]) + more or "none"
+def _list_ids(ids: list[str]) -> str:
+    more = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
+    return ", ".join(ids[:MAX_NAMED]) + more or "none"
 
 
-def alike(state: State, found: Escalation) -> list[Escalation]:
-    """Return the questions that one answer can be for, `found` among them: of a kind, and about the same."""
-    return [one for one in state.escalations.values() if _about(one) == _about(found)]
+def similar_questions(state: State, question: Escalation) -> list[Escalation]:
+    """Return the questions that one answer can be for, `question` among them: of a kind, and about the same."""
+    return [other for other in state.escalations.values() if _similarity_key(other) == _similarity_key(question)]
 
 
-def _about(one: Escalation) -> tuple[str, list[str], JsonValue]:
+def _similarity_key(question: Escalation) -> tuple[str, list[str], JsonValue]:
     """Return what makes questions alike: the tool; the words where an agent asks; else the kind alone."""
-    said = one.question if one.kind == "ask" else one.detail.get("tool")
-    return one.kind, one.options, said
+    text_or_tool = question.question if question.kind == "ask" else question.detail.get("tool")
+    return question.kind, question.options, text_or_tool

@@ -6,7 +6,7 @@ program with the code, so their work waits.
 
 from collections.abc import Collection, Iterator
 
-from engine.core.queries.team.tree import above_of, agents_of
+from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.specs.spec import BOUND
 from engine.core.state import Agent, State, Supervisor
 
@@ -34,13 +34,13 @@ def is_able(state: State, agent: Agent) -> bool:
 
 def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:
     """Return the error or spent budget of a supervisor or of one above it, if any."""
-    for one in above_of(state, supervisor):
-        if one.error is not None or one.exhausted is not None:
-            return one.error or one.exhausted
+    for team in lineage_of(state, supervisor):
+        if team.error is not None or team.exhausted is not None:
+            return team.error or team.exhausted
     return None
 
 
-def has_anybody_able(state: State, supervisor: Supervisor) -> bool:
+def has_able_agent(state: State, supervisor: Supervisor) -> bool:
     """Return whether a team has an able agent."""
     return any(is_able(state, agent) for agent in agents_of(state, supervisor.id))
 
@@ -54,15 +54,15 @@ def why_away(agent: Agent) -> str:
     return agent.away_reason or AWAY
 
 
-def bound_elsewhere(state: State, here: Collection[str] = ()) -> Iterator[Agent]:
+def bound_elsewhere(state: State, own_references: Collection[str] = ()) -> Iterator[Agent]:
     """Yield the agents that use callables bound to a program.
 
     Args:
-        here: References bound to the calling program, whose agents are left out.
+        own_references: References bound to the calling program, whose agents are left out.
     """
     for agent in state.agents.values():
         spec = state.spec_of(agent)
-        for said in (spec.run, *spec.tools):
-            if isinstance(said, str) and said.startswith(BOUND) and said not in here:
+        for function in (spec.run, *spec.tools):
+            if isinstance(function, str) and function.startswith(BOUND) and function not in own_references:
                 yield agent
                 break

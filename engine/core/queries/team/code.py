@@ -27,10 +27,14 @@ PROGRAM_TYPES = ("process", "acp")
 
 def references_of(spec: AgentSpec) -> list[str]:
     """Return the references that would be imported, executed or called for an agent of `spec`."""
-    said = ([spec.run] if spec.run is not None else []) + list(spec.tools)
-    found = [one for one in said if isinstance(one, str) and ":" in one and not one.startswith(BOUND)]
+    callables = ([spec.run] if spec.run is not None else []) + list(spec.tools)
+    references = [
+        function
+        for function in callables
+        if isinstance(function, str) and ":" in function and not function.startswith(BOUND)
+    ]
     models = [spec.model] if isinstance(spec.model, str) else spec.model or ()
-    return found + program_of(spec.agent_type, spec.options) + addresses_in(models)
+    return references + program_of(spec.agent_type, spec.options) + addresses_in(models)
 
 
 def is_imported(reference: str) -> bool:
@@ -56,7 +60,9 @@ def program_of(agent_type: str | None, options: Mapping[str, Json]) -> list[str]
     argv, env, cwd = options.get("argv"), options.get("env") or [], options.get("cwd") or "."
     if agent_type not in PROGRAM_TYPES or not isinstance(argv, list) or not isinstance(env, list):
         return []
-    return [program_reference([str(one) for one in argv], env=[str(one) for one in env], cwd=str(cwd))]
+    return [
+        program_reference([str(argument) for argument in argv], env=[str(variable) for variable in env], cwd=str(cwd))
+    ]
 
 
 def program_reference(argv: Sequence[str], *, env: Sequence[str] = (), cwd: str = ".") -> str:
@@ -80,13 +86,15 @@ def net_reference(url: str, *, env: Iterable[str] = ()) -> str:
 
 def addresses_in(models: Iterable[str]) -> list[str]:
     """Return the references to addresses in names of models, which litellm calls for some providers."""
-    return [net_reference(one[one.index("http") :]) for one in models if "http://" in one or "https://" in one]
+    return [
+        net_reference(model[model.index("http") :]) for model in models if "http://" in model or "https://" in model
+    ]
 
 
-def references_set(options: SupervisorOptions) -> list[str]:
+def references_in_options(options: SupervisorOptions) -> list[str]:
     """Return the references in the settings of a supervisor."""
-    found = [one for model in options.models.values() for one in references_of_model(model)]
-    return found + [reference_of_server(server) for server in options.mcp.values()]
+    references = [reference for model in options.models.values() for reference in references_of_model(model)]
+    return references + [reference_of_server(server) for server in options.mcp.values()]
 
 
 def references_of_model(model: ModelSpec) -> list[str]:
@@ -124,7 +132,7 @@ def specs_of(command: Command) -> list[AgentSpec]:
     if isinstance(command, commands.Declare):
         return specs_in(command.member)
     if isinstance(command, commands.SwapAgents):
-        return [spec for one in command.swaps for spec in specs_of(one)]
+        return [spec for swap in command.swaps for spec in specs_of(swap)]
     if isinstance(command, commands.AddAgent):
         return [*([] if command.spec is None else [command.spec]), *command.also]
     if isinstance(command, commands.SwapAgent | commands.RegisterSpec) and command.spec is not None:
@@ -136,25 +144,25 @@ def supervisors_in(member: AgentSpec | commands.SupervisorSpec) -> list[commands
     """Return every supervisor of a tree."""
     if isinstance(member, AgentSpec):
         return []
-    return [member, *(one for below in member.members for one in supervisors_in(below))]
+    return [member, *(supervisor for below in member.members for supervisor in supervisors_in(below))]
 
 
 def options_of(command: Command) -> list[SupervisorOptions]:
     """Return the settings of every supervisor in a command."""
     if isinstance(command, commands.AddSupervisor | commands.LoadTeam | commands.ReplaceTeam):
-        return [one.options for one in supervisors_in(command.team)]
+        return [supervisor.options for supervisor in supervisors_in(command.team)]
     if isinstance(command, commands.Declare):
-        return [one.options for one in supervisors_in(command.member)]
+        return [supervisor.options for supervisor in supervisors_in(command.member)]
     return [command.options] if isinstance(command, commands.ChangeSupervisor) and command.options is not None else []
 
 
-def named_in(command: Command) -> list[str]:
+def references_in_command(command: Command) -> list[str]:
     """Return every reference in a command, each once."""
-    found = [one for spec in specs_of(command) for one in references_of(spec)]
-    found += [one for options in options_of(command) for one in references_set(options)]
-    return list(dict.fromkeys(found))
+    references = [reference for spec in specs_of(command) for reference in references_of(spec)]
+    references += [reference for options in options_of(command) for reference in references_in_options(options)]
+    return list(dict.fromkeys(references))
 
 
-def of_program(command: Command) -> dict[str, str]:
+def grants_for_own_program(command: Command) -> dict[str, str]:
     """Return the references that are granted with a command of the engine's own program: all, it is its own code."""
-    return dict.fromkeys(named_in(command), "")
+    return dict.fromkeys(references_in_command(command), "")

@@ -15,22 +15,22 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Supervisor
 
 STRATEGY = ("mode", "aggregation", "aggregator")
-OWN = ("participants", "auto_discover", "max_matches", "default_agent", "max_parallel", "max_agents")
+OWN_SETTINGS = ("participants", "auto_discover", "max_matches", "default_agent", "max_parallel", "max_agents")
 OPTIONS = names(SupervisorOptions)
-SETTINGS = (*STRATEGY, *OWN, *OPTIONS)
+SETTINGS = (*STRATEGY, *OWN_SETTINGS, *OPTIONS)
 """Every setting of a supervisor, by name."""
-ONE_CHOICE = ("mode", "settings", "lead")
+STRATEGY_CHOICE = ("mode", "settings", "lead")
 """What is taken together where the strategy is another one: its settings and its lead mean nothing to others."""
 ORDER = "order"
 """What the order of its members is called where it is compared like a setting."""
 
 
-def setting(one: SupervisorSpec | Supervisor, name: str) -> Any:
+def setting(supervisor: SupervisorSpec | Supervisor, name: str) -> Any:
     """Return the value of a setting."""
-    return getattr(one.options if name in OPTIONS else one, name)
+    return getattr(supervisor.options if name in OPTIONS else supervisor, name)
 
 
-def described(
+def describe_member(
     state: State, member_id: str, spec_of: Callable[[AgentSpec], AgentSpec] = lambda spec: spec
 ) -> AgentSpec | SupervisorSpec:
     """Return a member with everything under it as it would be described.
@@ -46,12 +46,12 @@ def described(
     supervisor = state.supervisors[member_id]
     return SupervisorSpec(
         name=supervisor.name,
-        **{name: getattr(supervisor, name) for name in (*STRATEGY, *OWN, "options")},
-        members=[described(state, one, spec_of) for one in supervisor.members],
+        **{name: getattr(supervisor, name) for name in (*STRATEGY, *OWN_SETTINGS, "options")},
+        members=[describe_member(state, child_id, spec_of) for child_id in supervisor.members],
     )
 
 
 def as_json(value: object) -> JsonValue:
     """Return a value of a setting, or of a field of a spec, as JSON has it."""
-    found: JsonValue = msgspec.to_builtins(value)
-    return found
+    plain_value: JsonValue = msgspec.to_builtins(value)
+    return plain_value

@@ -10,8 +10,8 @@ from engine.core.discovery.choosing import choose_category
 from engine.core.discovery.nearest import nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.queries.targets import member_name
-from engine.core.queries.team.suiting import candidate_of, chosen_for, index_of
-from engine.core.queries.team.tree import agents_in, gets_work_from, teams_in
+from engine.core.queries.team.suiting import candidate_of, choose_agents, index_of
+from engine.core.queries.team.tree import agents_in, can_get_work_from, teams_in
 from engine.core.records.records import JsonValue, fact
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Supervisor, Task
@@ -58,51 +58,56 @@ def cast_for(
         NoAgentMatches: If agents have to be discovered and none matches.
         Refused: If there is no member, or a named member is missing.
     """
-    able = members_in(state, supervisor)
-    _must_be_somebody(supervisor, able)
+    member_ids = members_in(state, supervisor)
+    _check_not_empty(supervisor, member_ids)
     why = "all members in declared order"
     if supervisor.participants is not None:
-        by_name = {member_name(state, member_id): member_id for member_id in able}
-        able = [by_name[name] for name in supervisor.participants if name in by_name]
+        by_name = {member_name(state, member_id): member_id for member_id in member_ids}
+        member_ids = [by_name[name] for name in supervisor.participants if name in by_name]
         why = "the participants that are declared"
-    mode, found = supervisor.mode, None
+    mode, category_key = supervisor.mode, None
     if supervisor.options.strategies:
-        found, told = _category(state, supervisor, able, text, category)
-        mode = supervisor.options.strategies[found] if found is not None else mode
-        why = f"{told}; {why}"
+        category_key, category_reason = _strategy_key(state, supervisor, member_ids, text, category)
+        mode = supervisor.options.strategies[category_key] if category_key is not None else mode
+        why = f"{category_reason}; {why}"
     settings = settings_for(mode, supervisor.options.settings, supervisor.mode)
-    if found is not None:
-        able, who = _of_category(state, able, found, settings)
-        why = f"{why}; {who}" if who else why
-    if supervisor.auto_discover and found is None:
-        able, why = _discovered(state, supervisor, able, text, before)
+    if category_key is not None:
+        member_ids, choice_reason = _members_of_category(state, member_ids, category_key, settings)
+        why = f"{why}; {choice_reason}" if choice_reason else why
+    if supervisor.auto_discover and category_key is None:
+        member_ids, why = _discover_members(state, supervisor, member_ids, text, before)
     if mode == "delegate":
-        able, who = _lead(state, supervisor, able, settings, text, before)
-        why = f"{why}; {who}"
-    aggregator = aggregator_of(state, supervisor, mode=mode, settings=settings, able=able)
+        member_ids, choice_reason = _choose_lead(state, supervisor, member_ids, settings, text, before)
+        why = f"{why}; {choice_reason}"
+    aggregator = aggregator_of(state, supervisor, mode=mode, settings=settings, member_ids=member_ids)
     if aggregator is not None:
-        able = [member_id for member_id in able if member_id != aggregator] or [aggregator]
-        aggregator = None if able == [aggregator] else aggregator
-    _must_be_somebody(supervisor, able)
+        member_ids = [member_id for member_id in member_ids if member_id != aggregator] or [aggregator]
+        aggregator = None if member_ids == [aggregator] else aggregator
+    _check_not_empty(supervisor, member_ids)
     return Cast(
-        members=able, aggregator=aggregator, explanation=why, mode=mode, settings=settings, category=found or category
+        members=member_ids,
+        aggregator=aggregator,
+        explanation=why,
+        mode=mode,
+        settings=settings,
+        category=category_key or category,
     )
 
 
-def _must_be_somebody(supervisor: Supervisor, able: Sequence[str]) -> None:
-    if not able:
+def _check_not_empty(supervisor: Supervisor, member_ids: Sequence[str]) -> None:
+    if not member_ids:
         raise Refused(f"supervisor {supervisor.name!r} has no agents to work on it; add one first")
 
 
 def members_in(state: State, supervisor: Supervisor) -> list[str]:
     """Return the ids of members that may get work, in declared order."""
     return [
-        one
-        for one in supervisor.members
+        member_id
+        for member_id in supervisor.members
         if (
-            state.agents[one].removing is None
-            if one in state.agents
-            else gets_work_from(state.supervisors[one], supervisor)
+            state.agents[member_id].removing is None
+            if member_id in state.agents
+            else can_get_work_from(state.supervisors[member_id], supervisor)
         )
     ]
 
@@ -110,8 +115,8 @@ def members_in(state: State, supervisor: Supervisor) -> list[str]:
 def names_in(state: State, supervisor: Supervisor, group: Task) -> dict[str, str]:
     """Return the names of members by id as a graph knows them: with former names, which its settings use."""
     before = {member_id: name for name, member_id in group.called.items()}
-    names = {one: before.get(one) or member_name(state, one) for one in supervisor.members}
-    return {one: name for one, name in names.items() if group.called.get(name, one) == one}
+    names = {member_id: before.get(member_id) or member_name(state, member_id) for member_id in supervisor.members}
+    return {member_id: name for member_id, name in names.items() if group.called.get(name, member_id) == member_id}
 
 
 def aggregator_of(
@@ -120,7 +125,7 @@ def aggregator_of(
     *,
     mode: str | None = None,
     settings: Mapping[str, JsonValue] | None = None,
-    able: Sequence[str] | None = None,
+    member_ids: Sequence[str] | None = None,
 ) -> str | None:
     """Return the id of the agent that makes the synthesis; None if results are joined without one.
 
@@ -132,7 +137,7 @@ def aggregator_of(
         return None
     named = supervisor.aggregator or (settings or {}).get("aggregator")
     if named is None and mode == SYNTHESIS:
-        return _speaks_of_combining(state, members_in(state, supervisor) if able is None else able)
+        return _most_suitable_aggregator(state, members_in(state, supervisor) if member_ids is None else member_ids)
     for member_id in members_in(state, supervisor):
         if member_name(state, member_id) == named and (member_id in state.agents or mode == SYNTHESIS):
             return member_id
@@ -144,38 +149,40 @@ def aggregator_of(
     )
 
 
-def _speaks_of_combining(state: State, able: Sequence[str]) -> str | None:
-    agents = [candidate_of(state, state.agents[one]) for one in able if one in state.agents]
-    found = CapabilityIndex(agents).search(COMBINING_WORDS, 1)
-    return found[0].id if found else next(iter(able[-1:]), None)
+def _most_suitable_aggregator(state: State, member_ids: Sequence[str]) -> str | None:
+    agents = [candidate_of(state, state.agents[member_id]) for member_id in member_ids if member_id in state.agents]
+    matches = CapabilityIndex(agents).search(COMBINING_WORDS, 1)
+    return matches[0].id if matches else next(iter(member_ids[-1:]), None)
 
 
-def _reached(state: State, able: Sequence[str]) -> dict[str, str]:
+def _member_by_agent(state: State, member_ids: Sequence[str]) -> dict[str, str]:
     """Return all agents below the members, with the member of each: a team can do what its agents can do."""
-    found: dict[str, str] = {}
-    for member_id in able:
+    member_by_agent: dict[str, str] = {}
+    for member_id in member_ids:
         if member_id in state.agents:
-            found[member_id] = member_id
+            member_by_agent[member_id] = member_id
             continue
         front = [state.supervisors[member_id]]
         for team in front:
             front += teams_in(state, team)
-            found.update((agent.id, member_id) for agent in agents_in(state, team) if agent.removing is None)
-    return found
+            member_by_agent.update((agent.id, member_id) for agent in agents_in(state, team) if agent.removing is None)
+    return member_by_agent
 
 
-def _discovered(
-    state: State, supervisor: Supervisor, able: list[str], text: str, before: Sequence[str]
+def _discover_members(
+    state: State, supervisor: Supervisor, member_ids: list[str], text: str, before: Sequence[str]
 ) -> tuple[list[str], str]:
-    reached = _reached(state, able)
-    choice = chosen_for(state, [state.agents[one] for one in reached], text, supervisor.max_matches)
+    member_by_agent = _member_by_agent(state, member_ids)
+    choice = choose_agents(
+        state, [state.agents[agent_id] for agent_id in member_by_agent], text, supervisor.max_matches
+    )
     if choice.matches:
-        return list(dict.fromkeys(reached[match.id] for match in choice.matches)), choice.explanation
-    return _who_takes_the_rest(state, supervisor, able, text, before, choice.nearest)
+        return list(dict.fromkeys(member_by_agent[match.id] for match in choice.matches)), choice.explanation
+    return _fallback_members(state, supervisor, member_ids, text, before, choice.nearest)
 
 
-def _who_takes_the_rest(
-    state: State, supervisor: Supervisor, able: list[str], text: str, before: Sequence[str], near: Sequence[str]
+def _fallback_members(
+    state: State, supervisor: Supervisor, member_ids: list[str], text: str, before: Sequence[str], near: Sequence[str]
 ) -> tuple[list[str], str]:
     """Return the members that get an unmatched request: the default agent, else those that worked on it before.
 
@@ -184,17 +191,17 @@ def _who_takes_the_rest(
     for member_id in members_in(state, supervisor):
         if member_name(state, member_id) == supervisor.default_agent:
             return [member_id], f"no agent matches; {supervisor.default_agent} is the default agent"
-    there = [one for one in before if one in able]
-    if not there:
+    earlier_members = [member_id for member_id in before if member_id in member_ids]
+    if not earlier_members:
         raise NoAgentMatches(text[:60], near)
-    who = ", ".join(member_name(state, one) for one in there)
-    return there, f"no agent matches; {who} worked on the request before in this conversation"
+    names = ", ".join(member_name(state, member_id) for member_id in earlier_members)
+    return earlier_members, f"no agent matches; {names} worked on the request before in this conversation"
 
 
-def _lead(
+def _choose_lead(
     state: State,
     supervisor: Supervisor,
-    able: list[str],
+    member_ids: list[str],
     settings: Mapping[str, JsonValue],
     text: str,
     before: Sequence[str],
@@ -203,14 +210,14 @@ def _lead(
     named = supervisor.options.lead or settings.get("lead")
     if named is not None:
         return [lead_of(state, supervisor, str(named))], f"{named} leads"
-    reached = _reached(state, able)
-    choice = chosen_for(state, [state.agents[one] for one in reached], text, 1)
+    member_by_agent = _member_by_agent(state, member_ids)
+    choice = choose_agents(state, [state.agents[agent_id] for agent_id in member_by_agent], text, 1)
     if choice.matches:
-        return [reached[choice.matches[0].id]], choice.explanation
-    if len(able) == 1:
-        return able, "the only one"
-    found, why = _who_takes_the_rest(state, supervisor, able, text, before, choice.nearest)
-    return found[:1], why
+        return [member_by_agent[choice.matches[0].id]], choice.explanation
+    if len(member_ids) == 1:
+        return member_ids, "the only one"
+    fallback, why = _fallback_members(state, supervisor, member_ids, text, before, choice.nearest)
+    return fallback[:1], why
 
 
 def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
@@ -219,7 +226,7 @@ def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
     Raises:
         Refused: If there is no member of that name.
     """
-    names = {member_name(state, one): one for one in members_in(state, supervisor)}
+    names = {member_name(state, member_id): member_id for member_id in members_in(state, supervisor)}
     if name not in names:
         near = nearest(name, names)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
@@ -227,66 +234,72 @@ def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
     return names[name]
 
 
-def _category(
-    state: State, supervisor: Supervisor, able: Sequence[str], text: str, said: str | None
+def _strategy_key(
+    state: State, supervisor: Supervisor, member_ids: Sequence[str], text: str, category: str | None
 ) -> tuple[str | None, str]:
     """Return the key of the strategy for a request, and why."""
     strategies = supervisor.options.strategies
-    if said is not None:
-        found = _named_category(supervisor, said)
-        if found is None:
-            return None, f"no strategy for the category {said}, so {supervisor.mode}"
-        return found, f"the category {found} was named, so {strategies[found]}"
-    agents = [state.agents[one] for one in _reached(state, able)]
-    found = choose_category(text, strategies, index_of(state, agents))
-    if found is None:
+    if category is not None:
+        key = _named_category(supervisor, category)
+        if key is None:
+            return None, f"no strategy for the category {category}, so {supervisor.mode}"
+        return key, f"the category {key} was named, so {strategies[key]}"
+    agents = [state.agents[agent_id] for agent_id in _member_by_agent(state, member_ids)]
+    key = choose_category(text, strategies, index_of(state, agents))
+    if key is None:
         return None, f"no category fits the request, so {supervisor.mode}"
-    return found, f"the request is of the category {found}, so {strategies[found]}"
+    return key, f"the request is of the category {key}, so {strategies[key]}"
 
 
-def _named_category(supervisor: Supervisor, said: str) -> str | None:
+def _named_category(supervisor: Supervisor, category: str) -> str | None:
     """Return the key of a category among the strategies, also if it is another form of the same word."""
-    wanted = category_stem(said)
-    return next((key for key in supervisor.options.strategies if key == said or category_stem(key) == wanted), None)
+    stem = category_stem(category)
+    return next((key for key in supervisor.options.strategies if key == category or category_stem(key) == stem), None)
 
 
-def check_category(supervisor: Supervisor, said: str | None) -> None:
+def check_category(supervisor: Supervisor, category: str | None) -> None:
     """Check that a request may name a category.
 
     Raises:
         Refused: If the receiving supervisor has no strategy for it (those below it need none).
     """
-    known = supervisor.options.strategies
-    if said is None or _named_category(supervisor, said) is not None:
+    strategies = supervisor.options.strategies
+    if category is None or _named_category(supervisor, category) is not None:
         return
-    near = nearest(said, known)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "it has none"
-    raise Refused(f"supervisor {supervisor.name!r} has no strategy for the category {said!r}; {hint}")
+    near = nearest(category, strategies)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(strategies)}" if strategies else "it has none"
+    raise Refused(f"supervisor {supervisor.name!r} has no strategy for the category {category!r}; {hint}")
 
 
-def _of_category(
-    state: State, able: list[str], category: str, settings: Mapping[str, JsonValue]
+def _members_of_category(
+    state: State, member_ids: list[str], category: str, settings: Mapping[str, JsonValue]
 ) -> tuple[list[str], str]:
     """Return the members of a category and those that settings name; all members if the category has none."""
     stems = category_stem(category).split()
-    reached = _reached(state, able)
-    claiming = {member for one, member in reached.items() if _claims(state, state.agents[one], stems)}
+    member_by_agent = _member_by_agent(state, member_ids)
+    claiming = {
+        member
+        for agent_id, member in member_by_agent.items()
+        if _has_matching_claim(state, state.agents[agent_id], stems)
+    }
     claiming = claiming or {
-        member for one, member in reached.items() if _begins(state.spec_of(state.agents[one]), stems)
+        member
+        for agent_id, member in member_by_agent.items()
+        if _has_category_prefix(state.spec_of(state.agents[agent_id]), stems)
     }
     if not claiming:
-        return able, "no member is of that category, so all take part"
+        return member_ids, "no member is of that category, so all take part"
     named = {name for key in _NAMING if key in settings for name in strings(settings[key])}
-    chosen = [one for one in able if one in claiming or member_name(state, one) in named]
-    return chosen, f"{', '.join(member_name(state, one) for one in chosen)} of that category"
+    chosen = [member_id for member_id in member_ids if member_id in claiming or member_name(state, member_id) in named]
+    return chosen, f"{', '.join(member_name(state, member_id) for member_id in chosen)} of that category"
 
 
-def _claims(state: State, agent: Agent, stems: Sequence[str]) -> bool:
+def _has_matching_claim(state: State, agent: Agent, stems: Sequence[str]) -> bool:
     """Return whether the name, the category or a specialty of an agent has all words of a category."""
     return any(claim.issuperset(stems) for claim in profile_of(candidate_of(state, agent)).claims)
 
 
-def _begins(spec: AgentSpec, stems: Sequence[str]) -> bool:
+def _has_category_prefix(spec: AgentSpec, stems: Sequence[str]) -> bool:
     """Return whether a category begins with all words of an agent's own category or of one of its specialties."""
-    words = (category_stem(one).split() for one in (spec.category or "", *spec.specialties))
+    words = (category_stem(specialty).split() for specialty in (spec.category or "", *spec.specialties))
     return any(own and own == stems[: len(own)] for own in words)

@@ -11,12 +11,12 @@ def waiting_for(state: State, agent: Agent) -> int:
 def must_grow(state: State, agent: Agent) -> bool:
     """Return whether a pool is full, below `max`, and has more than `grow_at` waiting tasks for each instance."""
     pool = state.specs[agent.spec].pool
-    if pool is None or agent.size >= pool.max or not _works(agent) or agent.has_room:
+    if pool is None or agent.size >= pool.max or not _can_work(agent) or agent.has_room:
         return False
     return waiting_for(state, agent) > pool.grow_at * agent.size
 
 
-def may_shrink(state: State, agent: Agent) -> bool:
+def can_shrink(state: State, agent: Agent) -> bool:
     """Return whether an instance is idle and could be removed without having to be added again at once."""
     spec = state.specs[agent.spec]
     pool, fewer = spec.pool, agent.size - 1
@@ -26,9 +26,9 @@ def may_shrink(state: State, agent: Agent) -> bool:
     if used > slots:
         return False
     # The rule of growth, applied to one instance less: without it the pool would swing between two sizes.
-    return used < slots or not _works(agent) or waiting_for(state, agent) <= pool.grow_at * fewer
+    return used < slots or not _can_work(agent) or waiting_for(state, agent) <= pool.grow_at * fewer
 
 
-def _works(agent: Agent) -> bool:
+def _can_work(agent: Agent) -> bool:
     at_fault = agent.error is not None or agent.is_shut or agent.exhausted is not None
     return not (agent.paused or agent.away or at_fault or agent.removing is not None)

@@ -3,7 +3,7 @@
 from engine.core.commands import ChangeSupervisor
 from engine.core.errors import Refused
 from engine.core.queries.team.declared import OPTIONS
-from engine.core.records.records import changed
+from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
 
 
@@ -15,16 +15,16 @@ def options_after(options: SupervisorOptions, command: ChangeSupervisor) -> Supe
     """
     assert command.options is not None
     if not command.exactly:
-        return overlaid(options, command.options)
+        return overlay(options, command.options)
     if command.fields is None:
         return command.options
     unknown = next((name for name in command.fields if name not in OPTIONS), None)
     if unknown is not None:
         raise Refused(f"there is no option {unknown!r} of a supervisor")
-    return changed(options, **{name: getattr(command.options, name) for name in command.fields})
+    return copy_with(options, **{name: getattr(command.options, name) for name in command.fields})
 
 
-def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:
+def overlay(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:
     """Return `options` overlaid with the values of `by` that are neither None nor empty."""
-    said = {name: getattr(by, name) for name in OPTIONS}
-    return changed(options, **{name: value for name, value in said.items() if value not in (None, (), {})})
+    values = {name: getattr(by, name) for name in OPTIONS}
+    return copy_with(options, **{name: value for name, value in values.items() if value not in (None, (), {})})

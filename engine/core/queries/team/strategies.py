@@ -5,10 +5,10 @@ from engine.core.strategies import STRATEGIES
 
 def known_strategies() -> dict[str, str]:
     """Return what every strategy does, in one line each, by name."""
-    return {name: one.about for name, one in STRATEGIES.items()}
+    return {name: strategy.about for name, strategy in STRATEGIES.items()}
 
 
-def settings_asked(name: str) -> str:
+def describe_settings(name: str) -> str:
     """Return the settings that a strategy knows, in the words of its own check; empty for an unknown one."""
-    known = STRATEGIES.get(name)
-    return ((known.check.__doc__ if known is not None else "") or "").strip().partition("\n")[0]
+    strategy = STRATEGIES.get(name)
+    return ((strategy.check.__doc__ if strategy is not None else "") or "").strip().partition("\n")[0]

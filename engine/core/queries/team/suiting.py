@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache, partial
 
-from engine.core.discovery.candidate import Candidate, names_it, suits
+from engine.core.discovery.candidate import Candidate, names_capability, suits
 from engine.core.discovery.capability_index import CapabilityIndex
 from engine.core.discovery.choosing import Choice, choose
 from engine.core.discovery.ranks import Rank, rank_of
-from engine.core.queries.money.budget import budgets, is_limited, touched
+from engine.core.queries.money.budget import budgets, is_limited, paying_subjects
 from engine.core.queries.team.able import is_able
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State
@@ -43,7 +43,7 @@ def fits_of_spec(spec: AgentSpec, name: str, targets: Iterable[str]) -> dict[str
 
 
 def _fit(candidate: Candidate, target: str) -> Fit | None:
-    if names_it(candidate, target):
+    if names_capability(candidate, target):
         return Fit.SPECIALTY
     return Fit.CLAIM if suits(candidate, target) else None
 
@@ -114,7 +114,7 @@ def index_of(state: State, agents: Sequence[Agent]) -> CapabilityIndex:
     return _index_of(key).ranked_by(partial(_rank, state))
 
 
-def chosen_for(state: State, agents: Sequence[Agent], text: str, limit: int) -> Choice:
+def choose_agents(state: State, agents: Sequence[Agent], text: str, limit: int) -> Choice:
     """Return the agents that a request needs; those unable to work now only for words that no other agent claims."""
     able = [agent for agent in agents if can_begin(state, agent)]
     first = index_of(state, able) if len(able) < len(agents) else None
@@ -128,7 +128,7 @@ def can_begin(state: State, agent: Agent) -> bool:
     # `is_able` does not know this yet: a budget of attempts is declared exhausted only when the next one would begin.
     if not is_limited(state, None, None, agent):
         return True
-    paying = touched(state, None, None, agent)
+    paying = paying_subjects(state, None, None, agent)
     return all(budget.spent < budget.limit for subject in paying for budget in budgets(state, subject))
 
 

@@ -41,22 +41,24 @@ class Change:
     """It was changed since it was declared last: `declared` sets it back, `current` leaves it as it is."""
 
 
-def sentence(change: Change) -> str:
+def describe_change(change: Change) -> str:
     """Return a change in words, in one line."""
     where = f" → {change.to}" if change.to is not None else ""
-    details = ": " + ", ".join(_said(one) for one in change.fields) if change.fields else ""
+    details = (
+        ": " + ", ".join(_describe_difference(difference) for difference in change.fields) if change.fields else ""
+    )
     since = "" if change.since is None else f" ({_SINCE[change.since]})"
     return f"{change.change} {change.path}{where}{details}{since}"
 
 
 _SINCE = {"declared": "changed since it was declared; set back", "current": "changed since it was declared; left so"}
-_LONGEST = 40
+_MAX_VALUE_CHARS = 40
 
 
-def _said(one: Difference) -> str:
-    return f"{one.field} {_short(one.was)} → {_short(one.now)}"
+def _describe_difference(difference: Difference) -> str:
+    return f"{difference.field} {_shorten(difference.was)} → {_shorten(difference.now)}"
 
 
-def _short(value: JsonValue) -> str:
+def _shorten(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_VALUE_CHARS else f"{text[: _MAX_VALUE_CHARS - 1]}…"

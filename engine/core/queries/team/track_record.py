@@ -1,6 +1,6 @@
 """What came of the work of agents and teams, by the category of the requests."""
 
-from engine.core.queries.team.tree import agents_of, inherited
+from engine.core.queries.team.tree import agents_of, inherited_option
 from engine.core.state import Agent, State, Supervisor, Task, TrackRecord
 
 
@@ -11,16 +11,18 @@ def track_record_of(state: State, member: Agent | Supervisor) -> dict[str, Track
     """
     if isinstance(member, Agent):
         return member.track_record
-    found: dict[str, TrackRecord] = {}
+    record_by_category: dict[str, TrackRecord] = {}
     for agent in agents_of(state, member.id):
         for category, record in agent.track_record.items():
-            found[category] = _sum(found[category], record) if category in found else record
-    return found
+            record_by_category[category] = (
+                _sum(record_by_category[category], record) if category in record_by_category else record
+            )
+    return record_by_category
 
 
-def category_told(state: State, supervisor: Supervisor, task: Task) -> str | None:
+def track_record_category(state: State, supervisor: Supervisor, task: Task) -> str | None:
     """Return the category in which a model that leads `task` is told of its workers' track records; None: it is not."""
-    if not inherited(state, supervisor, "track_record", False):
+    if not inherited_option(state, supervisor, "track_record", False):
         return None
     return state.runs[task.run_id].category or ""
 
@@ -30,16 +32,16 @@ def mean_of(record: TrackRecord) -> tuple[float, float | None]:
 
     The mean is unknown where a part of the cost is: compared with those of others it would be too little.
     """
-    ended = record.done + record.failed + record.cancelled
-    usage, share = record.usage, max(1, ended)
+    attempts = record.done + record.failed + record.cancelled
+    usage, share = record.usage, max(1, attempts)
     cost_usd = None if usage.cost_usd is None or usage.unpriced else float(usage.cost_usd) / share
     return usage.time_ms / 1000 / share, cost_usd
 
 
-def _sum(one: TrackRecord, other: TrackRecord) -> TrackRecord:
+def _sum(record: TrackRecord, other: TrackRecord) -> TrackRecord:
     return TrackRecord(
-        done=one.done + other.done,
-        failed=one.failed + other.failed,
-        cancelled=one.cancelled + other.cancelled,
-        usage=one.usage.plus(other.usage),
+        done=record.done + other.done,
+        failed=record.failed + other.failed,
+        cancelled=record.cancelled + other.cancelled,
+        usage=record.usage.plus(other.usage),
     )

@@ -11,9 +11,9 @@ from engine.core.records.records import fact
 from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
 
 Node = TypeVar("Node", Supervisor, Task)
-DEEPEST = 64
+MAX_DEPTH = 64
 """Levels of supervisors that a team may have."""
-SHALLOW = 3
+MAX_UNWARNED_DEPTH = 3
 """Levels without a warning."""
 
 
@@ -29,32 +29,32 @@ class Level:
 
 def depth_of(state: State, supervisor: Supervisor) -> int:
     """Return the depth of a supervisor; 1 for a root."""
-    return sum(1 for _ in above_of(state, supervisor))
+    return sum(1 for _ in lineage_of(state, supervisor))
 
 
-def above_of(state: State, one: Node) -> Iterator[Node]:
+def lineage_of(state: State, node: Node) -> Iterator[Node]:
     """Yield a supervisor or task and its ancestors, up to the root."""
-    kin: dict[str, Any] = state.supervisors if type(one) is Supervisor else state.tasks
+    nodes: dict[str, Any] = state.supervisors if type(node) is Supervisor else state.tasks
     while True:
-        yield one
-        if one.parent_id is None:
+        yield node
+        if node.parent_id is None:
             return
-        one = kin[one.parent_id]
+        node = nodes[node.parent_id]
 
 
 def supervisors_from(state: State, supervisor_id: str | None) -> Iterator[Supervisor]:
     """Yield the supervisor with an id and its ancestors, up to the root; nothing where there is none."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is not None:
-        yield from above_of(state, supervisor)
+        yield from lineage_of(state, supervisor)
 
 
-def below_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
+def subtree_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
     """Yield a supervisor and its descendants, parents first."""
     yield supervisor
     for member_id in supervisor.members:
         if member_id in state.supervisors:
-            yield from below_of(state, state.supervisors[member_id])
+            yield from subtree_of(state, state.supervisors[member_id])
 
 
 def agents_of(state: State, member_id: str) -> list[Agent]:
@@ -62,13 +62,13 @@ def agents_of(state: State, member_id: str) -> list[Agent]:
     agents, supervisors = state.agents, state.supervisors
     if member_id in agents:
         return [agents[member_id]]
-    found: list[Agent] = []
+    subtree_agents: list[Agent] = []
     for member in supervisors[member_id].members:  # a call each only for teams: screens ask for thousands of agents
         if member in agents:
-            found.append(agents[member])
+            subtree_agents.append(agents[member])
         else:
-            found += agents_of(state, member)
-    return found
+            subtree_agents += agents_of(state, member)
+    return subtree_agents
 
 
 def parent_id_of(member: Agent | Supervisor) -> str | None:
@@ -84,8 +84,8 @@ def parent_of(state: State, member: Agent | Supervisor) -> Supervisor | None:
 
 def height_of(state: State, supervisor: Supervisor) -> int:
     """Return the number of levels of a supervisor's subtree, itself included."""
-    below = (state.supervisors[one] for one in supervisor.members if one in state.supervisors)
-    return 1 + max((height_of(state, one) for one in below), default=0)
+    children = (state.supervisors[member_id] for member_id in supervisor.members if member_id in state.supervisors)
+    return 1 + max((height_of(state, child) for child in children), default=0)
 
 
 def mean_ms_of(supervisor: Supervisor) -> float | None:
@@ -93,46 +93,51 @@ def mean_ms_of(supervisor: Supervisor) -> float | None:
     return supervisor.hand_over_ms / supervisor.hand_overs if supervisor.hand_overs else None
 
 
-def levels(state: State) -> list[Level]:
+def levels_of(state: State) -> list[Level]:
     """Return the levels of a team, from the roots down."""
-    found: list[Level] = []
+    levels: list[Level] = []
     front = state.roots
     while front:
-        hand_overs = sum(one.hand_overs for one in front)
-        total_ms = sum(one.hand_over_ms for one in front)
-        found.append(Level(depth=len(found) + 1, mean_ms=total_ms / hand_overs if hand_overs else None))
-        front = [state.supervisors[member] for one in front for member in one.members if member in state.supervisors]
-    return found
+        hand_overs = sum(supervisor.hand_overs for supervisor in front)
+        total_ms = sum(supervisor.hand_over_ms for supervisor in front)
+        levels.append(Level(depth=len(levels) + 1, mean_ms=total_ms / hand_overs if hand_overs else None))
+        front = [
+            state.supervisors[member]
+            for supervisor in front
+            for member in supervisor.members
+            if member in state.supervisors
+        ]
+    return levels
 
 
 def warning_of(state: State, depth: int) -> str | None:
-    """Return the warning about a depth; None if it is at most `SHALLOW`.
+    """Return the warning about a depth; None if it is at most `MAX_UNWARNED_DEPTH`.
 
     Args:
         state: The state, with measured overheads.
         depth: Number of levels that the team has or will have.
     """
-    if depth <= SHALLOW:
+    if depth <= MAX_UNWARNED_DEPTH:
         return None
-    measured = [level for level in levels(state) if level.depth > 1 and level.mean_ms is not None]
+    measured = [level for level in levels_of(state) if level.depth > 1 and level.mean_ms is not None]
     if not measured:
         return f"level {depth}: each level hands over once more; what that costs was not measured yet"
     cost = ", ".join(f"level {level.depth} {level.mean_ms:,.1f} ms" for level in measured)
     return f"level {depth}: each level hands over once more, at {cost} a request"
 
 
-def inherited(state: State, supervisor: Supervisor, name: str, otherwise: Any) -> Any:
+def inherited_option(state: State, supervisor: Supervisor, name: str, default: Any) -> Any:
     """Return an option of a supervisor, or of the nearest ancestor that sets it.
 
     Args:
         name: A field of `SupervisorOptions`.
-        otherwise: The value if no supervisor sets it.
+        default: The value if no supervisor sets it.
     """
-    for above in above_of(state, supervisor):
-        value = getattr(above.options, name)
+    for ancestor in lineage_of(state, supervisor):
+        value = getattr(ancestor.options, name)
         if value is not None and value != ():
             return value
-    return otherwise
+    return default
 
 
 @fact
@@ -153,23 +158,23 @@ def rings(state: State, supervisor: Supervisor, *, holders: Collection[str] = ()
         supervisor: Where the search begins.
         holders: Supervisors that have the work already: they finish it, although they leave.
     """
-    seen: set[str] = set()
-    for anchor in above_of(state, supervisor):
+    seen_ids: set[str] = set()
+    for anchor in lineage_of(state, supervisor):
         front, depth = [anchor], 0
         while front:
-            fresh = [one for one in front if one.id not in seen]
-            seen.update(one.id for one in fresh)
-            if fresh:
-                yield Ring(anchor_id=anchor.id, depth=depth, supervisors=fresh)
-            front, depth = [below for one in front for below in teams_in(state, one, holders)], depth + 1
+            unseen = [supervisor for supervisor in front if supervisor.id not in seen_ids]
+            seen_ids.update(supervisor.id for supervisor in unseen)
+            if unseen:
+                yield Ring(anchor_id=anchor.id, depth=depth, supervisors=unseen)
+            front, depth = [child for supervisor in front for child in teams_in(state, supervisor, holders)], depth + 1
 
 
 def teams_in(state: State, supervisor: Supervisor, holders: Collection[str] = ()) -> Iterator[Supervisor]:
     """Yield the member supervisors that may get work from a supervisor, or have it already (`holders`)."""
     for member_id in supervisor.members:
-        below = state.supervisors.get(member_id)
-        if below is not None and (below.id in holders or gets_work_from(below, supervisor)):
-            yield below
+        team = state.supervisors.get(member_id)
+        if team is not None and (team.id in holders or can_get_work_from(team, supervisor)):
+            yield team
 
 
 def agents_in(state: State, supervisor: Supervisor) -> Iterator[Agent]:
@@ -180,14 +185,14 @@ def agents_in(state: State, supervisor: Supervisor) -> Iterator[Agent]:
             yield agent
 
 
-def gets_work_from(below: Supervisor, above: Supervisor) -> bool:
-    """Return whether `below` may get work from `above`: a leaving supervisor gets none from one that stays."""
-    return below.leaving is None or above.leaving is not None
+def can_get_work_from(child: Supervisor, parent: Supervisor) -> bool:
+    """Return whether `child` may get work from `parent`: a leaving supervisor gets none from one that stays."""
+    return child.leaving is None or parent.leaving is not None
 
 
 def cause_of(state: State, task: Task) -> Task | Run:
     """Return the nearest of a task and its ancestors that is being cancelled; the run if none is."""
-    return next((one for one in above_of(state, task) if one.cancelling), state.runs[task.run_id])
+    return next((ancestor for ancestor in lineage_of(state, task) if ancestor.cancelling), state.runs[task.run_id])
 
 
 def is_cancelled(state: State, task: Task) -> bool:
@@ -200,25 +205,25 @@ def why_cancelled(state: State, task: Task) -> str:
     return cause_of(state, task).cancelled_for or "cancelled"
 
 
-def below(state: State, task: Task) -> list[Task]:
+def task_subtree(state: State, task: Task) -> list[Task]:
     """Return `task` and its descendants."""
-    found = [task]
-    for one in found:
-        found += [state.tasks[child] for child in one.children]
-    return found
+    tasks = [task]
+    for descendant in tasks:
+        tasks += [state.tasks[child] for child in descendant.children]
+    return tasks
 
 
-def halted(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
+def tasks_to_end(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
     """Return which tasks end at once when a run or task is ended, and which are at work and have to stop first."""
-    open_ones = [task for task in tasks_of(state, subject) if not task.ended]
-    ended = [
+    unended_tasks = [task for task in tasks_of(state, subject) if not task.ended]
+    ended_ids = [
         task.id
-        for task in open_ones
+        for task in unended_tasks
         # A running group ends with its last node (`check_group`), not here: nodes at work may still give partial
         # output.
         if task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
     ]
-    return ended, [task.id for task in open_ones if task.attempt is not None]
+    return ended_ids, [task.id for task in unended_tasks if task.attempt is not None]
 
 
 def open_tasks(state: State) -> int:
@@ -228,10 +233,14 @@ def open_tasks(state: State) -> int:
 
 def tasks_of(state: State, subject: Run | Task) -> list[Task]:
     """Return all tasks of a run, or a task and its descendants."""
-    return [state.tasks[one] for one in subject.tasks] if isinstance(subject, Run) else below(state, subject)
+    return (
+        [state.tasks[task_id] for task_id in subject.tasks]
+        if isinstance(subject, Run)
+        else task_subtree(state, subject)
+    )
 
 
-def deadline_above(state: State, task: Task) -> int | None:
+def parent_deadline_ms(state: State, task: Task) -> int | None:
     """Return the deadline in force of the parent of `task`."""
-    above = state.tasks[task.parent_id] if task.parent_id is not None else state.runs[task.run_id]
-    return above.deadline_ms
+    parent = state.tasks[task.parent_id] if task.parent_id is not None else state.runs[task.run_id]
+    return parent.deadline_ms

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from engine.core.queries.team.able import has_anybody_able, why_not_able, why_team_is_not_able
+from engine.core.queries.team.able import has_able_agent, why_not_able, why_team_is_not_able
 from engine.core.queries.team.track_record import track_record_of
 from engine.core.queries.team.tree import agents_of
 from engine.core.records.records import fact
@@ -20,7 +20,7 @@ class Worker:
     """Its track record in the requested category, if there is any."""
 
 
-def leads(state: State, task: Task) -> bool:
+def is_lead(state: State, task: Task) -> bool:
     """Return True for the task of the lead in a graph of the strategy `delegate`."""
     group = state.tasks.get(task.parent_id or "")
     return task.role == "lead" and group is not None and group.mode == "delegate"
@@ -37,20 +37,20 @@ def workers_of(state: State, supervisor: Supervisor, *, lead_id: str, category: 
     return [
         _worker(state, member, category)
         for member in _members(state, supervisor, lead_id)
-        if why_not_asked(state, member) is None
+        if why_not_available(state, member) is None
     ]
 
 
 def why_no_worker(state: State, supervisor: Supervisor, name: str, *, lead_id: str) -> str | None:
     """Return why a member of that name may not get work; None if it may."""
-    found = [member for member in _members(state, supervisor, lead_id) if member.name == name]
-    if not found:
+    matching_members = [member for member in _members(state, supervisor, lead_id) if member.name == name]
+    if not matching_members:
         return f"there is no worker {name!r}"
-    reasons = [why_not_asked(state, member) for member in found]
+    reasons = [why_not_available(state, member) for member in matching_members]
     return None if None in reasons else f"{name} {reasons[0]}"
 
 
-def why_not_asked(state: State, member: Agent | Supervisor) -> str | None:
+def why_not_available(state: State, member: Agent | Supervisor) -> str | None:
     """Return why a member may not get work from a lead now, in words that follow its name; None if it may."""
     if member.paused:
         return "is paused"
@@ -61,7 +61,7 @@ def why_not_asked(state: State, member: Agent | Supervisor) -> str | None:
     why = why_team_is_not_able(state, member)
     if why is not None:
         return f"cannot work: {why}"
-    return None if has_anybody_able(state, member) else "has no member that is able to work"
+    return None if has_able_agent(state, member) else "has no member that is able to work"
 
 
 def _members(state: State, supervisor: Supervisor, lead_id: str) -> Iterator[Agent | Supervisor]:
@@ -79,7 +79,7 @@ def _worker(state: State, member: Agent | Supervisor, category: str | None) -> W
         return Worker(
             name=member.name, description=spec.description, specialties=tuple(spec.specialties), record=record
         )
-    below = agents_of(state, member.id)
-    names = ", ".join(agent.name for agent in below[:8]) + (", …" if len(below) > 8 else "")
-    skills = dict.fromkeys(skill for agent in below for skill in state.spec_of(agent).specialties)
+    agents = agents_of(state, member.id)
+    names = ", ".join(agent.name for agent in agents[:8]) + (", …" if len(agents) > 8 else "")
+    skills = dict.fromkeys(skill for agent in agents for skill in state.spec_of(agent).specialties)
     return Worker(name=member.name, description=f"A team: {names}", specialties=tuple(skills), record=record)

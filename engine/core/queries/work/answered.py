@@ -7,7 +7,7 @@ def model_of(event: StepRecorded) -> str | None:
     """Return the model of a step by the team's name for it; None for other steps."""
     if event.what != "model":
         return None
-    for said in (event.input, event.output):
-        if isinstance(said, dict) and isinstance(said.get("model"), str):
-            return str(said["model"])
+    for content in (event.input, event.output):
+        if isinstance(content, dict) and isinstance(content.get("model"), str):
+            return str(content["model"])
     return None

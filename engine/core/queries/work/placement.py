@@ -6,15 +6,15 @@ ring with an able agent takes the work, otherwise the first with a suitable one.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from engine.core.discovery.candidate import names_it, suits
+from engine.core.discovery.candidate import names_capability, suits
 from engine.core.discovery.nearest import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import Event, QueueMade
-from engine.core.queries.team.able import has_anybody_able, is_able, why_team_is_not_able
+from engine.core.queries.team.able import has_able_agent, is_able, why_team_is_not_able
 from engine.core.queries.team.suiting import Fit, candidate_from, candidate_of, fit_of
-from engine.core.queries.team.tree import Ring, above_of, agents_in, rings, teams_in
+from engine.core.queries.team.tree import Ring, agents_in, lineage_of, rings, teams_in
 from engine.core.queries.work import queues
-from engine.core.records.records import changed, fact
+from engine.core.records.records import copy_with, fact
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
@@ -28,7 +28,7 @@ class Place:
     queue: str | None
     worker_id: str | None
     supervisor_id: str
-    made: QueueMade | None = None
+    queue_event: QueueMade | None = None
     """The event that makes the queue, or adds agents to it, if necessary."""
     waits: bool = False
     """No agent is able now; the task waits until one is."""
@@ -48,16 +48,16 @@ def place_for(
     Raises:
         NoAgentMatches: If no member has that name or capability.
     """
-    waits: Place | None = None
+    fallback: Place | None = None
     for ring in rings(state, home, holders=holders):
         # The nearest ring with a suitable agent is only remembered: a farther ring with an able agent still wins.
-        for must_be_able in (True, False) if waits is None else (True,):
-            found = _in_ring(state, ring, asker, target, holders, must_be_able=must_be_able)
-            if found is not None and must_be_able:
-                return found
-            waits = waits or found
-    if waits is not None:
-        return changed(waits, waits=True)
+        for must_be_able in (True, False) if fallback is None else (True,):
+            place = _place_in_ring(state, ring, asker, target, holders, must_be_able=must_be_able)
+            if place is not None and must_be_able:
+                return place
+            fallback = fallback or place
+    if fallback is not None:
+        return copy_with(fallback, waits=True)
     within_reach = [
         agent
         for ring in rings(state, home, holders=holders)
@@ -69,41 +69,45 @@ def place_for(
     raise NoAgentMatches(target, nearest(target, sorted((skills | names) - {target})))
 
 
-def _in_ring(
+def _place_in_ring(
     state: State, ring: Ring, asker: Agent | None, target: str, holders: Collection[str], *, must_be_able: bool
 ) -> Place | None:
-    names = queues.few_of(target)
-    named = [one for team in ring.supervisors for one in _named(state, team, names, holders, must_be_able=must_be_able)]
+    names = queues.member_names_in(target)
+    named = [
+        member_id
+        for team in ring.supervisors
+        for member_id in _members_named(state, team, names, holders, must_be_able=must_be_able)
+    ]
     if named:
-        return _by_name(state, ring, target, named if must_be_able else named[:1])
+        return _place_by_name(state, ring, target, named if must_be_able else named[:1])
     if len(names) > 1:
         return None
     teams: dict[str, list[str]] = {}
     for supervisor in ring.supervisors:
-        agents = able_agents(state, supervisor, target, but=asker)
-        if agents and (not must_be_able or any(is_able(state, state.agents[one]) for one in agents)):
+        agents = able_agents(state, supervisor, target, excluded=asker)
+        if agents and (not must_be_able or any(is_able(state, state.agents[agent_id]) for agent_id in agents)):
             teams[supervisor.id] = agents
     if len(teams) > 1:
-        teams = _best(state, teams, target)
+        teams = _with_specialty(state, teams, target)
     if not teams:
         return None
     first, *others = teams
     owner = ring.anchor_id if others else first
     key = queues.shared_queue(owner, ring.depth, target) if others else queues.able_queue(first, target)
-    return _shared(state, key, owner, [one for agents in teams.values() for one in agents])
+    return _shared_place(state, key, owner, [agent_id for agents in teams.values() for agent_id in agents])
 
 
-def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, list[str]]:
+def _with_specialty(state: State, agents_by_team: dict[str, list[str]], target: str) -> dict[str, list[str]]:
     """Return the teams with agents that have the capability as a specialty, if there are any; else all."""
-    naming = {
+    specialized = {
         team: agents
-        for team, agents in found.items()
-        if any(fit_of(state, state.agents[one], target) is not Fit.CLAIM for one in agents)
+        for team, agents in agents_by_team.items()
+        if any(fit_of(state, state.agents[agent_id], target) is not Fit.CLAIM for agent_id in agents)
     }
-    return naming or found
+    return specialized or agents_by_team
 
 
-def _named(
+def _members_named(
     state: State, supervisor: Supervisor, names: Sequence[str], holders: Collection[str], *, must_be_able: bool
 ) -> Iterator[str]:
     # Hot: a lead that delegates to fifty members in one turn calls this for each. One pass, without nested generators.
@@ -119,63 +123,67 @@ def _named(
             yield team.id
 
 
-def _by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
+def _place_by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
     """Return the place of the only member with a name, or the queue shared by several equally near ones."""
     agent = state.agents.get(named[0])
-    if len(named) > 1 or target.startswith(queues.FEW):
-        agents = [one for member_id in named for one in queues.takers(state, member_id)]
-        key = queues.shared_queue(ring.anchor_id, ring.depth, queues.FEW + target.removeprefix(queues.FEW))
-        return _shared(state, key, ring.anchor_id, agents)
+    if len(named) > 1 or target.startswith(queues.NAMED_MEMBERS_PREFIX):
+        agents = [agent_id for member_id in named for agent_id in queues.takers(state, member_id)]
+        key = queues.shared_queue(
+            ring.anchor_id, ring.depth, queues.NAMED_MEMBERS_PREFIX + target.removeprefix(queues.NAMED_MEMBERS_PREFIX)
+        )
+        return _shared_place(state, key, ring.anchor_id, agents)
     if agent is None:
         return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
     return Place(kind="agent", queue=queues.own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)
 
 
-def _shared(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
+def _shared_place(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
     """Return a capability queue as a place, with the event that adds agents that it does not have yet."""
-    known = state.queues[key].agents if key in state.queues else []
-    made = None
-    if any(one not in known for one in agents):
-        made = QueueMade(key=key, supervisor_id=owner_id, capability=queues.capability_of(key), agent_ids=agents)
-    return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, made=made)
+    queue_agents = state.queues[key].agents if key in state.queues else []
+    queue_event = None
+    if any(agent_id not in queue_agents for agent_id in agents):
+        queue_event = QueueMade(key=key, supervisor_id=owner_id, capability=queues.capability_of(key), agent_ids=agents)
+    return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, queue_event=queue_event)
 
 
 def _is_team_able(state: State, team: Supervisor) -> bool:
-    return why_team_is_not_able(state, team) is None and has_anybody_able(state, team)
+    return why_team_is_not_able(state, team) is None and has_able_agent(state, team)
 
 
-def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent | None) -> list[str]:
+def able_agents(state: State, supervisor: Supervisor, capability: str, *, excluded: Agent | None) -> list[str]:
     """Return the members of a supervisor that match a capability best, among the able ones if there are any."""
-    known = state.queues.get(queues.able_queue(supervisor.id, capability))
+    queue = state.queues.get(queues.able_queue(supervisor.id, capability))
     # The existing queue is the answer as long as one of its agents is able; comparing words again would be slow.
-    if known is not None and any(_may_be_asked(state, agent_id, but) for agent_id in known.agents):
-        return known.agents
+    if queue is not None and any(_can_be_asked(state, agent_id, excluded) for agent_id in queue.agents):
+        return queue.agents
     fits: dict[Fit, list[Agent]] = {}
     for agent in agents_in(state, supervisor):
-        fit = fit_of(state, agent, capability) if agent is not but and agent.removing is None else None
+        fit = fit_of(state, agent, capability) if agent is not excluded and agent.removing is None else None
         if fit is not None:
             # A name that equals the capability counts like a specialty here; names were handled before.
             fits.setdefault(max(fit, Fit.SPECIALTY), []).append(agent)
-    best = next((fit for fit in sorted(fits) if any(is_able(state, one) for one in fits[fit])), min(fits, default=None))
+    best = next(
+        (fit for fit in sorted(fits) if any(is_able(state, agent) for agent in fits[fit])), min(fits, default=None)
+    )
     return [] if best is None else [agent.id for agent in fits[best]]
 
 
-def _may_be_asked(state: State, agent_id: str, asker: Agent | None) -> bool:
+def _can_be_asked(state: State, agent_id: str, asker: Agent | None) -> bool:
     return (asker is None or agent_id != asker.id) and is_able(state, state.agents[agent_id])
 
 
 def able_queues_for(
-    state: State, supervisor_id: str, spec: AgentSpec, name: str, *, but: Agent | None = None
+    state: State, supervisor_id: str, spec: AgentSpec, name: str, *, excluded: Agent | None = None
 ) -> list[str]:
-    """Return the capability queues that an agent of `spec` under a supervisor serves, once agent `but` is gone."""
+    """Return the capability queues that an agent of `spec` under a supervisor serves, once agent `excluded` is gone."""
     candidate = candidate_from(spec, "", name)
-    found: list[str] = []
+    keys: list[str] = []
     for key, queue in state.queues.items():
-        if queues.is_of_few(key):
-            agents = (state.agents[one] for one in queue.agents)
-            stays = any((one.name, one.supervisor_id) == (name, supervisor_id) for one in agents)
-            if stays or queues.is_one_of_few(state, queue, supervisor_id, name):
-                found.append(key)
+        if queues.is_for_named_members(key):
+            agents = (state.agents[agent_id] for agent_id in queue.agents)
+            has_namesake = any((agent.name, agent.supervisor_id) == (name, supervisor_id) for agent in agents)
+            if has_namesake or queues.is_named_member(state, queue, supervisor_id, name):
+                keys.append(key)
             continue
         if not _is_near(state, queue, supervisor_id):
             continue
@@ -185,12 +193,12 @@ def able_queues_for(
         others = (
             candidate_of(state, state.agents[agent_id])
             for agent_id in queue.agents
-            if but is None or agent_id != but.id
+            if excluded is None or agent_id != excluded.id
         )
         # An agent that only suits a capability by its description stays out while another has it as a specialty.
-        if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
-            found.append(key)
-    return found
+        if names_capability(candidate, capability) or not any(names_capability(other, capability) for other in others):
+            keys.append(key)
+    return keys
 
 
 def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
@@ -198,11 +206,11 @@ def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
     if not queue.key.startswith("able:"):
         return False
     _, _, depth = queue.key.split(":", 2)[1].partition("+")
-    above = [one.id for one in above_of(state, state.supervisors[supervisor_id])]
-    return queue.supervisor_id in above and above.index(queue.supervisor_id) == int(depth or 0)
+    ancestor_ids = [ancestor.id for ancestor in lineage_of(state, state.supervisors[supervisor_id])]
+    return queue.supervisor_id in ancestor_ids and ancestor_ids.index(queue.supervisor_id) == int(depth or 0)
 
 
-def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
+def queue_takeovers(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
     """Return the events by which weaker matches take over queues of which `agent` is the last.
 
     Args:
@@ -216,13 +224,13 @@ def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event
         if not key.startswith(prefix) or key in served or state.queues[key].agents != [agent.id]:
             continue
         capability = key[len(prefix) :]
-        able = able_agents(state, supervisor, capability, but=agent)
+        able = able_agents(state, supervisor, capability, excluded=agent)
         if able:
             events.append(QueueMade(key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able))
     return events
 
 
-def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[Agent]:
+def stand_ins(state: State, task: Task, *, include_unable: bool = False) -> Iterator[Agent]:
     """Yield the agents that can take over a task, best first.
 
     They have the capability of the task, or share a specialty with the agent that it was for; they are able, have not
@@ -231,38 +239,45 @@ def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[A
 
     Args:
         task: The task; its agent may be leaving.
-        or_waits: If no agent is able, yield those that may become able.
+        include_unable: If no agent is able, yield those that may become able.
     """
-    nobody = True
-    for agent in _others(state, task):
+    is_none_able = True
+    for agent in _possible_stand_ins(state, task):
         if is_able(state, agent):
-            nobody = False
+            is_none_able = False
             yield agent
-    if or_waits and nobody:
-        yield from (agent for agent in _others(state, task) if agent.removing is None)
+    if include_unable and is_none_able:
+        yield from (agent for agent in _possible_stand_ins(state, task) if agent.removing is None)
 
 
-def _others(state: State, task: Task) -> Iterator[Agent]:
-    can_do = _test_of(state, task)
+def _possible_stand_ins(state: State, task: Task) -> Iterator[Agent]:
+    can_do = _suitability_test(state, task)
     barred = {*task.failed_on, task.agent_id, task.worker_id, asker_of(state, task)}
     for ring in rings(state, home_of(state, task), holders=holders_of(state, task)):
-        found = [
+        candidates = [
             agent
             for supervisor in ring.supervisors
             for agent in agents_in(state, supervisor)
             if agent.id not in barred and can_do(agent)
         ]
-        yield from sorted(found, key=lambda one: (one.paused or one.away, _load(state, one)))
+        yield from sorted(candidates, key=lambda agent: (agent.paused or agent.away, _load(state, agent)))
 
 
 def holders_of(state: State, task: Task) -> frozenset[str]:
     """Return the supervisors in whose teams a task is, and those above them; empty while no supervisor is leaving."""
-    if not any(one in state.supervisors for one in state.leaving):
+    if not any(member_id in state.supervisors for member_id in state.leaving):
         return frozenset()
     queue = state.queues.get(task.queue or "")
-    agents = {task.agent_id, *(queue.agents if queue is not None else ())}
-    teams = {task.supervisor_id, *(state.agents[one].supervisor_id for one in agents if one in state.agents)}
-    return frozenset(above.id for one in teams for above in above_of(state, state.supervisors[one]))
+    agent_ids = {task.agent_id, *(queue.agents if queue is not None else ())}
+    supervisor_ids = {
+        task.supervisor_id,
+        *(state.agents[agent_id].supervisor_id for agent_id in agent_ids if agent_id in state.agents),
+    }
+    return frozenset(
+        supervisor.id
+        for supervisor_id in supervisor_ids
+        for supervisor in lineage_of(state, state.supervisors[supervisor_id])
+    )
 
 
 def asker_of(state: State, task: Task) -> str | None:
@@ -280,20 +295,25 @@ def home_of(state: State, task: Task) -> Supervisor:
     return home or state.supervisors[task.supervisor_id]
 
 
-def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
+def _suitability_test(state: State, task: Task) -> Callable[[Agent], bool]:
     """Return a predicate for agents that can do a task: by its capability, or a specialty shared with its agent."""
     home = task.came_from or task.queue or ""
-    known: list[str] = []
+    queue_agent_ids: list[str] = []
     if home.startswith("able:"):
         queue, capability = state.queues.get(home), queues.capability_of(home)
-        known = list(queue.agents) if queue is not None else []
-        if not queues.is_of_few(home) or any(state.agents[one].removing is None for one in known):
-            ids = frozenset(known)
-            return lambda one: one.id in ids or fit_of(state, one, capability) is not None
-    whose = (state.agents.get(one or "") for one in (*task.failed_on, task.agent_id, task.worker_id, *known))
-    first = next((one for one in whose if one is not None), None)
-    wanted = frozenset() if first is None else _specialties(state, first)
-    return lambda one: not wanted.isdisjoint(_specialties(state, one))
+        queue_agent_ids = list(queue.agents) if queue is not None else []
+        if not queues.is_for_named_members(home) or any(
+            state.agents[agent_id].removing is None for agent_id in queue_agent_ids
+        ):
+            ids = frozenset(queue_agent_ids)
+            return lambda agent: agent.id in ids or fit_of(state, agent, capability) is not None
+    earlier_agents = (
+        state.agents.get(agent_id or "")
+        for agent_id in (*task.failed_on, task.agent_id, task.worker_id, *queue_agent_ids)
+    )
+    first = next((agent for agent in earlier_agents if agent is not None), None)
+    specialties = frozenset() if first is None else _specialties(state, first)
+    return lambda agent: not specialties.isdisjoint(_specialties(state, agent))
 
 
 def _specialties(state: State, agent: Agent) -> frozenset[str]:

@@ -9,4 +9,4 @@ from engine.core.state import State, Task
 def plans_of(state: State, task: Task) -> list[list[str]]:
     """Return the tasks of each plan that attempts of a task have asked for, in the order of calls and of the plan."""
     plans = [call for call in task.calls.values() if call.kind == "plan"]
-    return [[one for one in call.children if one in state.tasks] for call in plans]
+    return [[task_id for task_id in call.children if task_id in state.tasks] for call in plans]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from engine.core.events import StepRecorded
-from engine.core.queries.work.conversation import remembered_by
+from engine.core.queries.work.conversation import visible_exchanges
 from engine.core.records.keys import stem_of
 from engine.core.records.values import StoredValue
 from engine.core.state import Exchange, State, Task
@@ -19,7 +19,7 @@ Role: TypeAlias = Literal["part", "user", "assistant", "tool", "steer", "summary
 model's user; `summary`: what was said before, in short."""
 
 
-class Sent(NamedTuple):
+class SentMessage(NamedTuple):
     """One message."""
 
     role: Role
@@ -29,7 +29,9 @@ class Sent(NamedTuple):
     """Of a tool: what was called."""
 
 
-def prompt_of(state: State, task: Task | None, step: StepRecorded | None, before: Sequence[StepRecorded]) -> list[Sent]:
+def prompt_of(
+    state: State, task: Task | None, step: StepRecorded | None, before: Sequence[StepRecorded]
+) -> list[SentMessage]:
     """Return what the model was told for a step.
 
     Args:
@@ -37,67 +39,80 @@ def prompt_of(state: State, task: Task | None, step: StepRecorded | None, before
         step: The step of a model; None is the one that comes next.
         before: The steps of its task before it, the oldest first.
     """
-    parts = step if step is not None else next((one for one in reversed(before) if one.parts), None)
-    told = [Sent("part", part) for part in (parts.parts if parts is not None else ())]
-    asked: list[Sent] = []
-    said: list[Sent] = []
+    step_with_parts = (
+        step
+        if step is not None
+        else next((earlier_step for earlier_step in reversed(before) if earlier_step.parts), None)
+    )
+    system_parts = [
+        SentMessage("part", part) for part in (step_with_parts.parts if step_with_parts is not None else ())
+    ]
+    requests: list[SentMessage] = []
+    messages: list[SentMessage] = []
     if task is not None:
-        for exchange in remembered_by(state, task):
-            if any(one.role == "summary" for one in exchange.said):
-                said = []
-            said += _exchanged(exchange)
-        asked = [Sent("user", task.input)]
-    results = _Results(state, task, before)
-    said += asked
-    for one in before:
-        if one.what == "compact" and isinstance(one.output, dict):
-            kept = int(str(one.output.get("kept") or 0))
-            said = [*asked, Sent("summary", one.output), *said[max(0, len(said) - kept) :]]
-        elif one.steers:
-            said += [Sent("steer", text) for text in (one.output if isinstance(one.output, list) else [one.output])]
-        elif one.what == "model":
-            said += [Sent("assistant", one.output), *results.of(one.output)]
-        elif one.what == "tool" and one.key not in results.told:
-            said.append(Sent("tool", one.output, one.name.removeprefix("tool:")))
-    return told + said
+        for exchange in visible_exchanges(state, task):
+            if any(utterance.role == "summary" for utterance in exchange.said):
+                messages = []
+            messages += _messages_of(exchange)
+        requests = [SentMessage("user", task.input)]
+    results = _CallResults(state, task, before)
+    messages += requests
+    for earlier_step in before:
+        if earlier_step.what == "compact" and isinstance(earlier_step.output, dict):
+            kept_count = int(str(earlier_step.output.get("kept") or 0))
+            messages = [
+                *requests,
+                SentMessage("summary", earlier_step.output),
+                *messages[max(0, len(messages) - kept_count) :],
+            ]
+        elif earlier_step.steers:
+            messages += [
+                SentMessage("steer", text)
+                for text in (earlier_step.output if isinstance(earlier_step.output, list) else [earlier_step.output])
+            ]
+        elif earlier_step.what == "model":
+            messages += [SentMessage("assistant", earlier_step.output), *results.results_of(earlier_step.output)]
+        elif earlier_step.what == "tool" and earlier_step.key not in results.answered_keys:
+            messages.append(SentMessage("tool", earlier_step.output, earlier_step.name.removeprefix("tool:")))
+    return system_parts + messages
 
 
-def _exchanged(exchange: Exchange) -> list[Sent]:
+def _messages_of(exchange: Exchange) -> list[SentMessage]:
     """Return the messages of an earlier run."""
-    asked = Sent("user", exchange.request)
+    request = SentMessage("user", exchange.request)
     if not exchange.said:
-        return [asked, Sent("assistant", exchange.output if exchange.error is None else exchange.error)]
-    return [asked, *(Sent(one.role, one.content) for one in exchange.said)]
+        return [request, SentMessage("assistant", exchange.output if exchange.error is None else exchange.error)]
+    return [request, *(SentMessage(utterance.role, utterance.content) for utterance in exchange.said)]
 
 
-class _Results:
+class _CallResults:
     """What the calls of the answers of a task came to, as far as that is recorded."""
 
     def __init__(self, state: State, task: Task | None, steps: Sequence[StepRecorded]) -> None:
         self._state, self._task = state, task
-        self._steps = {one.key: one for one in steps}
+        self._steps = {step.key: step for step in steps}
         self._counts: Counter[str] = Counter()
-        self.told: set[str] = set()
+        self.answered_keys: set[str] = set()
         """Keys of those that stand behind the answer that asked for them."""
         agent = None if task is None else state.agents.get(task.agent_id or "")
         names = None if agent is None else state.spec_of(agent).options.get("tool_names")
-        self._own = {str(said): name for name, said in names.items()} if isinstance(names, dict) else {}
+        self._own_names = {str(alias): name for name, alias in names.items()} if isinstance(names, dict) else {}
 
-    def of(self, answer: Any) -> list[Sent]:
+    def results_of(self, answer: Any) -> list[SentMessage]:
         """Return the results of the calls of an answer, in their order."""
         calls = answer.get("calls") if isinstance(answer, dict) else None
-        found = [self._result(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-        return [one for one in found if one is not None]
+        results = [self._result(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+        return [result for result in results if result is not None]
 
-    def _result(self, call: dict[str, Any]) -> Sent | None:
-        name, said = str(call.get("name")), call.get("invalid", call.get("arguments"))
-        stem = stem_of(f"call:{self._own.get(name, name)}", said)
+    def _result(self, call: dict[str, Any]) -> SentMessage | None:
+        name, arguments = str(call.get("name")), call.get("invalid", call.get("arguments"))
+        stem = stem_of(f"call:{self._own_names.get(name, name)}", arguments)
         self._counts[stem] += 1
         key = f"{stem}:{self._counts[stem]}"
         if (step := self._steps.get(key)) is not None:
-            self.told.add(key)
-            return Sent("tool", step.output, name)
-        asked = None if self._task is None else self._task.calls.get(key)
-        if asked is None or not asked.children or asked.open:
+            self.answered_keys.add(key)
+            return SentMessage("tool", step.output, name)
+        recorded_call = None if self._task is None else self._task.calls.get(key)
+        if recorded_call is None or not recorded_call.children or recorded_call.open:
             return None
-        return Sent("tool", self._state.tasks[asked.children[0]].output, name)
+        return SentMessage("tool", self._state.tasks[recorded_call.children[0]].output, name)

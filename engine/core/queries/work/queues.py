@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from engine.core.events import ItemReturned
 from engine.core.queries.team.able import is_able
-from engine.core.queries.team.tree import above_of, agents_of, below, is_cancelled
+from engine.core.queries.team.tree import agents_of, is_cancelled, lineage_of, task_subtree
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
@@ -43,29 +43,33 @@ def turn_key(priority: int, queue: str) -> str:
     return f"{priority} {queue}"
 
 
-FEW = "any of\N{NO-BREAK SPACE}"
+NAMED_MEMBERS_PREFIX = "any of\N{NO-BREAK SPACE}"
 """Prefix of the capability that stands for a set of named members. No delegation can ask for it: its blanks are
 normalized, and the no-break space with them."""
 
 
-def is_of_few(key: str) -> bool:
+def is_for_named_members(key: str) -> bool:
     """Return True for the key of a queue shared by several named members."""
-    return capability_of(key).startswith(FEW)
+    return capability_of(key).startswith(NAMED_MEMBERS_PREFIX)
 
 
-def few_of(capability: str) -> list[str]:
+def member_names_in(capability: str) -> list[str]:
     """Return the member names in such a capability; any other capability is returned as it is."""
-    return capability.removeprefix(FEW).split(", ") if capability.startswith(FEW) else [capability]
+    return (
+        capability.removeprefix(NAMED_MEMBERS_PREFIX).split(", ")
+        if capability.startswith(NAMED_MEMBERS_PREFIX)
+        else [capability]
+    )
 
 
-def is_one_of_few(state: State, queue: Queue, supervisor_id: str, name: str) -> bool:
+def is_named_member(state: State, queue: Queue, supervisor_id: str, name: str) -> bool:
     """Return whether an agent of a supervisor is one of the named members of a queue, or below a team that is."""
     owner, plus, levels = queue.key.split(":", 2)[1].partition("+")
-    path = list(above_of(state, state.supervisors[supervisor_id]))
-    depth = next((place for place, one in enumerate(path) if one.id == owner), -1) - int(levels or 0)
+    path = list(lineage_of(state, state.supervisors[supervisor_id]))
+    depth = next((place for place, supervisor in enumerate(path) if supervisor.id == owner), -1) - int(levels or 0)
     if depth < 0 or (depth and not plus):
         return False
-    return (path[depth - 1].name if depth else name) in few_of(capability_of(queue.key))
+    return (path[depth - 1].name if depth else name) in member_names_in(capability_of(queue.key))
 
 
 def takers(state: State, member_id: str) -> list[str]:
@@ -79,50 +83,54 @@ def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
     The named members are direct members of supervisors at the level that the key gives.
     """
     path: list[Supervisor] = []
-    for above in above_of(state, state.supervisors[agent.supervisor_id]):
-        path.append(above)
-        if above.id == queue.supervisor_id:
+    for supervisor in lineage_of(state, state.supervisors[agent.supervisor_id]):
+        path.append(supervisor)
+        if supervisor.id == queue.supervisor_id:
             levels = int(queue.key.split(":", 2)[1].partition("+")[2])
             return path[-2 - levels] if len(path) > levels + 1 else None
     return None
 
 
-def not_begun(state: State, team: Supervisor) -> Iterator[Task]:
+def unstartable_items(state: State, team: Supervisor) -> Iterator[Task]:
     """Yield items that a team has taken but cannot begin, because it or a team between it and the queue is stopped.
 
     Stopped means paused, or waiting for a person's answer about its budget. Items that are being cancelled or have
     partial outcomes stay.
     """
-    above = list(above_of(state, team))
+    path = list(lineage_of(state, team))
     for task in (state.tasks[task_id] for task_id in team.taken):
         queue = state.queues.get(task.came_from or "")
-        place = next((place for place, one in enumerate(above) if queue and one.id == queue.supervisor_id), 0)
-        if any(one.paused or one.held for one in above[:place]) and _may_go_back(state, task):
+        place = next(
+            (place for place, supervisor in enumerate(path) if queue and supervisor.id == queue.supervisor_id), 0
+        )
+        if any(supervisor.paused or supervisor.held for supervisor in path[:place]) and _can_go_back(state, task):
             yield task
 
 
-def _may_go_back(state: State, task: Task) -> bool:
-    work = (one for one in below(state, task) if one.kind in ("agent", "group"))
-    return not is_cancelled(state, task) and not any(one.ended and not one.passed_by for one in work)
+def _can_go_back(state: State, task: Task) -> bool:
+    work = (descendant for descendant in task_subtree(state, task) if descendant.kind in ("agent", "group"))
+    return not is_cancelled(state, task) and not any(
+        descendant.ended and not descendant.passed_by for descendant in work
+    )
 
 
-def others_could_do(state: State, task: Task) -> Task | None:
+def item_others_could_do(state: State, task: Task) -> Task | None:
     """Return the not yet begun item that contains a task, if others that share its queue are able to do it.
 
     A team with an agent that is free to take the item would take it again at once, and plan it as before.
     """
-    for one in above_of(state, task):
-        team, queue = state.supervisors.get(one.worker_id or ""), state.queues.get(one.came_from or "")
-        if team is None or queue is None or one.id not in team.taken or not _may_go_back(state, one):
+    for item in lineage_of(state, task):
+        team, queue = state.supervisors.get(item.worker_id or ""), state.queues.get(item.came_from or "")
+        if team is None or queue is None or item.id not in team.taken or not _can_go_back(state, item):
             continue
-        able = [agent for agent in map(state.agents.__getitem__, queue.agents) if is_able(state, agent)]
-        own = [agent for agent in able if team_for(state, queue, agent) is team]
-        if len(own) < len(able) and all(agent.paused or agent.away for agent in own):
-            return one
+        able_agents = [agent for agent in map(state.agents.__getitem__, queue.agents) if is_able(state, agent)]
+        own_agents = [agent for agent in able_agents if team_for(state, queue, agent) is team]
+        if len(own_agents) < len(able_agents) and all(agent.paused or agent.away for agent in own_agents):
+            return item
     return None
 
 
-def returned(state: State, item: Task, at_ms: int) -> ItemReturned:
+def item_returned(state: State, item: Task, at_ms: int) -> ItemReturned:
     """Return the event by which a team gives back an item, dropping the graph that it had planned for it."""
     return ItemReturned(
         at_ms=at_ms,
@@ -130,5 +138,5 @@ def returned(state: State, item: Task, at_ms: int) -> ItemReturned:
         task_id=item.id,
         supervisor_id=item.worker_id or "",
         queue=item.came_from or "",
-        dropped=[one.id for one in below(state, item)[1:]],
+        dropped=[descendant.id for descendant in task_subtree(state, item)[1:]],
     )

@@ -2,25 +2,25 @@
 
 from engine.core.errors import Refused
 from engine.core.queries.targets import find_any
-from engine.core.queries.team.tree import below
+from engine.core.queries.team.tree import task_subtree
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 
-def reached(state: State, target: str) -> list[Run | Task]:
+def work_reached_by(state: State, target: str) -> list[Run | Task]:
     """Return the open run, the open task, or the tasks that an agent is at; none of them is below another.
 
     Raises:
         Refused: If there is none.
     """
-    found = find_any(state, target)
-    if isinstance(found, Supervisor):
-        raise Refused(f"{found.name} is a supervisor; name one of its runs, a task or an agent")
-    if isinstance(found, Agent):
-        return tasks_at(state, found)
-    if isinstance(found, RunSummary) or (isinstance(found, Task) and found.ended):
-        what = "run" if isinstance(found, RunSummary) else "task"
-        raise Refused(f"{what} {found.id} has ended already ({found.status.value})")
-    return [found]
+    subject = find_any(state, target)
+    if isinstance(subject, Supervisor):
+        raise Refused(f"{subject.name} is a supervisor; name one of its runs, a task or an agent")
+    if isinstance(subject, Agent):
+        return tasks_at(state, subject)
+    if isinstance(subject, RunSummary) or (isinstance(subject, Task) and subject.ended):
+        kind = "run" if isinstance(subject, RunSummary) else "task"
+        raise Refused(f"{kind} {subject.id} has ended already ({subject.status.value})")
+    return [subject]
 
 
 def tasks_at(state: State, agent: Agent) -> list[Run | Task]:
@@ -32,5 +32,5 @@ def tasks_at(state: State, agent: Agent) -> list[Run | Task]:
     tasks = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     if not tasks:
         raise Refused(f"{agent.name} is working on no task")
-    inner = {one.id for task in tasks for one in below(state, task)[1:]}
+    inner = {descendant.id for task in tasks for descendant in task_subtree(state, task)[1:]}
     return [task for task in tasks if task.id not in inner]
