@@ -125,9 +125,9 @@ class UnknownRuntime(Unusable):
         name: The type that was asked for.
     """
 
-    def __init__(self, name: str, near: Iterable[str], agent_types: Iterable[str]) -> None:
+    def __init__(self, name: str, near: Iterable[str], known: Iterable[str]) -> None:
         names = list(near)
-        hint = f"did you mean {' or '.join(names)}?" if names else f"there are {', '.join(agent_types)}"
+        hint = f"did you mean {' or '.join(names)}?" if names else f"there are {', '.join(known)}"
         super().__init__(f"no runtime for the agent type {name!r}; {hint}")
         self.name = name
 
@@ -220,8 +220,8 @@ class UnknownOption(EngineError, TypeError):
         name: The option.
     """
 
-    def __init__(self, where: str, name: str, options: Iterable[str]) -> None:
-        names = list(options)
+    def __init__(self, where: str, name: str, known: Iterable[str]) -> None:
+        names = list(known)
         near = get_close_matches(name, names, n=2)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
         super().__init__(f"{where} has no option {name!r}; {hint}")

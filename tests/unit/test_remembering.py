@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.core.commands import RemoveMember
-from engine.core.discovery.recall import RecalledInsight, best_insights
+from engine.core.discovery.recall import Recalled, best_insights
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import INSIGHTS, PARTS
 from tests.legal import assert_legal
@@ -87,10 +87,10 @@ def test_of_many_parts_the_oldest_are_forgotten() -> None:
 
 
 KNOWN = [
-    RecalledInsight("m1", "The tides come twice a day.", ("sea",)),
-    RecalledInsight("m2", "Jo is the harbour master, and knows the tides."),
-    RecalledInsight("m3", "Prices rise in March.", importance=0.9),
-    RecalledInsight("m4", "The sea is salt.", importance=0.1),
+    Recalled("m1", "The tides come twice a day.", ("sea",)),
+    Recalled("m2", "Jo is the harbour master, and knows the tides."),
+    Recalled("m3", "Prices rise in March.", importance=0.9),
+    Recalled("m4", "The sea is salt.", importance=0.1),
 ]
 
 

@@ -12,7 +12,7 @@ MIN_FACTOR = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledInsight:
+class Recalled:
     """An insight of an agent."""
 
     id: str
@@ -21,7 +21,7 @@ class RecalledInsight:
     importance: float = 0.5
 
 
-def best_insights(query: str, insights: Iterable[RecalledInsight], limit: int) -> list[RecalledInsight]:
+def best_insights(query: str, insights: Iterable[Recalled], limit: int) -> list[Recalled]:
     """Return the insights that match `query`, best first; of equals the most important, then the newest.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from engine.core.discovery.recall import RecalledInsight, best_insights
+from engine.core.discovery.recall import Recalled, best_insights
 from engine.core.events.attempt import Said
 from engine.core.queries.work.conversation import is_in_conversation
 from engine.core.records.records import JsonValue
@@ -108,7 +108,7 @@ class AttemptMemory(Attempt):
             return str(task.steps[key])
         return str(await self.recorded(key))
 
-    async def recall(self, query: str, limit: Recalls = 5) -> list[RecalledInsight]:
+    async def recall(self, query: str, limit: Recalls = 5) -> list[Recalled]:
         """Return what the agent remembers that answers `query` best, the best first; not recorded.
 
         Raises:
@@ -119,9 +119,7 @@ class AttemptMemory(Attempt):
         agent = state.agents.get(self.effect.agent_id)
         insights = [state.insights[insight_id] for insight_id in agent.insights] if agent is not None else []
         candidates = [
-            RecalledInsight(
-                insight.id, str(await self._services.text(insight.text)), tuple(insight.tags), insight.importance
-            )
+            Recalled(insight.id, str(await self._services.text(insight.text)), tuple(insight.tags), insight.importance)
             for insight in insights
         ]
         return best_insights(query, candidates, limit)

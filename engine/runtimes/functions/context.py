@@ -15,7 +15,7 @@ import anyio.from_thread
 import msgspec
 from anyio.lowlevel import EventLoopToken
 
-from engine.core.discovery.recall import RecalledInsight
+from engine.core.discovery.recall import Recalled
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import Json, JsonValue
 from engine.core.validation.bounds import LONGEST_S
@@ -210,10 +210,10 @@ class Context:
         self._work.raise_if_stopping()
         return await self._work.remember(text, tuple(tags), importance)
 
-    async def recall(self, query: str, limit: int = 5) -> list[RecalledInsight]:
+    async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
         """Return the insights of this agent that match `query`, best first; a recorded step."""
         insights = await self.step("recall", self._recall, query, limit)
-        return [msgspec.convert(insight, RecalledInsight) for insight in insights]
+        return [msgspec.convert(insight, Recalled) for insight in insights]
 
     async def _recall(self, query: str, limit: int) -> JsonValue:
         insights: JsonValue = msgspec.to_builtins(await self._work.recall(query, limit))

@@ -34,11 +34,11 @@ DESCRIPTION_CHARACTERS = 10_000
 """Most characters of a tool's description for a model."""
 
 
-class ConnectionLost(EngineError):
+class Lost(EngineError):
     """A server was lost before it answered: it is unknown whether the call took place."""
 
 
-class CallNotAccepted(EngineError):
+class NotReached(EngineError):
     """A server did not accept a call, which can be repeated over a new connection."""
 
 
@@ -65,7 +65,7 @@ class Connection:
         """Return the tools that it offers now.
 
         Raises:
-            ConnectionLost, CallNotAccepted: If the connection is lost.
+            Lost, NotReached: If the connection is lost.
             ToolError: If the server reports an error, or its answer cannot be used.
         """
         self.is_stale = False
@@ -87,8 +87,8 @@ class Connection:
         """Return the result of a tool: its text, or its structured content.
 
         Raises:
-            ConnectionLost: If the server is lost before it answers.
-            CallNotAccepted: If the server is lost and did not accept the call.
+            Lost: If the server is lost before it answers.
+            NotReached: If the server is lost and did not accept the call.
             ToolError: If the tool reports a failure, the server refuses the call, or its answer cannot be used.
         """
         with self._translate_errors():
@@ -104,7 +104,7 @@ class Connection:
         """Turn what a server or the package reports in place of an answer into an error of ours.
 
         Raises:
-            ConnectionLost, CallNotAccepted, ToolError: As `call`.
+            Lost, NotReached, ToolError: As `call`.
         """
         from mcp.shared.exceptions import MCPError
         from pydantic import ValidationError
@@ -127,7 +127,7 @@ class Connection:
         """Raise if an error means that the server is lost, or its answer useless.
 
         Raises:
-            ConnectionLost, CallNotAccepted, ToolError: As `call`.
+            Lost, NotReached, ToolError: As `call`.
         """
         from mcp_types import CONNECTION_CLOSED
 
@@ -135,12 +135,12 @@ class Connection:
             raise _unusable(error.message) from error
         if error.code == Fault.NOT_REACHED:
             self.close_event.set()
-            raise CallNotAccepted(error.message) from error
+            raise NotReached(error.message) from error
         if error.code == Fault.LOST:
-            raise ConnectionLost(error.message) from error
+            raise Lost(error.message) from error
         if error.code == CONNECTION_CLOSED:
             self.close_event.set()
-            raise ConnectionLost("the server ended before it answered") from error
+            raise Lost("the server ended before it answered") from error
 
 
 def _unusable(reason: str) -> ToolError:

@@ -23,7 +23,7 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.toolbox.mcp_connection import CallNotAccepted, Connection, OfferedTool, connect, load
+from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, OfferedTool, connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
 from engine.trusted_code.references import Origin
@@ -91,17 +91,17 @@ class Server:
         """
         try:
             return await self._current_tools(await self.connection(code, work))
-        except CallNotAccepted:
+        except NotReached:
             connection = await self.connection(code, work)
         try:
             return await self._current_tools(connection)
-        except CallNotAccepted as error:
+        except NotReached as error:
             raise ServerDown(self.name, one_line(error)) from error
 
     async def _current_tools(self, connection: Connection) -> list[OfferedTool]:
         async with self._listing:  # one attempt asks, and those that came meanwhile get the same answer
             if connection.close_event.is_set():
-                raise CallNotAccepted("it ended")
+                raise NotReached("it ended")
             if connection.is_stale:
                 await self._refresh_tools(connection)
             return self._tools
@@ -113,7 +113,7 @@ class Server:
         except TimeoutError as error:
             connection.close_event.set()
             raise ServerDown(self.name, f"it did not say its tools for {STARTS_S:g} s") from error
-        except CallNotAccepted:
+        except NotReached:
             raise
         except EngineError as error:
             connection.close_event.set()

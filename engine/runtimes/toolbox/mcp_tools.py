@@ -16,7 +16,7 @@ from engine.runtimes.functions.tools import ToolOptions
 from engine.runtimes.json_schema import NAMED, faults_of
 from engine.runtimes.toolbox.call_value import CallValue, server_value
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, wait_for_approval
-from engine.runtimes.toolbox.mcp_connection import CallNotAccepted, Connection, ConnectionLost, OfferedTool
+from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, OfferedTool
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
 from engine.runtimes.toolbox.schemas import MOST_FAULTS
 
@@ -88,12 +88,12 @@ class ServerTool:
             with work.step_limit(f"tool:{self.name}"), anyio.move_on_after(limit_s):
                 try:
                     return await connection.call(self._offered.name, arguments)
-                except CallNotAccepted:
+                except NotReached:
                     connection = await self._connect(work)
                     return await connection.call(self._offered.name, arguments)
-        except CallNotAccepted as error:
+        except NotReached as error:
             raise ToolError(f"{error}, nor does it accept the call over a new connection") from error
-        except ConnectionLost as lost:
+        except Lost as lost:
             if self.options.idempotent:
                 raise ToolError(f"{lost}; it is started again with the next call") from lost
             raise CutOff(self.full_name) from lost
