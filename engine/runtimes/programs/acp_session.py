@@ -428,4 +428,6 @@ class AcpSession(AcpAsking):
         self._steps += 1
         if not work.over and self._steps <= MOST_STEPS:
             kind: StepKind = "tool" if is_tool else "code"
-            work.record_soon(work.finished_step(kind, name, work.new_key(name), output, step_input=arguments, began_ms=began_ms))
+            work.record_soon(
+                work.finished_step(kind, name, work.new_key(name), output, step_input=arguments, began_ms=began_ms)
+            )
