@@ -159,17 +159,17 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         file = read_team(team)
     except TeamFileError as error:
         return _faulty(ctx, team, error)
-    from engine.teamfile.prices import unpriced  # with anyio, which a file with faults does not need
+    from engine.teamfile.prices import unpriced_models  # with anyio, which a file with faults does not need
 
-    if faults := unpriced(file):
+    if faults := unpriced_models(file):
         return _faulty(ctx, team, TeamFileError(team, faults), file)
     code = TeamCode(file)
     if trusting:
         allow(code)
     trusted = not file.references or trust_list().is_trusted(file.path, file.sha256, code.files)
     with redirect_stdout(sys.stderr):  # what the team's modules print at import is not part of the result
-        problems = code.unresolved() if trusted else []
-        problems += code.unstarted() if trusted and not no_servers else []
+        problems = code.reference_problems() if trusted else []
+        problems += code.server_problems() if trusted and not no_servers else []
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
     warnings = [*file.warnings, *code.warnings]

@@ -88,9 +88,9 @@ def text_of_agent(state: State, agent: Agent) -> str:
 
 def lost_in_text(state: State, agent: Agent) -> list[str]:
     """Return the fields of an agent's spec that no text says, so that editing it would lose them."""
-    from engine.teamfile.writing import inexpressible
+    from engine.teamfile.writing import inexpressible_fields
 
-    return inexpressible(state.spec_of(agent))
+    return inexpressible_fields(state.spec_of(agent))
 
 
 def text_of_new(state: State, supervisor_id: str) -> str:

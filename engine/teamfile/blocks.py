@@ -27,14 +27,14 @@ REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*
 
 Reference = Annotated[str, StringConstraints(pattern=REFERENCE_PATTERN, max_length=500)]
 """`module:qualname`."""
-FORMS: dict[Any, Any] = {}
+FILE_TYPES: dict[Any, Any] = {}
 """By record, or union of records: its type in a team file, if that is not the block of the same keys alone."""
 
 
 def _describe(schema: dict[str, Any], model: type["Block"]) -> None:
     """Describe the keys of a block by the docstrings of their fields."""
     for name, key in schema.get("properties", {}).items():
-        if text := _texts(model).get(name):
+        if text := _descriptions(model).get(name):
             key["description"] = text
 
 
@@ -68,7 +68,7 @@ def keys_of(
 
     def with_keys(block: type[BlockT]) -> type[BlockT]:
         keys = {key: form for record in records for key, form in _keys(record, leave)}
-        keys |= {key: (_in_file(hint), block.model_fields[key]) for key, hint in block.__annotations__.items()}
+        keys |= {key: (_file_type(hint), block.model_fields[key]) for key, hint in block.__annotations__.items()}
         ordered: Any = {key: keys[key] for key in dict.fromkeys([*first, *keys])}
         base = cast(type[BlockT], block.__base__)
         model = create_model(
@@ -104,7 +104,7 @@ def _keys(record: Any, leave: Container[str] = ()) -> Iterator[tuple[str, tuple[
     hints = get_type_hints(record, include_extras=True)
     for field in fields(record):
         if field.name not in leave:
-            yield field.name, (_in_file(hints[field.name]), _default(field))
+            yield field.name, (_file_type(hints[field.name]), _default(field))
 
 
 def _default(field: FieldInfo) -> Any:
@@ -115,11 +115,11 @@ def _default(field: FieldInfo) -> Any:
     return Field() if field.default is NODEFAULT else Field(default=field.default)
 
 
-def _in_file(hint: Any) -> Any:
+def _file_type(hint: Any) -> Any:
     """Return the type in a team file for the type of a field."""
     origin, args = get_origin(hint), get_args(hint)
-    if hint in FORMS:
-        return FORMS[hint]
+    if hint in FILE_TYPES:
+        return FILE_TYPES[hint]
     if inspect.isclass(hint) and issubclass(hint, ValidatedRecord):
         return as_record(hint)
     if origin is Annotated and isinstance(args[1], Means):
@@ -129,12 +129,12 @@ def _in_file(hint: Any) -> Any:
     if origin is Annotated and args[0] is Decimal:  # YAML has none; pydantic would take any number of digits
         return Annotated[hint, Strict(False), AfterValidator(rule_for(hint).check)]
     if origin is Annotated:
-        return Annotated[(_in_file(args[0]), *args[1:])]
+        return Annotated[(_file_type(args[0]), *args[1:])]
     if origin in (Sequence, tuple, list):
-        return types.GenericAlias(list, (_in_file(args[0]),))
+        return types.GenericAlias(list, (_file_type(args[0]),))
     if origin in (Mapping, dict):
-        return types.GenericAlias(dict, (_in_file(args[0]), _in_file(args[1])))
-    return reduce(or_, map(_in_file, args)) if origin in (Union, types.UnionType) else hint
+        return types.GenericAlias(dict, (_file_type(args[0]), _file_type(args[1])))
+    return reduce(or_, map(_file_type, args)) if origin in (Union, types.UnionType) else hint
 
 
 def blocks_in(hint: Any) -> list[type[BaseModel]]:
@@ -145,7 +145,7 @@ def blocks_in(hint: Any) -> list[type[BaseModel]]:
 
 
 @cache
-def _texts(block: type[Block]) -> dict[str, str]:
+def _descriptions(block: type[Block]) -> dict[str, str]:
     """Return the docstrings of the keys of a block: its own, or those of its records."""
     texts: dict[str, str] = {}
     for base in (base for base in reversed(block.__mro__) if issubclass(base, Block)):

@@ -52,7 +52,7 @@ class TeamCode:
         """
         return {reference: digest_of(self._folder.sources(reference)) for reference in self.team.references}
 
-    def unresolved(self) -> list[Problem]:
+    def reference_problems(self) -> list[Problem]:
         """Import every reference of a trusted team file and return those that do not resolve to a callable.
 
         A module that cannot be imported is one fault, where it is first named. Unlike all other checks of a team file,
@@ -114,7 +114,7 @@ class TeamCode:
                 except Unusable as unusable:
                     yield (*loc, "mcp", name), unusable
 
-    def unstarted(self) -> list[Problem]:
+    def server_problems(self) -> list[Problem]:
         """Return the tool servers of a trusted team file that do not work."""
         return [
             self._problem(loc, f"the server does not work: {outcome.reason}")

@@ -87,7 +87,7 @@ def describe_value(value: object) -> str:
     return "a list" if isinstance(value, list) else "a block of keys"
 
 
-def or_nearest(name: str, allowed: Iterable[str]) -> str:
+def suggest(name: str, allowed: Iterable[str]) -> str:
     """Return `did you mean …?`, or the allowed names if none is similar."""
     names = list(dict.fromkeys(allowed))
     near = get_close_matches(name, names[:MOST_COMPARED], n=1, cutoff=0.6)

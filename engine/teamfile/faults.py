@@ -15,8 +15,8 @@ from pydantic_core import ErrorDetails
 from engine.core.errors import BadValue
 from engine.core.validation.rules import InvalidValue
 from engine.teamfile.blocks import blocks_in
-from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, describe_value, or_nearest, printable
-from engine.teamfile.schema import LATER, TeamDocument
+from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, describe_value, printable, suggest
+from engine.teamfile.schema import LATER_KEYS, TeamDocument
 
 _WRONG_TYPE = {
     "string_type": "text",
@@ -72,8 +72,8 @@ def problems_of(
         refusal = error.get("ctx", {}).get("error")
         if isinstance(refusal, BadValue | InvalidValue):  # of a record, at a place below its block
             loc, text = (*loc, *refusal.path), refusal.text
-        elif error["type"] == "extra_forbidden" and loc[-1] not in LATER:
-            text = f"is not a key here; {or_nearest(str(loc[-1]), _keys_at(model, loc[len(under) : -1]))}"
+        elif error["type"] == "extra_forbidden" and loc[-1] not in LATER_KEYS:
+            text = f"is not a key here; {suggest(str(loc[-1]), _keys_at(model, loc[len(under) : -1]))}"
         else:
             text = _text(error, loc)
         key = (loc, "" if _is_choice(error) else text)

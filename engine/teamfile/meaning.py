@@ -23,7 +23,7 @@ from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.script import Script
 from engine.runtimes.spec_keys import unused_keys, unused_model_keys, unused_server_keys
-from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, or_nearest
+from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, suggest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
@@ -49,7 +49,7 @@ class Meaning:
         self._strategies = sorted(STRATEGIES)
         self._runtimes = list(built_in())
         self._faulty = frozenset(faulty)
-        self._around_faulty = {place[:length] for place in faulty for length in range(len(place) + 1)}
+        self._faulty_prefixes = {place[:length] for place in faulty for length in range(len(place) + 1)}
         self._problems: list[Problem] = []
 
     def problems(self) -> list[Problem]:
@@ -79,7 +79,7 @@ class Meaning:
         members = agents + [team.supervisor.name for team in block.teams]
         if chief.strategy not in self._strategies:
             self._report(
-                (*place, "strategy"), f"no strategy {chief.strategy!r}; {or_nearest(chief.strategy, self._strategies)}"
+                (*place, "strategy"), f"no strategy {chief.strategy!r}; {suggest(chief.strategy, self._strategies)}"
             )
         if chief.aggregation == "synthesis" and chief.aggregator is None:
             self._report(
@@ -99,7 +99,7 @@ class Meaning:
                 self._report((*loc, "mcp", name, key), f"does nothing for {whose}; leave it out")
         for category, strategy in block.strategies.items():
             if strategy not in self._strategies:
-                text = f"no strategy {strategy!r}; {or_nearest(strategy, self._strategies)}"
+                text = f"no strategy {strategy!r}; {suggest(strategy, self._strategies)}"
                 self._report((*loc, "strategies", category), text)
         if len(agents) > chief.max_agents:
             self._report((*place, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
@@ -107,7 +107,7 @@ class Meaning:
     def _has_all_names(self, loc: Loc) -> bool:
         """Return whether all members of a team have valid names."""
         names = ((), ("name",), ("supervisor",), ("supervisor", "name"))
-        if loc not in self._around_faulty:
+        if loc not in self._faulty_prefixes:
             return True
         below = [place[len(loc) :] for place in self._faulty if place[: len(loc)] == loc]
         return not any(at[:1] in (("agents",), ("teams",)) and at[2:] in names for at in below)
@@ -135,7 +135,7 @@ class Meaning:
         if runtime is None:
             self._report(loc, "says not what does the work; give it run: module:function, or a model")
         elif runtime not in self._runtimes:
-            self._report((*loc, "type"), f"no runtime {runtime!r}; {or_nearest(runtime, self._runtimes)}")
+            self._report((*loc, "type"), f"no runtime {runtime!r}; {suggest(runtime, self._runtimes)}")
         elif runtime == "scripted":
             self._check_script(agent, loc)
         elif agent.run is None and runtime in MODEL_TYPES:
@@ -164,7 +164,7 @@ class Meaning:
             server = tool.partition("/")[0]
             is_faulty = any({(*at, "mcp"), (*at, "mcp", server)} & self._faulty for at, _ in teams)
             if server not in servers and not is_faulty:
-                hint = or_nearest(server, servers) if servers else "name it under mcp"
+                hint = suggest(server, servers) if servers else "name it under mcp"
                 self._report((*loc, "mcp", place), f"no tool server {server!r} here or above; {hint}")
 
     def _check_approval(self, loc: Loc, rule: JsonValue) -> None:
@@ -231,13 +231,13 @@ class Meaning:
             if len(self._problems) >= MOST_PROBLEMS:
                 return
             if name is not None and name not in member_names:
-                self._report(loc, f"no {kind} {name!r} here; {or_nearest(name, members)}")
+                self._report(loc, f"no {kind} {name!r} here; {suggest(name, members)}")
             elif name is not None and name in earlier:
                 self._report(loc, f"{name!r} occurs twice")
             earlier.add(name or "")
 
     def _report(self, loc: Loc, text: str) -> None:
-        is_faulty = loc in self._around_faulty or any(loc[:length] in self._faulty for length in range(len(loc) + 1))
+        is_faulty = loc in self._faulty_prefixes or any(loc[:length] in self._faulty for length in range(len(loc) + 1))
         if not is_faulty:
             self._problems.append(Problem(self._document.line(loc), field(self._document, loc), text))
 

@@ -19,7 +19,7 @@ from engine.teamfile.meaning import agents_of, teams_of
 from engine.teamfile.schema import AmountsBlock, TeamBlock, TeamDocument
 
 
-def unpriced(file: TeamFile) -> list[Problem]:
+def unpriced_models(file: TeamFile) -> list[Problem]:
     """Return a fault for each model under a cost budget that has no known price; blocks."""
     uses = list(_unpriced_uses(file.team))
     names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}

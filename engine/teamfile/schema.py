@@ -17,10 +17,10 @@ from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec, Pool
 from engine.core.validation.bounds import Label, Participants, Text
-from engine.teamfile.blocks import FORMS, Block, as_record, block_of, keys_of
+from engine.teamfile.blocks import FILE_TYPES, Block, as_record, block_of, keys_of
 from engine.teamfile.policies import POLICY
 
-LATER = frozenset({"enable_auto_evolution", "memory"})
+LATER_KEYS = frozenset({"enable_auto_evolution", "memory"})
 """Keys of later versions, refused by name so that they are not silently ignored."""
 _RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
 
@@ -35,8 +35,10 @@ def _range_in_full(value: Any) -> Any:
     return {"min": int(bounds[1]), "max": int(bounds[2])}
 
 
-FORMS[FailurePolicy] = POLICY
-FORMS[Pool] = Annotated[as_record(Pool), BeforeValidator(_range_in_full, json_schema_input_type=str | block_of(Pool))]
+FILE_TYPES[FailurePolicy] = POLICY
+FILE_TYPES[Pool] = Annotated[
+    as_record(Pool), BeforeValidator(_range_in_full, json_schema_input_type=str | block_of(Pool))
+]
 
 
 @keys_of(Limits, leave=("run_s", "depth"))
@@ -79,15 +81,15 @@ class AgentBlock(Block):
     """Its budget, and with `task` that of each of its tasks."""
 
 
-_OF_TEAM = ("strategies", "models", "mcp")
+_TEAM_KEYS = ("strategies", "models", "mcp")
 """Options of a supervisor that a file has beside its block, with its limits."""
-_LIMITS = ("limits", "run_limits", "task_limits", "agent_limits")
+_LIMIT_FIELDS = ("limits", "run_limits", "task_limits", "agent_limits")
 
 
 @keys_of(
     SupervisorSpec,
     SupervisorOptions,
-    leave=("mode", "options", "members", "optimize", *_OF_TEAM, *_LIMITS),
+    leave=("mode", "options", "members", "optimize", *_TEAM_KEYS, *_LIMIT_FIELDS),
     first=("name", "strategy", "settings", "order", "model", "instructions"),
 )
 class SupervisorBlock(Block):
@@ -105,7 +107,7 @@ class SupervisorBlock(Block):
 
 @keys_of(
     SupervisorOptions,
-    leave=set(names(SupervisorOptions)) - set(_OF_TEAM),
+    leave=set(names(SupervisorOptions)) - set(_TEAM_KEYS),
     first=("supervisor", "agents", "limits"),
 )
 class TeamBlock(Block):

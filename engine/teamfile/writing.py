@@ -39,7 +39,7 @@ def agent_yaml(spec: AgentSpec) -> str:
     )
 
 
-def inexpressible(spec: AgentSpec) -> list[str]:
+def inexpressible_fields(spec: AgentSpec) -> list[str]:
     """Return the fields of a spec that a team file cannot express, and that would be lost in its YAML."""
     try:
         again = agent_spec(AgentBlock.model_validate(_block(spec)))

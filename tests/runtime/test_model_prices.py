@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from engine.teamfile import parse_team
-from engine.teamfile.prices import unpriced
+from engine.teamfile.prices import unpriced_models
 
 TEAM = """
 version: 1
@@ -23,7 +23,7 @@ agents:
 def said(tmp_path: Path, limits: str, models: str = "fake") -> list[str]:
     """What is said of a team."""
     text = TEAM.replace("{LIMITS}", limits).replace("MODELS", models)
-    return [f"{one.field}: {one.text}" for one in unpriced(parse_team(text, tmp_path / "team.yaml"))]
+    return [f"{one.field}: {one.text}" for one in unpriced_models(parse_team(text, tmp_path / "team.yaml"))]
 
 
 def test_a_model_at_another_address_needs_a_price_where_money_is_bounded(tmp_path: Path) -> None:

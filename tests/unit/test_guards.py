@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from engine.core.errors import Refused
 from engine.core.specs.check import Check
-from engine.core.specs.guard import check_guard, check_pattern, in_words
+from engine.core.specs.guard import check_guard, check_pattern, describe_guard
 from engine.core.strategies.sequential_with_validation import REJECTS
 from engine.host.built_in.guards import LONGEST_TEXT, CheckedOutput, asks_for, holds_for, score_in, verdict_of
 from tests.depth import examples
@@ -223,7 +223,7 @@ def test_what_is_no_guard_is_refused_in_one_line(guard: JsonValue, told: str) ->
 def test_guards_are_told_in_words() -> None:
     guards: list[JsonValue] = [{"contains": "yes"}, {"status": "failed"}, {"json": "a.b", "equals": True}, "else"]
 
-    assert [in_words(guard) for guard in guards] == ["contains 'yes'", "status failed", "a.b == True", "else"]
+    assert [describe_guard(guard) for guard in guards] == ["contains 'yes'", "status failed", "a.b == True", "else"]
 
 
 padding = st.text(st.sampled_from('ab1_ \t\n\r"\\/{}[]:,.é\u2028'), max_size=30)

@@ -74,7 +74,7 @@ def test_the_code_of_an_agent_tells_what_is_wrong_with_its_keys(
 ) -> None:
     (code / "team.yaml").write_text(TEAM.format(agent=agent))
     team = TeamCode(read_team(code / "team.yaml"))
-    unresolved = team.unresolved()
+    unresolved = team.reference_problems()
 
     assert [one.field for one in unresolved] == [field for field, _ in problems]
     assert [text for one, (_, text) in zip(unresolved, problems, strict=True) if not one.text.startswith(text)] == []

@@ -13,7 +13,7 @@ from engine.core.specs.failure_policies import Escalate, Fail, Failover, Retry, 
 from engine.core.specs.limits import Limits
 from engine.core.specs.policies import Circuit
 from engine.core.specs.spec import AgentSpec, Pool
-from engine.teamfile.writing import agent_yaml, inexpressible
+from engine.teamfile.writing import agent_yaml, inexpressible_fields
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 LABELS = st.from_regex(r"[a-z][a-z0-9 ]{0,8}[a-z]", fullmatch=True)
@@ -55,7 +55,7 @@ SPECS = st.builds(
 def test_what_is_written_is_read_as_the_same_spec(spec: AgentSpec) -> None:
     text = agent_yaml(spec)
 
-    assert inexpressible(spec) == []
+    assert inexpressible_fields(spec) == []
     assert read_spec_text(text, Path("a.yaml")).agents == [spec]
     assert all(one.isprintable() or one == "\n" for one in text)
 
@@ -78,7 +78,7 @@ def test_what_is_written_is_read_as_the_same_spec(spec: AgentSpec) -> None:
 def test_each_kind_of_agent_is_written(fields: dict[str, Any]) -> None:
     spec = AgentSpec(name="one", **fields)
 
-    assert inexpressible(spec) == []
+    assert inexpressible_fields(spec) == []
     assert read_spec_text(agent_yaml(spec), Path("a.yaml")).agents == [spec]
 
 
@@ -93,8 +93,8 @@ def test_defaults_are_left_out_and_lines_stand_in_a_block() -> None:
 
 
 def test_what_team_files_have_no_word_for_is_named() -> None:
-    assert inexpressible(AgentSpec(name="one", run="crew:read", limits=Limits(tokens=5, depth=3))) == ["limits"]
+    assert inexpressible_fields(AgentSpec(name="one", run="crew:read", limits=Limits(tokens=5, depth=3))) == ["limits"]
 
 
 def test_code_of_a_running_program_is_named_as_what_no_text_says() -> None:
-    assert inexpressible(AgentSpec(name="one", run="bound:crew.read#3")) == ["run"]
+    assert inexpressible_fields(AgentSpec(name="one", run="bound:crew.read#3")) == ["run"]

@@ -15,8 +15,8 @@ from engine.core.validation.bounds import DAY_S, Label, Seconds, UpToADay
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Also, NoEffect, Within
 
-Several: TypeAlias = Annotated[int, Within(ge=1, le=100)]
-Names: TypeAlias = Annotated[Sequence[Label], Within(max_length=50)]
+FailoverCount: TypeAlias = Annotated[int, Within(ge=1, le=100)]
+ErrorNames: TypeAlias = Annotated[Sequence[Label], Within(max_length=50)]
 
 
 @fact
@@ -109,10 +109,10 @@ class Retry(Policy):
     """Ceiling of the first back-off, in seconds."""
     cap_s: UpToADay = 30.0
     """Largest ceiling, in seconds."""
-    on: Names = ()
+    on: ErrorNames = ()
     """Names of exception classes that are worth it, their subclasses included; empty is every one but those in
     `never_on` and those that say themselves that they are final."""
-    never_on: Names = ()
+    never_on: ErrorNames = ()
     """Names of exception classes that are not."""
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class Retry(Policy):
 class Failover(Policy):
     """Give the task to another agent that can do it, never to one that failed on it while another is left."""
 
-    agents: Several | None = None
+    agents: FailoverCount | None = None
     """How many others to try; by default all there are."""
 
     def verdict(self, failures: Failures) -> Verdict | None:
@@ -193,14 +193,14 @@ class Skip(Policy):
 FailurePolicy: TypeAlias = Retry | Failover | Escalate | Fail | Skip
 
 
-def _ends_with_its_last(chain: Sequence[FailurePolicy]) -> None:
+def _check_order(chain: Sequence[FailurePolicy]) -> None:
     for place, policy in enumerate(chain[:-1]):
         if isinstance(policy, Fail | Skip):
             after = chain[place + 1]
             raise NoEffect(f"comes after {policy.type}, which is always the last; remove it", after, (place + 1,))
 
 
-Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Within(max_length=10), Also(_ends_with_its_last)]
+Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Within(max_length=10), Also(_check_order)]
 """Policies in the order in which they apply; `Fail` and `Skip` must come last."""
 
 

@@ -34,9 +34,11 @@ def check_guard(where: str, guard: JsonValue) -> None:
         near = nearest(str(next(iter(guard))), KINDS)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KINDS)} and else"
         raise Refused(f"{where}: no guard {next(iter(guard))!r:.40}; {hint}")
-    strange = set(guard) - ({"json", "equals"} if kind == "json" else {kind})
-    if strange:
-        raise Refused(f"{where}: a guard asks one thing; {sorted(map(str, strange))[0]!r:.40} does not go with {kind}")
+    unknown_keys = set(guard) - ({"json", "equals"} if kind == "json" else {kind})
+    if unknown_keys:
+        raise Refused(
+            f"{where}: a guard asks one thing; {sorted(map(str, unknown_keys))[0]!r:.40} does not go with {kind}"
+        )
     value = guard[kind]
     if not isinstance(value, str) or not value:
         raise Refused(f"{where}: {kind} takes a text, not {value!r:.60}")
@@ -60,17 +62,17 @@ def check_pattern(where: str, pattern: str) -> None:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise Refused(f"{where}: {pattern!r:.60} is not a regular expression ({error})") from error
-    if repeats_in(pattern) > MOST_REPEATS:
+    if count_repeats(pattern) > MOST_REPEATS:
         raise Refused(f"{where}: {pattern!r:.60} repeats a part more than {MOST_REPEATS:,} times; repeat less")
 
 
-def repeats_in(pattern: str) -> int:
+def count_repeats(pattern: str) -> int:
     """Return how often a part is repeated at most: repeats of groups multiply, others may follow each other."""
     repeats = [(group, max(int(low or 1), int(high or 1))) for group, low, high in _REPEATS.findall(pattern)]
     return prod(many for group, many in repeats if group) * max(1, sum(many for group, many in repeats if not group))
 
 
-def in_words(guard: JsonValue) -> str:
+def describe_guard(guard: JsonValue) -> str:
     """Return the text of a guard for people, such as "contains 'yes'"."""
     if not isinstance(guard, dict):
         return "else"
@@ -80,6 +82,6 @@ def in_words(guard: JsonValue) -> str:
     return f"{kind} {value!r:.40}" if kind != "status" else f"status {value}"
 
 
-def asks_status(guard: JsonValue) -> bool:
+def checks_status(guard: JsonValue) -> bool:
     """Return True when a guard checks how work ended: then its failure does not fail the graph."""
     return isinstance(guard, dict) and "status" in guard

@@ -28,7 +28,7 @@ else:
     PerMillion = Annotated[Decimal, Within(ge=0, le=10**6)]
 """US dollars for a million tokens."""
 PerMinute: TypeAlias = Annotated[int, Within(ge=1, le=10**9)]
-LongestWait: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
+WaitSeconds: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
 """Seconds."""
 
 
@@ -65,9 +65,9 @@ class ModelSpec(ValidatedRecord, kw_only=True):
     """US dollars for a million tokens in, out, and in from the provider's cache."""
     context_tokens: Annotated[int, Within(ge=256, le=10**9)] | None = None
     """Tokens that a request may hold; by default as litellm's table says."""
-    timeout_s: LongestWait = 600.0
+    timeout_s: WaitSeconds = 600.0
     """Longest a request may take, in seconds."""
-    idle_s: LongestWait = 60.0
+    idle_s: WaitSeconds = 60.0
     """Longest that nothing of an answer may come, in seconds."""
     replies: Annotated[Sequence[Json], Within(max_length=1_000)] = ()
     """What is said in place of a model: scripted answers, in order (`engine.models.scripted`)."""
@@ -97,7 +97,7 @@ class McpSpec(ValidatedRecord, kw_only=True):
     """Variables that hold headers of each request; by the name of the header."""
     idempotent: Annotated[tuple[Label, ...], Within(max_length=200)] = ()
     """Tools that may be called twice without harm."""
-    timeout_s: LongestWait = 60.0
+    timeout_s: WaitSeconds = 60.0
     """Longest a call may take, in seconds."""
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from engine.core.specs.failure_policies import Chain
 from engine.core.specs.limits import Limits
 from engine.core.specs.model_spec import McpSpec, ModelSpec
 from engine.core.specs.policies import Circuit, Restart
-from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
+from engine.core.validation.bounds import Label, Members, Name, Priority, Share, Slots, ZeroToADay
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Within
 
@@ -78,7 +78,7 @@ class SupervisorOptions(ValidatedRecord, kw_only=True):
     """Which of several free agents gets a task; the default is `round_robin`."""
     track_record: bool | None = None
     """Tells a model that leads how its workers did in the category of the request before; the default is not."""
-    ageing_s: NoneToADay | None = None
+    ageing_s: ZeroToADay | None = None
     """Seconds of waiting that raise a task by one priority; 0 never."""
     preempt: Preempt | None = None
     """When an urgent task takes a slot."""
@@ -86,7 +86,7 @@ class SupervisorOptions(ValidatedRecord, kw_only=True):
     """What happens when an agent crashes; by default it alone is restarted, without a limit."""
     circuit: Circuit | None = None
     """The circuit of agents that set none; by default circuits never open."""
-    grace_s: NoneToADay | None = None
+    grace_s: ZeroToADay | None = None
     """Seconds that work which has to stop (a deadline, a cancel), delegated work too, may run to its next step before
     it is aborted."""
     models: Mapping[Label, ModelSpec] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from engine.core.errors import Refused
 from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check, Takes
-from engine.core.specs.guard import asks_status, check_guard
+from engine.core.specs.guard import check_guard, checks_status
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import check_schema, check_unique, member, one_of, strings
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
@@ -46,7 +46,7 @@ class Conditional:
             return layout.finished(None)
         inspected = [] if first == "request" else [layout.work(first, role="first")]
         guards = [branch["when"] for branch in branches if isinstance(branch, dict)]
-        if any(asks_status(guard) for guard in guards):
+        if any(checks_status(guard) for guard in guards):
             layout.wiring.tolerated.extend(inspected)
         if not branches:
             return layout.finished(inspected[0] if inspected else None)

@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from engine.core.errors import Refused
 from engine.core.records.records import JsonValue
 from engine.core.specs.check import Check, Takes
-from engine.core.specs.guard import asks_status, check_guard, in_words
+from engine.core.specs.guard import check_guard, checks_status, describe_guard
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import check_schema, check_unique, flag, member, one_of, strings, text
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
@@ -54,7 +54,7 @@ class Graph:
         descriptions = drawn_nodes(nodes.settings)
         by_name = {str(node["name"]): node for node in descriptions}
         handled = {
-            name for node in descriptions if asks_status(node.get("when")) for name in strings(node.get("after", []))
+            name for node in descriptions if checks_status(node.get("when")) for name in strings(node.get("after", []))
         }
         ids: dict[str, str] = {}
         # In topological order: `_node` looks up the ids of the nodes that it comes after.
@@ -89,7 +89,7 @@ def _node(layout: Layout, description: Mapping[str, JsonValue], ids: Mapping[str
     before = after
     if guard is not None and not layout.has_begun(worker):
         check = Check(what="guards", args={"guards": [guard], "all": True})
-        title = f"{in_words(guard)}?"
+        title = f"{describe_guard(guard)}?"
         before = [layout.check(check, after, sees=after, title=title, role=f"when:{name}"), *after]
     return layout.work(worker, before, takes=takes, sees=after or None, role=f"node:{name}", title=name)
 

@@ -92,12 +92,12 @@ def checked(record: T, subject: str) -> T:
     for name, check, default in _checks(type(record)):
         value = getattr(record, name)
         if value is not default:
-            value = value if type(value) in _PLAIN else _copied(value)
+            value = value if type(value) in _SCALARS else _rebuild(value)
             values[name] = value if checks_itself else _check_value(check, value, subject, name)
     return type(record)(**values)
 
 
-_PLAIN = frozenset({str, int, float, bool, type(None)})
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def check_arguments(subject: str, function: Callable[..., Any], values: Mapping[str, Any]) -> None:
@@ -131,11 +131,11 @@ def _arguments(function: Callable[..., Any]) -> dict[str, Check]:
     return {name: rule_for(hint).check for name, hint in hints.items() if name not in ("return", "unknown")}
 
 
-def _copied(value: Any) -> Any:
+def _rebuild(value: Any) -> Any:
     """Return the value with the records in it built again, which checks them."""
     if isinstance(value, Struct):
         return checked(value, type(value).__name__)
-    return [_copied(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_rebuild(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _check_value(check: Check, value: Any, subject: str, name: str) -> Any:

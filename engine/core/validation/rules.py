@@ -163,26 +163,26 @@ def rule_for(hint: Any) -> Rule:
 def _rule(hint: Any, marks: tuple[Any, ...]) -> Rule:
     origin, args = get_origin(hint), get_args(hint)
     if hint is JsonValue:
-        return Rule("a JSON value", _json)
+        return Rule("a JSON value", _check_json)
     if origin is Annotated and isinstance(args[1], Means):
         return _rule(args[1].hint, marks)
     if origin is Annotated:
         return _with_marks(_rule(args[0], (*args[1:], *marks)), args[1:])
     if origin in (Union, types.UnionType):
-        return _union([_rule(arg, marks) for arg in args])
+        return _union_rule([_rule(arg, marks) for arg in args])
     if origin is Literal:
-        return _one_of(args)
-    if hint in _PLAIN:
-        return _PLAIN[hint](_bounds(marks))
+        return _literal_rule(args)
+    if hint in _SCALAR_RULES:
+        return _SCALAR_RULES[hint](_bounds(marks))
     if hint in (Any, object):
-        return Rule("anything", _as_it_is)
+        return Rule("anything", _accept)
     if hint is Callable or origin is Callable:
-        return Rule("a function", _callable)
+        return Rule("a function", _check_callable)
     if origin in (list, tuple, Sequence, Iterable):
-        return _sequence(origin, rule_for(args[0]), _bounds(marks))
+        return _sequence_rule(origin, rule_for(args[0]), _bounds(marks))
     if origin in (dict, Mapping):
-        return _mapping(rule_for(args[0]), rule_for(args[1]))
-    return _instance(origin or hint)
+        return _mapping_rule(rule_for(args[0]), rule_for(args[1]))
+    return _instance_rule(origin or hint)
 
 
 def _with_marks(rule: Rule, marks: tuple[Any, ...]) -> Rule:
@@ -206,7 +206,7 @@ def _bounds(marks: tuple[Any, ...]) -> Within:
     return next((mark for mark in marks if isinstance(mark, Within)), _UNBOUNDED)
 
 
-def _whole(bounds: Within) -> Rule:
+def _integer_rule(bounds: Within) -> Rule:
     words = f"a whole number{bounds.words}"
 
     def check(value: Any) -> int:
@@ -217,7 +217,7 @@ def _whole(bounds: Within) -> Rule:
     return Rule(words, check)
 
 
-def _number(bounds: Within) -> Rule:
+def _float_rule(bounds: Within) -> Rule:
     words = f"a number{bounds.words}"
 
     def check(value: Any) -> float:
@@ -234,7 +234,7 @@ def _number(bounds: Within) -> Rule:
     return Rule(words, check)
 
 
-def _decimal(bounds: Within) -> Rule:
+def _decimal_rule(bounds: Within) -> Rule:
     words = f"an amount{bounds.words}"
 
     def check(value: Any) -> Decimal:
@@ -251,7 +251,7 @@ def _decimal(bounds: Within) -> Rule:
     return Rule(words, check)
 
 
-def _text(bounds: Within) -> Rule:
+def _text_rule(bounds: Within) -> Rule:
     words = "a text"
     if bounds.max_length is not None:
         least = f"{bounds.min_length} to " if bounds.min_length else "at most "
@@ -277,29 +277,29 @@ def _is_unicode(value: str) -> bool:
     return True
 
 
-def _flag(bounds: Within) -> Rule:
-    return _instance(bool, "True or False")
+def _bool_rule(bounds: Within) -> Rule:
+    return _instance_rule(bool, "True or False")
 
 
-def _nothing(bounds: Within) -> Rule:
-    return _instance(types.NoneType, "None")
+def _none_rule(bounds: Within) -> Rule:
+    return _instance_rule(types.NoneType, "None")
 
 
-_PLAIN: dict[Any, Callable[[Within], Rule]] = {
-    bool: _flag,
-    int: _whole,
-    float: _number,
-    str: _text,
-    Decimal: _decimal,
-    None: _nothing,
-    types.NoneType: _nothing,
+_SCALAR_RULES: dict[Any, Callable[[Within], Rule]] = {
+    bool: _bool_rule,
+    int: _integer_rule,
+    float: _float_rule,
+    str: _text_rule,
+    Decimal: _decimal_rule,
+    None: _none_rule,
+    types.NoneType: _none_rule,
 }
 
 
-def _instance(cls: type, words: str | None = None) -> Rule:
+def _instance_rule(cls: type, words: str | None = None) -> Rule:
     words = words or f"{cls.__name__}(…)"
     if getattr(cls, "_is_protocol", False):
-        return Rule(words, _as_it_is)
+        return Rule(words, _accept)
     is_record = issubclass(cls, Struct)
 
     def check(value: Any) -> Any:
@@ -311,8 +311,8 @@ def _instance(cls: type, words: str | None = None) -> Rule:
     return Rule(words, check)
 
 
-def _one_of(allowed: tuple[Any, ...]) -> Rule:
-    words = _listed([str(choice) for choice in allowed])
+def _literal_rule(allowed: tuple[Any, ...]) -> Rule:
+    words = _join_words([str(choice) for choice in allowed])
 
     def check(value: Any) -> Any:
         for choice in allowed:
@@ -323,8 +323,8 @@ def _one_of(allowed: tuple[Any, ...]) -> Rule:
     return Rule(words, check)
 
 
-def _union(rules: list[Rule]) -> Rule:
-    words = _listed([rule.words for rule in rules])
+def _union_rule(rules: list[Rule]) -> Rule:
+    words = _join_words([rule.words for rule in rules])
 
     def check(value: Any) -> Any:
         deepest: InvalidValue | None = None
@@ -338,7 +338,7 @@ def _union(rules: list[Rule]) -> Rule:
     return Rule(words, check)
 
 
-def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
+def _sequence_rule(origin: Any, item: Rule, bounds: Within) -> Rule:
     length = "" if bounds.max_length is None else f" of at most {bounds.max_length:,}"
     words, container = f"a list{length}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
 
@@ -352,7 +352,7 @@ def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
         for place, element in enumerate(value):
             if bounds.max_length is not None and place == bounds.max_length:
                 raise InvalidValue(words, value)
-            items.append(_inside(item, place, element))
+            items.append(_check_item(item, place, element))
         if not bounds.allows_length(len(items)):
             raise InvalidValue(words, value)
         return container(items)
@@ -360,36 +360,36 @@ def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
     return Rule(words, check)
 
 
-def _mapping(key: Rule, item: Rule) -> Rule:
+def _mapping_rule(key: Rule, item: Rule) -> Rule:
     def check(value: Any) -> Any:
         if type(value) is not dict and not isinstance(value, Mapping):
             raise InvalidValue("a mapping", value)
-        return {_inside(key, "key", name): _inside(item, str(name), element) for name, element in value.items()}
+        return {_check_item(key, "key", name): _check_item(item, str(name), element) for name, element in value.items()}
 
     return Rule("a mapping", check)
 
 
-def _inside(rule: Rule, part: str | int, value: Any) -> Any:
+def _check_item(rule: Rule, part: str | int, value: Any) -> Any:
     try:
         return rule.check(value)
     except InvalidValue as wrong:
         raise wrong.under(part) from None
 
 
-def _callable(value: Any) -> Any:
+def _check_callable(value: Any) -> Any:
     if not callable(value):
         raise InvalidValue("a function", value)
     return value
 
 
-def _as_it_is(value: Any) -> Any:
+def _accept(value: Any) -> Any:
     return value
 
 
-_TEXT = _text(_UNBOUNDED)
+_TEXT = _text_rule(_UNBOUNDED)
 
 
-def _json(value: Any, depth: int = 0) -> Any:
+def _check_json(value: Any, depth: int = 0) -> Any:
     """Return a copy of a JSON value, tuples as lists."""
     if value is None or isinstance(value, bool):
         return value
@@ -400,20 +400,23 @@ def _json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if depth < DEEPEST_JSON and isinstance(value, list | tuple):
-        return [_inside_json(place, element, depth) for place, element in enumerate(value)]
+        return [_check_json_item(place, element, depth) for place, element in enumerate(value)]
     if depth < DEEPEST_JSON and isinstance(value, Mapping):
-        return {_inside(_TEXT, "key", name): _inside_json(str(name), element, depth) for name, element in value.items()}
+        return {
+            _check_item(_TEXT, "key", name): _check_json_item(str(name), element, depth)
+            for name, element in value.items()
+        }
     raise InvalidValue("a JSON value", value)
 
 
-def _inside_json(part: str | int, value: Any, depth: int) -> Any:
+def _check_json_item(part: str | int, value: Any, depth: int) -> Any:
     try:
-        return _json(value, depth + 1)
+        return _check_json(value, depth + 1)
     except InvalidValue as wrong:
         raise wrong.under(part) from None
 
 
-def _listed(words: list[str]) -> str:
+def _join_words(words: list[str]) -> str:
     if words[-1] == "None" and len(words) > 1:
-        return f"{_listed(words[:-1])}, or None"
+        return f"{_join_words(words[:-1])}, or None"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -16,7 +16,7 @@ from engine.core.encoding.json_values import json_equal
 from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text, preview
 from engine.core.specs.check import Check
-from engine.core.specs.guard import in_words
+from engine.core.specs.guard import describe_guard
 from engine.platform.patterns import BRIEF_S, Pattern, TooSlow
 
 LONGEST_TEXT = 200_000
@@ -118,7 +118,7 @@ async def _guards(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dic
     for number, guard in enumerate(guards if isinstance(guards, list) else []):
         if (guard == "else" and not holds) or (guard != "else" and await holds_for(guard, checked_outputs)):
             holds.append(number)
-            phrases.append(in_words(guard))
+            phrases.append(describe_guard(guard))
             if not check.args.get("all"):
                 break
     verdict: dict[str, JsonValue] = {"holds": holds, "said": ", ".join(phrases)}

@@ -24,7 +24,7 @@ from engine.core.effects import StartAttempt
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue, as_text, preview
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
-from engine.core.specs.guard import in_words
+from engine.core.specs.guard import describe_guard
 from engine.core.state import Grant, ParkedFor
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import AttemptInterrupted, NotShown, ToolRejected
@@ -218,7 +218,7 @@ class PeopleLine(SlotHolder):
                 shown_args, has_secret = shown_whole(arguments)
             except ValueError as error:
                 raise NotShown(tool, str(error)) from error
-            because = "" if rule == "always" else f" ({in_words(rule)})"
+            because = "" if rule == "always" else f" ({describe_guard(rule)})"
             answer = await self.ask_person(
                 key,
                 f"{name} wants to call {tool} with {preview(json.dumps(shown_args, ensure_ascii=False), 300)}{because}",

@@ -14,7 +14,7 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import Exchange, RunStatus
-from engine.core.validation.bounds import Importance, Recalls, Remark, Tags
+from engine.core.validation.bounds import Importance, RecallLimit, Remark, Tags
 from engine.core.validation.records import check_arguments
 from engine.errors import AttemptInterrupted
 from engine.models.records import Message
@@ -108,7 +108,7 @@ class AttemptMemory(Attempt):
             return str(task.steps[key])
         return str(await self.recorded(key))
 
-    async def recall(self, query: str, limit: Recalls = 5) -> list[Recalled]:
+    async def recall(self, query: str, limit: RecallLimit = 5) -> list[Recalled]:
         """Return what the agent remembers that answers `query` best, the best first; not recorded.
 
         Raises:

@@ -7,7 +7,7 @@ another form is told why and asked once again, and fails then.
 from dataclasses import dataclass
 
 from engine.core.records.records import JsonValue
-from engine.core.specs.guard import in_words
+from engine.core.specs.guard import describe_guard
 from engine.core.state import State, Task
 
 
@@ -64,7 +64,7 @@ def answer_form_of(state: State, task: Task) -> AnswerForm | None:
             ITEMS,
         )
     guards = args.get("guards")
-    conditions = "; ".join(in_words(guard) for guard in guards) if isinstance(guards, list) else ""
+    conditions = "; ".join(describe_guard(guard) for guard in guards) if isinstance(guards, list) else ""
     return AnswerForm(f"How it goes on is read from your answer, by the first of these that holds: {conditions}.")
 
 
