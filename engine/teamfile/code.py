@@ -90,7 +90,7 @@ class TeamCode:
         ]
 
     def _rules_without_tool(self, tools: Mapping[Loc, Sequence[str]]) -> Iterator[tuple[Loc, str, str]]:
-        """Yield where a rule stands under what is no tool of its agent, if the code of all of its tools is there."""
+        """Yield the agents with an approval rule for what is no tool of theirs, if the code of all tools is there."""
         for loc, block in agents_of(self.team.team):
             names = tools.get(loc, [])
             if type_of(block) in PROGRAM_TYPES or len(names) < len(block.tools):

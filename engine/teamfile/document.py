@@ -19,9 +19,9 @@ Loc = tuple[str | int, ...]
 
 MOST_SHOWN = 20
 MOST_PROBLEMS = 100
-"""Faults that are described: each names what is nearest to it, which takes a millisecond."""
+"""Most faults that are described; to find the nearest name for each takes a millisecond."""
 MOST_COMPARED = 1_000
-"""Names that a wrong one is compared with."""
+"""Most names that a wrong one is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ _UNCLOSED = {
     "while parsing a flow sequence": "[",
     "while parsing a flow mapping": "{",
 }
-"""What is not closed where a text ends within it, by what the parser says of it."""
+"""What is not closed if the text ends within it, by the parser's word for it."""
 
 
 def read_document(text: str, path: Path) -> Document:

@@ -47,7 +47,7 @@ _SHAPES = {
 """What a value must look like, by a part of its pattern."""
 
 _ROUNDS = 20
-"""Removing a fault may uncover another in the same block: a wrong name is a missing one next."""
+"""Most rounds of removing faults; one may uncover another in the same block: a wrong name is a missing one next."""
 
 
 def problems_of(

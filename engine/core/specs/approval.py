@@ -9,14 +9,14 @@ from engine.core.specs.guard import check_guard
 
 PLAIN = ("never", "always")
 _JSON_PUNCTUATION = re.compile(r"""["'](?:\s|\\s)?[*+?]?\\?[:,\]}]|\\?[:,\[{](?:\s|\\s)?[*+?]?["']""")
-"""A quote beside a sign of JSON, also as a pattern says it with space between."""
+"""A quote next to punctuation of JSON, also with whitespace between them, as a pattern writes it."""
 
 
 def check_approval(where: str, rule: JsonValue) -> None:
-    """Return when `rule` is one.
+    """Check an approval rule.
 
     Raises:
-        Refused: If it is not; the message says what one looks like.
+        Refused: If it is invalid; the message says what a rule looks like.
     """
     if rule in PLAIN:
         return
@@ -29,7 +29,7 @@ def check_approval(where: str, rule: JsonValue) -> None:
 
 
 def check_ruled_tools(approve: Iterable[str], tools: Collection[str], mcp: Iterable[str]) -> None:
-    """Check that rules stand under names of tools of an agent: one under another name would let every call through.
+    """Check that every rule is for a tool of the agent: a rule under another name would let every call through.
 
     Args:
         approve: The names that have a rule.

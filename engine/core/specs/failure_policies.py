@@ -1,4 +1,4 @@
-"""Failure policies: what a person writes about going on after a failure, and what each says when there is one.
+"""Failure policies: how work goes on after a failure, as people write it, and the verdict of each policy.
 
 `verdict` of a policy is a pure function of its fields and `Failures`; None means that it has nothing left to give. A
 chain is walked from the left after each failure, and the first verdict counts. The walk depends only on `Task.retries`,
@@ -88,7 +88,7 @@ class Policy(ValidatedRecord, tag_field="type", tag=str.lower):
 
     @property
     def gives(self) -> int:
-        """How many retries on the same agent it gives in all."""
+        """Retries on the same agent that it allows in total."""
         return 0
 
     def verdict(self, failures: Failures) -> Verdict | None:
@@ -110,10 +110,10 @@ class Retry(Policy):
     cap_s: UpToADay = 30.0
     """Largest ceiling, in seconds."""
     on: ErrorNames = ()
-    """Names of exception classes that are worth it, their subclasses included; empty is every one but those in
-    `never_on` and those that say themselves that they are final."""
+    """Exceptions that are worth a retry, by the names of their classes or base classes; if empty, all but those in
+    `never_on` and those that declare themselves final."""
     never_on: ErrorNames = ()
-    """Names of exception classes that are not."""
+    """Exceptions that are not worth a retry, by the names of their classes or base classes."""
 
     def __post_init__(self) -> None:
         """Normalize the values, and refuse invalid ones."""
@@ -159,7 +159,7 @@ class Failover(Policy):
 
 
 class Escalate(Policy):
-    """Ask a person what is to become of the task."""
+    """Ask a person what happens to the task."""
 
     after_s: Seconds | None = None
     """How long to wait for an answer, in seconds; by default without limit."""

@@ -29,7 +29,7 @@ class InvalidValue(ValueError):
     """A value breaks its rule. For pydantic, which reads the same checks, a `ValueError`.
 
     Attributes:
-        wanted: What the value must be, in words.
+        expected: What the value must be, in words.
         value: The value.
         path: Its place in the checked value.
     """
@@ -56,7 +56,7 @@ class NoEffect(InvalidValue):
 
     @property
     def text(self) -> str:
-        """The message: `wanted` as it is."""
+        """The message: `expected` as it is."""
         return self.expected
 
 
