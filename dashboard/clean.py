@@ -24,7 +24,7 @@ _EMOJI_SELECTOR = re.compile(
 )
 # Signs of the screens themselves: all of them are drawn as they are, so that they need not be looked at one by one.
 _DRAWN = re.compile("[ -~·×…–—−←-⇿─-◿⠁-⣿✓✕◆◇⚑⚙▸]*").fullmatch
-_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_NAMED_CHARACTERS = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def clean(text: str) -> str:
@@ -59,4 +59,4 @@ def _escaped(character: str) -> str:
         return " "
     code = ord(character)
     escape = f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
-    return _NAMED.get(character, escape)
+    return _NAMED_CHARACTERS.get(character, escape)

@@ -18,7 +18,7 @@ def one_interrupt() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if _led_to(error):
+        if _is_caused_by_interrupt(error):
             raise KeyboardInterrupt from error
         raise
 
@@ -31,7 +31,7 @@ def no_interrupt_lost() -> Iterator[None]:
     """
     replaces = _is_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if replaces:
-        signal.signal(signal.SIGINT, _Remembering())
+        signal.signal(signal.SIGINT, _RaiseRecorder())
     try:
         with one_interrupt():
             reraise_dropped_interrupt()
@@ -64,7 +64,7 @@ class Stop(threading.Event):
         return super().is_set()
 
 
-class _Remembering:
+class _RaiseRecorder:
     """Handler of SIGINT: raises KeyboardInterrupt, as Python's own does, and remembers that it did."""
 
     has_raised = False
@@ -77,7 +77,7 @@ class _Remembering:
 def _forget() -> bool:
     """Forget the KeyboardInterrupt that was raised; return whether there was one."""
     handler = signal.getsignal(signal.SIGINT)
-    if not isinstance(handler, _Remembering) or not handler.has_raised or not _is_main_thread():
+    if not isinstance(handler, _RaiseRecorder) or not handler.has_raised or not _is_main_thread():
         return False
     handler.has_raised = False
     return True
@@ -87,10 +87,10 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _led_to(error: BaseException) -> bool:
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, KeyboardInterrupt):
+def _is_caused_by_interrupt(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
             return True
-        found = found.__cause__ or found.__context__
+        cause = cause.__cause__ or cause.__context__
     return False

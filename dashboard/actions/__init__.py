@@ -9,34 +9,34 @@ from types import MappingProxyType
 
 from textual.binding import Binding
 
-from dashboard.actions.action import FLAGS, OPTIONS, Action, Spoken
+from dashboard.actions.action import FLAGS, OPTIONS, Action, CommandLine
 from dashboard.actions.agents import AGENTS
-from dashboard.actions.looking import LOOKING
-from dashboard.actions.moments import MOMENTS
-from dashboard.actions.room import ROOM
+from dashboard.actions.looking import INSPECTION
+from dashboard.actions.moments import TIME_TRAVEL
+from dashboard.actions.room import APPLICATION
 from dashboard.actions.specs import SPECS
-from dashboard.actions.team import OF_REQUEST, TEAM
+from dashboard.actions.team import REQUEST_OPTIONS, TEAM
 from dashboard.actions.work import WORK
 from dashboard.deck import places
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.help import COLUMNS, HERE, MOVES, NEEDS_YOU, SETTINGS, STATES
+from dashboard.views.words.help import COLUMNS, MOVES, NEEDS_YOU, SETTINGS, SHARED_KEYS, STATES
 from dashboard.views.words.keyed import write_keys
 from engine.core.state import State
 
-ACTIONS: tuple[Action, ...] = (*AGENTS, *SPECS, *WORK, *TEAM, *MOMENTS, *LOOKING, *ROOM)
+ACTIONS: tuple[Action, ...] = (*AGENTS, *SPECS, *WORK, *TEAM, *TIME_TRAVEL, *INSPECTION, *APPLICATION)
 """In the order of the help."""
 BY_NAME = {action.name: action for action in ACTIONS}
 OWN_KEYS = {action.name: action.key for action in ACTIONS}
 BY_KEY = {action.key: action for action in ACTIONS if action.key}
 _OTHER_KEYS: dict[str, str] = {}
 """Keys that a user has given, by the names of the actions."""
-WORDS = {action.name: action for action in ACTIONS if action.says}
+WORDS = {action.name: action for action in ACTIONS if action.about}
 """What the `:` line knows."""
 _ALIASES = {"new": "run", "q": "quit", "net": "network", "rm": "remove", "?": "help"}
 _KEY, _WORD = 14, 38
 
 
-class Misspoken(ValueError):
+class InvalidCommandLine(ValueError):
     """A `:` line that cannot be understood; the message says what is possible."""
 
 
@@ -74,12 +74,12 @@ def key_of(action: Action) -> str:
     return _OTHER_KEYS.get(action.name, action.key)
 
 
-def shown_key(action: Action) -> str:
+def display_key(action: Action) -> str:
     """Return how the help writes the key of an action."""
-    return key_of(action) or f":{action.name}" if action.name in _OTHER_KEYS else action.shown or action.key
+    return key_of(action) or f":{action.name}" if action.name in _OTHER_KEYS else action.key_text or action.key
 
 
-def understand(line: str) -> tuple[Action, Spoken]:
+def parse_line(line: str) -> tuple[Action, CommandLine]:
     """Return what a line means.
 
     Raises:
@@ -90,41 +90,43 @@ def understand(line: str) -> tuple[Action, Spoken]:
     if name not in WORDS:
         fitting = [word for word in WORDS if word.startswith(name)] if name else []
         if len(fitting) != 1:
-            raise Misspoken(f"no command {head!r}; there are {', '.join(WORDS)}")
+            raise InvalidCommandLine(f"no command {head!r}; there are {', '.join(WORDS)}")
         name = fitting[0]
     action, rest = WORDS[name], rest.strip()
     if action.verbatim:
-        return action, _whole(rest)
+        return action, _parse_verbatim(rest)
     try:
         words = shlex.split(rest)
     except ValueError as error:
-        raise Misspoken(f"{name}: the quotes do not close") from error
-    said = _sorted(words)
+        raise InvalidCommandLine(f"{name}: the quotes do not close") from error
+    command_line = _split_options(words)
     if action.options is not None:
-        _check_options(name, said, action.options)
-    return action, said
+        _check_options(name, command_line, action.options)
+    return action, command_line
 
 
-def _check_options(name: str, said: Spoken, known: Collection[str]) -> None:
-    unknown = next((one for one in said.options or () if one not in known), None)
+def _check_options(name: str, command_line: CommandLine, option_names: Collection[str]) -> None:
+    unknown = next((option for option in command_line.options or () if option not in option_names), None)
     if unknown is not None:
-        there = f"; there {'is' if len(known) == 1 else 'are'} --{', --'.join(known)}" if known else ""
-        raise Misspoken(f"{name}: no option --{unknown} here{there}")
+        hint = (
+            f"; there {'is' if len(option_names) == 1 else 'are'} --{', --'.join(option_names)}" if option_names else ""
+        )
+        raise InvalidCommandLine(f"{name}: no option --{unknown} here{hint}")
 
 
-def _whole(rest: str) -> Spoken:
+def _parse_verbatim(rest: str) -> CommandLine:
     """Return a text as it stands; as a shell reads it where it is one word, or one in quotes, with options of a run."""
     try:
-        found = _sorted(shlex.split(rest))
+        command_line = _split_options(shlex.split(rest))
     except ValueError:  # an apostrophe
-        found = Spoken()
-    if len(found.words) == 1 and rest[:1] in ("'", '"'):
-        _check_options("run", found, OF_REQUEST)
-    is_line = len(found.words) == 1 and (found.options or {}).keys() <= {*OF_REQUEST}
-    return found if is_line else Spoken((rest,) if rest else (), {}, (rest,))
+        command_line = CommandLine()
+    if len(command_line.words) == 1 and rest[:1] in ("'", '"'):
+        _check_options("run", command_line, REQUEST_OPTIONS)
+    is_line = len(command_line.words) == 1 and (command_line.options or {}).keys() <= {*REQUEST_OPTIONS}
+    return command_line if is_line else CommandLine((rest,) if rest else (), {}, (rest,))
 
 
-def _sorted(words: Sequence[str]) -> Spoken:
+def _split_options(words: Sequence[str]) -> CommandLine:
     plain, options = [], {}
     left = iter(words)
     for word in left:
@@ -133,7 +135,7 @@ def _sorted(words: Sequence[str]) -> Spoken:
             options[key] = value if equals or key in FLAGS else next(left, "")
         else:
             plain.append(word)
-    return Spoken(tuple(plain), options, tuple(words))
+    return CommandLine(tuple(plain), options, tuple(words))
 
 
 def completions(line: str, state: State) -> list[str]:
@@ -154,7 +156,7 @@ def _choices(action: Action, before: Sequence[str], state: State) -> list[str]:
     last = before[-1] if before else ""
     if last in OPTIONS:
         return OPTIONS[last](state, last)
-    completes = (action.of, action.then)[len(before)] if len(before) < 2 else None
+    completes = (action.targets, action.values)[len(before)] if len(before) < 2 else None
     return completes(state, last) if completes is not None else []
 
 
@@ -162,20 +164,20 @@ def hint(line: str) -> str:
     """Return what the word that stands there expects and does; empty for none."""
     name = line.strip().partition(" ")[0]
     action = WORDS.get(_ALIASES.get(name, name))
-    return f"{action.name} {action.arguments}  {action.says}".replace("   ", "  ") if action is not None else ""
+    return f"{action.name} {action.arguments}  {action.about}".replace("   ", "  ") if action is not None else ""
 
 
-def _said_of(key: str) -> str:
+def _describe_key(key: str) -> str:
     """Return what the action of a key does, in a sentence."""
     action = BY_KEY.get(key)
-    return action.told or action.says if action is not None else ""
+    return action.key_help or action.about if action is not None else ""
 
 
 def help_lines(
     own: Sequence[tuple[str, str, str]],
     headings: Sequence[str],
     *,
-    taken: Collection[str] = (),
+    overridden_keys: Collection[str] = (),
     meanings: Mapping[str, str] = MappingProxyType({}),
     settings: str = "",
     writes: bool = True,
@@ -185,7 +187,7 @@ def help_lines(
     Args:
         own: Keys of the screen, each with what it does in a word and, where the word says too little, in a sentence.
         headings: Of its tables.
-        taken: Keys that do something else here than on other screens.
+        overridden_keys: Keys that do something else here than on other screens.
         meanings: Of headings that only this screen has.
         settings: The file in which the user may give keys and colours.
         writes: Whether what changes the team is listed.
@@ -193,29 +195,35 @@ def help_lines(
     listed = [action for action in ACTIONS if writes or not action.writes]
     known_as = {**COLUMNS, **meanings}
     columns = [Cell(known_as[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in known_as]
-    hidden = [action for action in listed if not {*key_of(action).split(",")}.isdisjoint(taken)]
+    hidden = [action for action in listed if not {*key_of(action).split(",")}.isdisjoint(overridden_keys)]
     keys = [
         *MOVES,
-        *((shown_key(action), action.told) for action in listed if action.told and action not in hidden),
+        *((display_key(action), action.key_help) for action in listed if action.key_help and action not in hidden),
         *((key, f"go to {place.capitalize()}") for place, key in places.keys().items() if place not in places.tabs()),
     ]
-    known = {sign for key, _ in keys for sign in (key, *key.split())}
-    told = [(key, does, says or HERE.get(does, "")) for key, does, says in own]
-    here = [
-        Cell(says or _said_of(key) or does, "", f"{key:<{_KEY}}")
-        for key, does, says in told
-        if says or key not in known
+    key_signs = {sign for key, _ in keys for sign in (key, *key.split())}
+    own_keys = [(key, does, says or SHARED_KEYS.get(does, "")) for key, does, says in own]
+    own_cells = [
+        Cell(says or _describe_key(key) or does, "", f"{key:<{_KEY}}")
+        for key, does, says in own_keys
+        if says or key not in key_signs
     ]
     instead = [
         Cell(
-            f"{action.told or action.says}  (on other screens: {shown_key(action)})", "", f"{f':{action.name}':<{_KEY}}"
+            f"{action.key_help or action.about}  (on other screens: {display_key(action)})",
+            "",
+            f"{f':{action.name}':<{_KEY}}",
         )
         for action in hidden
-        if action.says
+        if action.about
     ]
-    words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}  ") for one in listed if one.says]
+    words = [
+        Cell(action.about, "", f"{f': {action.name} {action.arguments}':<{_WORD}}  ")
+        for action in listed
+        if action.about
+    ]
     return [
-        *((Cell("HERE", "muted"), *here, *instead, Cell("")) if here or instead else ()),
+        *((Cell("HERE", "muted"), *own_cells, *instead, Cell("")) if own_cells or instead else ()),
         *((Cell("COLUMNS", "muted"), *columns, Cell("")) if columns else ()),
         *(Cell(NEEDS_YOU), Cell("")),
         *(Cell("EVERYWHERE", "muted"), *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys)),

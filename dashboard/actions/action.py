@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from textual.screen import Screen
 
-from dashboard.deck.deck import Deck, Looking, OfOneSize, deck_of
-from dashboard.views.changes.targets import Find, Target, agent_behind, named, supervisor_behind
+from dashboard.deck.deck import Deck, IgnoreStaleResize, LiveScreen, deck_of
+from dashboard.views.changes.targets import Find, Target, agent_behind, find_target, supervisor_behind
 from dashboard.views.words.absent import untouchable
 from dashboard.views.words.amounts import pluralize
 from engine.core.errors import Refused
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 FLAGS = frozenset({"now"})
 """Options without a value."""
-Completes: TypeAlias = Callable[[State, str], list[str]]
+Completer: TypeAlias = Callable[[State, str], list[str]]
 """Returns completions for a word, from the state and the word before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class CommandLine:
     """Arguments typed after a command word; empty for a key."""
 
     words: tuple[str, ...] = ()
     options: dict[str, str] | None = None
-    said: tuple[str, ...] = ()
+    typed_words: tuple[str, ...] = ()
     """Every word, options included, as it was typed."""
 
     def rest_as_line(self) -> str:
         """Return the line after its first argument."""
-        return " ".join(self.said[1:] if self.words else self.said)
+        return " ".join(self.typed_words[1:] if self.words else self.typed_words)
 
     def word(self, place: int = 0) -> str | None:
         """Return an argument; None where it was not given."""
@@ -49,7 +49,7 @@ class Spoken:
         return (self.options or {}).get(name)
 
 
-class Acting(Looking, OfOneSize, Screen[None]):
+class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
     """A screen on which an operator acts."""
 
     @property
@@ -61,11 +61,11 @@ class Acting(Looking, OfOneSize, Screen[None]):
         """The team as it was last looked at."""
         return self.deck.view.state
 
-    def look_again(self) -> None:
+    def update_now(self) -> None:
         """Bring up to date what it shows."""
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
-    def explain(self) -> None:
+    def show_help(self) -> None:
         """Show what can be pressed and typed here."""
         raise NotImplementedError
 
@@ -73,7 +73,7 @@ class Acting(Looking, OfOneSize, Screen[None]):
         """Put a letter on all that can be gone to."""
         raise NotImplementedError
 
-    def own_sizes(self) -> None:
+    def reset_sizes(self) -> None:
         """Let every pane have its own size again."""
 
     def target(self) -> Target | None:
@@ -84,72 +84,72 @@ class Acting(Looking, OfOneSize, Screen[None]):
         target = self.target()
         return target.id if target is not None else ""
 
-    def looked_at(self, *, whole: bool = False) -> str:
+    def id_at_cursor(self, *, whole: bool = False) -> str:
         """Return the id, or the seq, of what is under the cursor; of the page's own object where that is `whole`."""
         return self.selected_key()
 
-    def copied(self) -> tuple[str, str]:
+    def copyable_text(self) -> tuple[str, str]:
         """Return what can be copied here, and what that is."""
         return "", ""
 
-    def marked(self) -> list[str]:
+    def marked_keys(self) -> list[str]:
         """Return the keys of the rows that were marked and still stand for something, in the order of marking."""
         return []
 
     def marked_agents(self) -> list[str]:
         """Return the agents among them."""
         agents = self.state.agents
-        return [key for key in self.marked() if key in agents]
+        return [key for key in self.marked_keys() if key in agents]
 
     def unmark(self) -> None:
         """Clear all marks."""
 
-    def no_target(self) -> str:
+    def explain_no_target(self) -> str:
         """Return what to do where nothing is under the cursor, or what can no longer be changed."""
-        return untouchable(self.state, self.looked_at(whole=True)) or "choose a row first"
+        return untouchable(self.state, self.id_at_cursor(whole=True)) or "choose a row first"
 
     def warn(self, text: str) -> None:
         self.deck.say(text, "warn")
 
-    def warn_of_marks(self, what: str) -> None:
+    def warn_of_marks(self, action_name: str) -> None:
         """Say that something is for one row."""
-        marked = pluralize(len(self.marked()), "marked row")
-        self.warn(f"{what} cannot be done to {marked} at once; esc clears the marks")
+        marked = pluralize(len(self.marked_keys()), "marked row")
+        self.warn(f"{action_name} cannot be done to {marked} at once; esc clears the marks")
 
-    def ask(self, dialog: "Dialog") -> None:
+    def show_dialog(self, dialog: "Dialog") -> None:
         """Open a dialog, and send the command that it answers with."""
-        self.app.push_screen(dialog, lambda command: self.deck.order(command, then=dialog.after))
+        self.app.push_screen(dialog, lambda command: self.deck.send_command(command, receive=dialog.handle_outcome))
 
-    def asked(self, name: str | None, find: Find = find_any) -> Target | None:
+    def require_target(self, name: str | None, find: Find = find_any) -> Target | None:
         """Return what a name means to `find`, or what is under the cursor; say so where that is nothing."""
         try:
-            found = named(self.state, name, find) if name else self.target()
+            target = find_target(self.state, name, find) if name else self.target()
         except Refused as refused:
-            self._miss(refused.reason)
+            self._warn_missing(refused.reason)
             return None
-        if found is None:
-            self._miss(self.no_target())
-        return found
+        if target is None:
+            self._warn_missing(self.explain_no_target())
+        return target
 
-    def _miss(self, text: str) -> None:
+    def _warn_missing(self, text: str) -> None:
         """Say that something is not there, or that the file is still being read, where it may yet appear."""
         opening = self.deck.view.situation.opening
         self.warn("the file is still being read; press the key again in a moment" if opening else text)
 
-    def asked_agent(self, name: str | None) -> str | None:
+    def require_agent(self, name: str | None) -> str | None:
         """Return the agent that a name means, that is under the cursor or at work on what is; say so where none is."""
-        target = self.asked(name, find_agent)
+        target = self.require_target(name, find_agent)
         agent_id = agent_behind(self.state, target)
         if target is not None and agent_id is None:
-            self.warn(f"{target.said} has no agent to swap")
+            self.warn(f"{target.label} has no agent to swap")
         return agent_id
 
-    def asked_supervisor(self, name: str | None) -> tuple[str | None, Target | None]:
+    def require_supervisor(self, name: str | None) -> tuple[str | None, Target | None]:
         """Return the supervisor of what a name means or of what is under the cursor, and that; say so where none is."""
-        target = self.asked(name, find_supervisor) if name else self.target()
+        target = self.require_target(name, find_supervisor) if name else self.target()
         supervisor_id = supervisor_behind(self.state, target)
         if supervisor_id is None or (name and target is None):
-            self._miss("there is no supervisor here")
+            self._warn_missing("there is no supervisor here")
             return None, target
         return supervisor_id, target
 
@@ -160,22 +160,22 @@ class Action:
 
     name: str
     """Its word in the `:` line, and what bindings call it."""
-    does: Callable[[Acting, Spoken], None]
+    run: Callable[[ActionScreen, CommandLine], None]
     key: str = ""
     """As Textual calls it, several with a comma between; empty where only the word calls it."""
     label: str = ""
     """What the last line of a screen says beside the key; its name where that is empty."""
-    shown: str = ""
+    key_text: str = ""
     """How the help writes the key, where that is another way; empty together with `told` where it is not listed."""
-    told: str = ""
+    key_help: str = ""
     """What the help says beside the key."""
     arguments: str = ""
     """What may follow the word."""
-    says: str = ""
+    about: str = ""
     """What the help and the line say beside the word; empty where the line does not know it."""
-    of: Completes | None = None
+    targets: Completer | None = None
     """What it applies to: the first word."""
-    then: Completes | None = None
+    values: Completer | None = None
     """The second word."""
     writes: bool = False
     """Whether it changes the team: refused, and not named below, where nothing may be changed."""
@@ -186,26 +186,32 @@ class Action:
     verbatim: bool = False
     """Whether all that follows the word is one text, quotes and all."""
 
-    def call(self, at: Acting, said: Spoken) -> None:
+    def call(self, screen: ActionScreen, line: CommandLine) -> None:
         """Perform the action if it is allowed."""
-        if self.writes and not at.deck.may():
+        if self.writes and not screen.deck.can_write():
             return
-        if self.writes and self.of is not None and not self.for_marked and said.word() is None and at.marked():
-            at.warn_of_marks(self.name)
+        if (
+            self.writes
+            and self.targets is not None
+            and not self.for_marked
+            and line.word() is None
+            and screen.marked_keys()
+        ):
+            screen.warn_of_marks(self.name)
         else:
-            self.does(at, said)
+            self.run(screen, line)
 
 
 def agents(state: State, _before: str = "") -> list[str]:
     """Return the words for every agent."""
-    known = shortest_targets(state)
-    return sorted(known[agent_id] for agent_id in state.agents)
+    words_by_id = shortest_targets(state)
+    return sorted(words_by_id[agent_id] for agent_id in state.agents)
 
 
 def supervisors(state: State, _before: str = "") -> list[str]:
     """Return the words for every supervisor."""
-    known = shortest_targets(state)
-    return [known[supervisor_id] for supervisor_id in state.supervisors]
+    words_by_id = shortest_targets(state)
+    return [words_by_id[supervisor_id] for supervisor_id in state.supervisors]
 
 
 def members(state: State, _before: str = "") -> list[str]:
@@ -218,12 +224,12 @@ def open_work(state: State, _before: str = "") -> list[str]:
     return [*state.runs, *(task.id for task in state.tasks.values() if not task.ended)]
 
 
-def one_of(*names: str) -> Completes:
+def one_of(*names: str) -> Completer:
     """Return what completes one of a few words."""
     return lambda state, before: list(names)
 
 
-OPTIONS: dict[str, Completes] = {
+OPTIONS: dict[str, Completer] = {
     "--with": lambda state, before: sorted(state.registry),
     "--under": supervisors,
     "--mode": one_of(*get_args(SwapMode)),

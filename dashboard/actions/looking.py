@@ -2,61 +2,63 @@
 
 from functools import partial
 
-from dashboard.actions.action import Acting, Action, Spoken
+from dashboard.actions.action import Action, ActionScreen, CommandLine
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 
-MOST_COPIED = 1_000_000
+MAX_COPIED_CHARACTERS = 1_000_000
 """Characters that are given to a terminal at once."""
 
 
-def _open(kind: str, at: Acting, said: Spoken) -> None:
-    name = said.word()
-    target = at.asked(name) if name else None
-    key = target.id if target is not None else at.looked_at(whole=kind == "describe") if not name else ""
+def _open(kind: str, screen: ActionScreen, line: CommandLine) -> None:
+    name = line.word()
+    target = screen.require_target(name) if name else None
+    key = target.id if target is not None else screen.id_at_cursor(whole=kind == "describe") if not name else ""
     if kind == "describe" and key.isdigit():  # an event, whose page says all of it
-        if getattr(at, "subject_id", "") == key:
-            at.warn(keyed("this is all that is known of the event; <raw:y> shows its JSON"))
+        if getattr(screen, "subject_id", "") == key:
+            screen.warn(fill_keys("this is all that is known of the event; <raw:y> shows its JSON"))
         else:
-            at.deck.open("event", key)
+            screen.deck.open("event", key)
     elif key:
-        at.deck.open(kind, key)
+        screen.deck.open(kind, key)
     elif not name:
-        at.warn(at.no_target())
+        screen.warn(screen.explain_no_target())
 
 
-def _copy(at: Acting, _said: Spoken) -> None:
-    what, text = at.copied()
+def _copy(screen: ActionScreen, _line: CommandLine) -> None:
+    description, text = screen.copyable_text()
     if not text:
-        at.warn("there is nothing to copy here")
+        screen.warn("there is nothing to copy here")
         return
-    at.app.copy_to_clipboard(text[:MOST_COPIED])
-    left = f"; the first {MOST_COPIED:,} of {len(text):,}" if len(text) > MOST_COPIED else ""
-    at.deck.say(f"✓ copied {what}, {pluralize(min(len(text), MOST_COPIED), 'character')}{left}", "done")
+    screen.app.copy_to_clipboard(text[:MAX_COPIED_CHARACTERS])
+    left = f"; the first {MAX_COPIED_CHARACTERS:,} of {len(text):,}" if len(text) > MAX_COPIED_CHARACTERS else ""
+    screen.deck.say(
+        f"✓ copied {description}, {pluralize(min(len(text), MAX_COPIED_CHARACTERS), 'character')}{left}", "done"
+    )
 
 
-LOOKING = (
+INSPECTION = (
     Action(
         name="describe",
         key="d",
-        does=partial(_open, "describe"),
+        run=partial(_open, "describe"),
         arguments="[TARGET]",
-        told="describe what is under the cursor",
-        says="describe something",
+        key_help="describe what is under the cursor",
+        about="describe something",
     ),
     Action(
         name="raw",
         key="y",
-        does=partial(_open, "raw"),
+        run=partial(_open, "raw"),
         arguments="[TARGET]",
-        told="the same as JSON, as the state or the journal has it",
-        says="show something as JSON",
+        key_help="the same as JSON, as the state or the journal has it",
+        about="show something as JSON",
     ),
     Action(
         name="copy",
         key="Y",
-        does=_copy,
-        told="copy the rows that are marked, the row under the cursor, or the text of a page",
-        says="copy rows, or the text of a page",
+        run=_copy,
+        key_help="copy the rows that are marked, the row under the cursor, or the text of a page",
+        about="copy rows, or the text of a page",
     ),
 )

@@ -3,34 +3,34 @@
 from typing import TYPE_CHECKING
 
 from dashboard import dialogs
-from dashboard.actions.action import Acting
-from dashboard.views.changes.bulk import Bulk, changing, targets
-from dashboard.views.words.parsers import Line
+from dashboard.actions.action import ActionScreen
+from dashboard.views.changes.bulk import Bulk, plan_change, targets_of
+from dashboard.views.words.parsers import LineQuestion
 from engine.core.commands import Command
 
 if TYPE_CHECKING:
     from dashboard.dialogs.bulk import BulkDialog
 
 
-def in_bulk(at: Acting, bulk: Bulk) -> None:
+def confirm_bulk(screen: ActionScreen, bulk: Bulk) -> None:
     """Ask about all of them, then send them; the marks go with that."""
-    _ask(at, bulk, dialogs.bulk.BulkDialog(bulk))
+    _open_bulk_dialog(screen, bulk, dialogs.bulk.BulkDialog(bulk))
 
 
-def ask_of_all(at: Acting, line: Line) -> None:
+def ask_line_for_marked(screen: ActionScreen, line: LineQuestion) -> None:
     """Ask one line about all of them, then send what it means for each."""
-    found = targets(at.state, at.marked())
-    _ask(at, changing(found, ()), dialogs.bulk.BulkLineDialog(line, found))
+    marked_targets = targets_of(screen.state, screen.marked_keys())
+    _open_bulk_dialog(screen, plan_change(marked_targets, ()), dialogs.bulk.BulkLineDialog(line, marked_targets))
 
 
-def _ask(at: Acting, bulk: Bulk, dialog: "BulkDialog") -> None:
+def _open_bulk_dialog(screen: ActionScreen, bulk: Bulk, dialog: "BulkDialog") -> None:
     if not bulk.names:
-        at.warn(f"none of the marked rows can be {bulk.done}")
+        screen.warn(f"none of the marked rows can be {bulk.done}")
         return
 
     def answered(command: Command | None) -> None:
         if command is not None:
-            at.unmark()
-            at.deck.order_all(bulk, dialog.taken)
+            screen.unmark()
+            screen.deck.send_commands(bulk, dialog.chosen_commands)
 
-    at.app.push_screen(dialog, answered)
+    screen.app.push_screen(dialog, answered)

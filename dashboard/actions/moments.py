@@ -1,126 +1,132 @@
 """Actions of time travel: marks, events, minutes, freeze and play, jumps, a fork, and back to live."""
 
 from dashboard import dialogs
-from dashboard.actions.action import Acting, Action, Spoken
+from dashboard.actions.action import Action, ActionScreen, CommandLine
 from dashboard.deck.time_travel import MINUTE_MS
-from dashboard.views.words.keyed import keyed
-from dashboard.views.words.parsers import Mistyped, Seq, moment_of
+from dashboard.views.words.keyed import fill_keys
+from dashboard.views.words.parsers import Mistyped, Seq, parse_moment
 
 
-def _at(at: Acting, said: Spoken) -> None:
-    text = " ".join(said.words)
+def _go_to_moment(screen: ActionScreen, line: CommandLine) -> None:
+    text = " ".join(line.words)
     if not text:
-        at.warn("at MOMENT: a time such as 13:59:10 or 2026-01-31T12:04, 10m for ten minutes ago, or a seq such as 812")
+        screen.warn(
+            "at MOMENT: a time such as 13:59:10 or 2026-01-31T12:04, 10m for ten minutes ago, or a seq such as 812"
+        )
         return
     try:
-        found = moment_of(text, at.deck.view.present_ms)
+        moment = parse_moment(text, screen.deck.view.present_ms)
     except Mistyped as error:
-        at.warn(str(error))
+        screen.warn(str(error))
         return
-    if isinstance(found, Seq):
-        at.deck.goto_seq(found)
+    if isinstance(moment, Seq):
+        screen.deck.goto_seq(moment)
     else:
-        at.deck.goto_time(found)
+        screen.deck.goto_time(moment)
 
 
-def _back_here(at: Acting, _said: Spoken) -> None:
-    seq = at.looked_at()
+def _go_to_event(screen: ActionScreen, _line: CommandLine) -> None:
+    seq = screen.id_at_cursor()
     if seq.isdigit():
-        at.deck.goto_seq(int(seq))
+        screen.deck.goto_seq(int(seq))
     else:
-        at.warn(keyed("choose an event: <back here:b> shows the team as it was after it; :at goes to any moment"))
+        screen.warn(
+            fill_keys("choose an event: <back here:b> shows the team as it was after it; :at goes to any moment")
+        )
 
 
-def _fork(at: Acting, said: Spoken) -> None:
-    if not at.state.seq:
-        at.warn("nothing has happened yet that a fork could go on from")
+def _fork(screen: ActionScreen, line: CommandLine) -> None:
+    if not screen.state.seq:
+        screen.warn("nothing has happened yet that a fork could go on from")
         return
-    target = said.word()
-    if target is None or at.deck.at_hand("a path; <fork:F> sends the fork to the browser"):
-        at.app.push_screen(dialogs.fork.ForkDialog(at.deck.path, target))
+    target = line.word()
+    if target is None or screen.deck.has_local_access("a path; <fork:F> sends the fork to the browser"):
+        screen.app.push_screen(dialogs.fork.ForkDialog(screen.deck.path, target))
 
 
-def _diff(at: Acting, said: Spoken) -> None:
-    past, given = at.deck.view.past, list(said.words)
-    if not given and past is None:
-        at.warn("diff A B: two seqs, times, databases or archives; in the past = compares this moment with the newest")
+def _diff(screen: ActionScreen, line: CommandLine) -> None:
+    past, words = screen.deck.view.past, list(line.words)
+    if not words and past is None:
+        screen.warn(
+            "diff A B: two seqs, times, databases or archives; in the past = compares this moment with the newest"
+        )
         return
     from dashboard.reading.comparing import key_of  # only who compares needs it
 
-    seq, newest = str(at.state.seq), str(past.live_seq if past is not None else at.state.seq)
-    one, other = {0: (seq, newest), 1: (given[0] if given else "", seq)}.get(len(given), tuple(given[:2]))
-    at.deck.open("diff", key_of(one, other))
+    seq, newest = str(screen.state.seq), str(past.live_seq if past is not None else screen.state.seq)
+    first, other = {0: (seq, newest), 1: (words[0] if words else "", seq)}.get(len(words), tuple(words[:2]))
+    screen.deck.open("diff", key_of(first, other))
 
 
-MOMENTS = (
+TIME_TRAVEL = (
     Action(
         name="mark before",
         key="left_square_bracket",
         label="time",
-        does=lambda at, said: at.deck.goto_mark(-1),
-        shown="[  ]",
-        told="go back in time to the mark before, on to the next: swaps, strategies, failures, questions",
+        run=lambda screen, line: screen.deck.goto_mark(-1),
+        key_text="[  ]",
+        key_help="go back in time to the mark before, on to the next: swaps, strategies, failures, questions",
     ),
-    Action(name="next mark", key="right_square_bracket", does=lambda at, said: at.deck.goto_mark(1)),
+    Action(name="next mark", key="right_square_bracket", run=lambda screen, line: screen.deck.goto_mark(1)),
     Action(
         name="minute before",
         key="left_curly_bracket",
-        does=lambda at, said: at.deck.step_time(-MINUTE_MS),
-        shown="{  }",
-        told="go a minute back, a minute on; in the past , and . go by single events",
+        run=lambda screen, line: screen.deck.step_time(-MINUTE_MS),
+        key_text="{  }",
+        key_help="go a minute back, a minute on; in the past , and . go by single events",
     ),
-    Action(name="next minute", key="right_curly_bracket", does=lambda at, said: at.deck.step_time(MINUTE_MS)),
+    Action(name="next minute", key="right_curly_bracket", run=lambda screen, line: screen.deck.step_time(MINUTE_MS)),
     Action(
         name="freeze",
         key="t",
-        does=lambda at, said: at.deck.freeze(),
-        told="stand still at this moment; again: go on",
-        says="stand still at this moment",
+        run=lambda screen, line: screen.deck.freeze(),
+        key_help="stand still at this moment; again: go on",
+        about="stand still at this moment",
     ),
     Action(
         name="play",
         key="p",
-        does=lambda at, said: at.deck.play(),
-        told="in the past: play, and stop; ( and ) slower and faster, 1 to 64 times",
-        says="let the past go on",
+        run=lambda screen, line: screen.deck.play(),
+        key_help="in the past: play, and stop; ( and ) slower and faster, 1 to 64 times",
+        about="let the past go on",
     ),
-    Action(name="slower", key="left_parenthesis", does=lambda at, said: at.deck.play_faster(-1)),
-    Action(name="faster", key="right_parenthesis", does=lambda at, said: at.deck.play_faster(1)),
+    Action(name="slower", key="left_parenthesis", run=lambda screen, line: screen.deck.play_faster(-1)),
+    Action(name="faster", key="right_parenthesis", run=lambda screen, line: screen.deck.play_faster(1)),
     Action(
         name="at",
-        does=_at,
+        run=_go_to_moment,
         arguments="TIME|SEQ",
-        says="go to a time or an event: 13:59:10, 10m, 812",
+        about="go to a time or an event: 13:59:10, 10m, 812",
     ),
     Action(
         name="back here",
         key="b",
-        does=_back_here,
+        run=_go_to_event,
         label="back here",
-        told="go back to the moment of the event under the cursor",
+        key_help="go back to the moment of the event under the cursor",
     ),
     Action(
         name="fork",
         key="F",
-        does=_fork,
+        run=_fork,
         arguments="[NEW.db]",
-        told="fork: a new file that goes on, paused, from the moment that is shown",
-        says="make a new file that goes on from this moment",
+        key_help="fork: a new file that goes on, paused, from the moment that is shown",
+        about="make a new file that goes on from this moment",
     ),
     Action(
         name="diff",
         key="equals_sign",
-        does=_diff,
+        run=_diff,
         arguments="A [B]",
-        shown="=",
-        told="in the past: what differs from this moment to the newest",
-        says="what differs: seqs, times, databases, archives; B is the moment shown",
+        key_text="=",
+        key_help="in the past: what differs from this moment to the newest",
+        about="what differs: seqs, times, databases, archives; B is the moment shown",
     ),
     Action(
         name="live",
         key="L",
-        does=lambda at, said: at.deck.live(),
-        told="back to live",
-        says="back to the newest event",
+        run=lambda screen, line: screen.deck.live(),
+        key_help="back to live",
+        about="back to the newest event",
     ),
 )

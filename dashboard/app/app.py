@@ -32,11 +32,11 @@ from dashboard.app.guide import Guide
 from dashboard.app.navigation import visit
 from dashboard.app.touring import Touring
 from dashboard.clean import clean
-from dashboard.deck.deck import Looking
+from dashboard.deck.deck import LiveScreen
 from dashboard.deck.pace import FLUSH_S, KEY_S, STEP_S, Pace
-from dashboard.deck.places import HOME, part_of, places
+from dashboard.deck.places import HOME, places, screen_class_of
 from dashboard.deck.terminal import Terminal, is_behind
-from dashboard.deck.view_state import look
+from dashboard.deck.view_state import make_view_state
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
 from dashboard.reading.feed import Feed
@@ -119,7 +119,7 @@ class QuarterdeckApp(Touring):
         self._shows_defects = debug
         self._opens_at = place
         self._news = News()
-        self._drawn: tuple[object, ...] = ()
+        self._frame_key: tuple[object, ...] = ()
         self._stale = False
         self._pace = Pace()
         self.feed.is_answering = lambda: self._pace.is_answering
@@ -130,12 +130,12 @@ class QuarterdeckApp(Touring):
         self._unpainted = ExitStack()
         """Keeps the first screen from being painted before it is laid out and has looked."""
         give_keys(self.settings.keys, self.settings.key_signs)
-        self.view = self._look()
+        self.view = self._make_view()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DARK.variables
 
-    def _take_colours(self) -> None:
+    def _apply_theme_variables(self) -> None:
         """Give the first style sheet its colours: set later, the theme would have all that is styled done anew."""
         few = few_colours(self)
         for theme in THEMES.values():
@@ -148,7 +148,7 @@ class QuarterdeckApp(Touring):
         self.stylesheet.set_variables(self.get_css_variables())
 
     def get_default_screen(self) -> Screen[Any]:
-        self._take_colours()  # no earlier: until now it was not known what it is drawn on
+        self._apply_theme_variables()  # no earlier: until now it was not known what it is drawn on
         return self._frame(HOME)
 
     def on_mount(self) -> None:
@@ -194,11 +194,11 @@ class QuarterdeckApp(Touring):
             return
         if not self._pace.is_answering:
             for screen in self._visible():
-                screen.do_what_waits()  # a key that changed nothing else had no frame
+                screen.run_deferred()  # a key that changed nothing else had no frame
         changed = await self._pace.fold(self.feed)
         self._stale |= changed and not self.in_past
-        if self._is_free and self.keep_up(changed=False):
-            view = self._look(self.view)
+        if self._is_free and self.update_surroundings(changed=False):
+            view = self._make_view(self.view)
             await self._pace.give_way()
             if self._is_free:
                 await self._redraw_in_steps(view)
@@ -223,55 +223,55 @@ class QuarterdeckApp(Touring):
 
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
-        if self.screen_stack and self._opening is None and self.keep_up(changed=self.feed.advance(STEP_S)):
-            self._redraw(self._look(self.view))
+        if self.screen_stack and self._opening is None and self.update_surroundings(changed=self.feed.advance(STEP_S)):
+            self._redraw(self._make_view(self.view))
 
-    def keep_up(self, *, changed: bool) -> bool:
+    def update_surroundings(self, *, changed: bool) -> bool:
         """Bring up to date what is beside the state; return whether something is to be drawn."""
         now_ms = self._clock()
         moved, in_past = self.advance_past(now_ms), self.in_past
-        self.sum_up(now_ms)
+        self.update_summaries(now_ms)
         self.follow_tour()
         if self.message is not None and not 0 <= now_ms - self._said_ms <= SAID_MS:
             self.message = None
         if self.message is None or now_ms - self._said_ms > HEARD_MS:
-            news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)
+            news = self._news.of(self.feed.state, caught_up=self.feed.has_looked and not self.feed.behind)
             if news is not None and not in_past:
                 self.say(news.text, news.tone)
         if self._guide is not None:
             self.tip = self._guide.look(self, now_ms)
         self._stale |= moved if in_past else changed or self.feed.live != self.view.live
-        return self._to_draw(now_ms) != self._drawn or (self._stale and self._may_look)
+        return self._frame_key_at(now_ms) != self._frame_key or (self._stale and self._should_redraw)
 
-    def _to_draw(self, now_ms: int) -> tuple[object, ...]:
+    def _frame_key_at(self, now_ms: int) -> tuple[object, ...]:
         """Return what is drawn at once when it changes."""
         feed = self.feed
-        return now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at()
+        return now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._moment_key()
 
     def _redraw(self, view: ViewState) -> None:
-        self.show(by_clock=self._take(view))
+        self.show(by_clock=self._set_view(view))
         self._open_place()
 
     async def _redraw_in_steps(self, view: ViewState) -> None:
         """Let a key that comes meanwhile be answered before what stands around the screen is drawn."""
-        by_clock = self._take(view)
+        by_clock = self._set_view(view)
         for screen in [*self._visible()]:
             if by_clock or not isinstance(screen, Frame):
                 self._show(screen, by_clock=by_clock)
             elif screen.is_there:
-                screen.look_inside(view)
+                screen.update_body(view)
                 await self._pace.give_way()
                 if screen.is_there:
-                    screen.show_around(self.view)
-                    screen.look_at_engine(self.view)
+                    screen.update_surroundings(self.view)
+                    screen.update_engine(self.view)
         self._open_place()
 
-    def _take(self, view: ViewState) -> bool:
+    def _set_view(self, view: ViewState) -> bool:
         """Look at the team as it is now; return whether nothing but the clock has changed."""
-        drawn, self._drawn = self._drawn, self._to_draw(self._clock())
-        by_clock = drawn[1:] == self._drawn[1:] and view.counts is self.view.counts and not self._stale
+        old_frame_key, self._frame_key = self._frame_key, self._frame_key_at(self._clock())
+        by_clock = old_frame_key[1:] == self._frame_key[1:] and view.counts is self.view.counts and not self._stale
         self._stale = False
-        self._pace.looked()
+        self._pace.note_redraw()
         self.view = view
         if not self.in_past:
             self._terminal.look(self._team_name(), len(view.counts.needs_person))
@@ -280,17 +280,17 @@ class QuarterdeckApp(Touring):
     def _open_place(self) -> None:
         """Open where it was told to, once the team is there."""
         situation = self.view.situation
-        if self._opens_at is not None and situation.looked and not situation.opening:
+        if self._opens_at is not None and situation.is_loaded and not situation.opening:
             place, self._opens_at = self._opens_at, None
             visit(self, place)
 
     @property
-    def _may_look(self) -> bool:
+    def _should_redraw(self) -> bool:
         """Whether something may move between two seconds: where little moves, all of it does so with the second."""
-        return self.animation_level != "none" and self._pace.may_look
+        return self.animation_level != "none" and self._pace.should_redraw
 
-    def may_paint(self) -> bool:
-        return self._pace.may_paint()
+    def should_paint(self) -> bool:
+        return self._pace.should_paint()
 
     @property
     def is_answering(self) -> bool:
@@ -315,21 +315,21 @@ class QuarterdeckApp(Touring):
     def _post_message(self, message: Message) -> Coroutine[Any, Any, bool]:
         """Note that a key has come as soon as the thread that reads it passes it on, which is well before its turn."""
         if isinstance(message, events.Key | events.MouseDown):
-            self._pace.pressed()
+            self._pace.note_key()
         return super()._post_message(message)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.MouseDown):
-            self._pace.pressed()
+            self._pace.note_key()
             if self._guide is not None:
-                self._guide.touched(self._clock())
+                self._guide.note_activity(self._clock())
         comes_up = isinstance(event, events.Key) and event.is_forwarded
         if self.screen_stack or not isinstance(event, events.InputEvent):  # a key that comes while it closes is late
             await super().on_event(event)
-        if comes_up and self.screen_stack and isinstance(self.screen, Looking):
+        if comes_up and self.screen_stack and isinstance(self.screen, LiveScreen):
             self.screen.paint_answer()  # what it is bound to has been done
 
-    def _stands_at(self) -> tuple[int, int, int]:
+    def _moment_key(self) -> tuple[int, int, int]:
         """Return the moment that is shown and its speed: a change of these is drawn at once."""
         past = self.playback.moment(0, 0)
         if past is None or past.speed:
@@ -340,27 +340,27 @@ class QuarterdeckApp(Touring):
         for screen in self._visible():
             self._show(screen, by_clock=by_clock)
 
-    def _show(self, screen: Looking, *, by_clock: bool) -> None:
+    def _show(self, screen: LiveScreen, *, by_clock: bool) -> None:
         if by_clock:
-            screen.look_at_clock(self.view)
+            screen.update_clock(self.view)
         else:
-            screen.look(self.view)
-        screen.look_at_engine(self.view)
+            screen.update_view(self.view)
+        screen.update_engine(self.view)
 
     def show_time(self) -> None:
         for screen in self._visible():
-            screen.look_at_time(self.view)
+            screen.update_time_bar(self.view)
 
-    def _visible(self) -> Iterator[Looking]:
+    def _visible(self) -> Iterator[LiveScreen]:
         """Yield the screens that can be seen, the topmost first; none while they are being removed."""
         for screen in reversed(self.screen_stack) if self.is_running else ():
-            if isinstance(screen, Looking) and screen.has_begun:
+            if isinstance(screen, LiveScreen) and screen.has_begun:
                 yield screen
-            if not screen.is_modal or (isinstance(screen, Looking) and screen.holds):
+            if not screen.is_modal or (isinstance(screen, LiveScreen) and screen.holds):
                 break
 
-    def _look(self, before: ViewState | None = None) -> ViewState:
-        return look(
+    def _make_view(self, before: ViewState | None = None) -> ViewState:
+        return make_view_state(
             self.feed,
             self.playback,
             db=self.path,
@@ -383,19 +383,19 @@ class QuarterdeckApp(Touring):
         self.call_after_refresh(self._arrive, frame, filtered, selected)
 
     def open(self, kind: str, key: str) -> None:
-        self.push_screen(part_of("pages", kind)(key))
+        self.push_screen(screen_class_of("pages", kind)(key))
 
     @property
-    def _opening(self) -> Looking | None:
+    def _opening(self) -> LiveScreen | None:
         """The screen on top where it is not mounted yet."""
         for top in self.screen_stack[-1:]:
-            if isinstance(top, Looking) and not top.has_begun:
+            if isinstance(top, LiveScreen) and not top.has_begun:
                 return top
         return None
 
     def _frame(self, place: str) -> Frame:
         if place not in self._frames:
-            self._frames[place] = part_of("screens", place)()
+            self._frames[place] = screen_class_of("screens", place)()
             self.install_screen(self._frames[place], place)  # else a screen that is left is closed for good
         return self._frames[place]
 
@@ -460,10 +460,10 @@ class QuarterdeckApp(Touring):
     @property
     def defect(self) -> str:
         """The bug of the dashboard that ended it, in one line; empty for none."""
-        found = self._exception
-        bug = found.error if isinstance(found, WorkerFailed) else found
-        told = f"the dashboard has a defect, the team keeps running: {type(bug).__name__}: {bug}"
-        return clean(told) if bug is not None else ""
+        error = self._exception
+        bug = error.error if isinstance(error, WorkerFailed) else error
+        text = f"the dashboard has a defect, the team keeps running: {type(bug).__name__}: {bug}"
+        return clean(text) if bug is not None else ""
 
     def _team_name(self) -> str:
         roots = self.feed.state.roots
@@ -489,7 +489,7 @@ class QuarterdeckApp(Touring):
 
         The whole process group stops, as where a terminal does it: a shell waits as long as `make` runs on.
         """
-        if self.at_hand("a shell to go back to; <quit:q> quits"):
+        if self.has_local_access("a shell to go back to; <quit:q> quits"):
             with self.suspend():
                 os.kill(0, signal.SIGSTOP)
 

@@ -9,14 +9,14 @@ from itertools import takewhile
 from dashboard.deck.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.tips import Seen, Swap, Tips, followed
+from dashboard.views.words.tips import Swap, TipContext, Tips, followable_tips
 from engine.core.events import AgentSwapped, AttemptDone, Event
 from engine.core.state import RunStatus, State
 
 HANDS_OFF_MS = 15_000
 """The report opens by itself where nobody has touched a key for so long."""
 
-ENOUGH = 3
+MIN_TASKS_SINCE_SWAP = 3
 """Tasks that must have ended since a swap before it is said what they take."""
 CREW = "dashboard.demo."
 """What the code of the demo's crew is under."""
@@ -31,7 +31,7 @@ class Guide:
     """What has been done since the demo was opened, and what to try next."""
 
     def __init__(self, *, in_browser: bool = False, viewer: bool = False) -> None:
-        self._tips = Tips(followed(in_browser=in_browser, viewer=viewer))
+        self._tips = Tips(followable_tips(in_browser=in_browser, viewer=viewer))
         self._done: set[str] = set()
         self._seq: int | None = None
         self._since_ms = self._touched_ms = 0
@@ -42,7 +42,7 @@ class Guide:
         self._opened = False
         self._looked_ms = self._asked_ms = 0
 
-    def touched(self, now_ms: int) -> None:
+    def note_activity(self, now_ms: int) -> None:
         """A key was pressed, or the mouse."""
         self._touched_ms = now_ms
 
@@ -65,7 +65,7 @@ class Guide:
         engine = feed.engine
         pid = engine.pid if engine is not None and engine.alive else None
         swap, undoable = self._swap(app), bool(app.undoable)
-        seen = Seen(
+        session = TipContext(
             feed.state,
             now_ms - self._asked_ms,
             self._since_ms,
@@ -75,22 +75,24 @@ class Guide:
             undoable=undoable,
             swap=swap,
         )
-        return self._tips.of(seen)
+        return self._tips.of(session)
 
     def _learn(self, app: Deck) -> None:
         state, since = app.feed.state, self._seq
         self._seq = state.seq
-        new = [] if since is None else takewhile(lambda one: one.seq > since, reversed(app.feed.recent))
+        new = [] if since is None else takewhile(lambda entry: entry.seq > since, reversed(app.feed.recent))
         for entry in reversed(list(new)):
             self._done.add(str(entry.event.type))
             self._learn_times(entry.event)
         self._took_ms = {
-            one.id: sum(one.at_work_ms) / len(one.at_work_ms) for one in state.agents.values() if one.at_work_ms
+            agent.id: sum(agent.at_work_ms) / len(agent.at_work_ms)
+            for agent in state.agents.values()
+            if agent.at_work_ms
         }
         screen = app.screen
         if isinstance(screen, Frame) and screen.is_there:
             self._done.add(screen.PLACE or type(screen).__module__.rpartition(".")[2])
-            if screen.looked_at(whole=True) in {run.id for run in state.finished} and not screen.PLACE:
+            if screen.id_at_cursor(whole=True) in {run.id for run in state.finished} and not screen.PLACE:
                 self._done.add("report")
         self._done |= app.acts
         if app.in_past:
@@ -107,8 +109,8 @@ class Guide:
         if self._swapped is None:
             return None
         since = self._since_swap
-        taken = sum(since) / len(since) if len(since) >= ENOUGH else None
-        return Swap(app.feed.names.of(self._swapped.agent_id), self._before_ms, taken)
+        mean_ms = sum(since) / len(since) if len(since) >= MIN_TASKS_SINCE_SWAP else None
+        return Swap(app.feed.names.of(self._swapped.agent_id), self._before_ms, mean_ms)
 
     def _open_report(self, app: Deck, now_ms: int) -> None:
         """Show the report of the first run that ends, once, unless the user is busy on another screen."""

@@ -9,7 +9,7 @@ from dashboard.clean import clean
 from dashboard.deck.places import HOME, pages, places
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.changes.targets import named
+from dashboard.views.changes.targets import find_target
 from dashboard.views.words.absent import is_issued
 from dashboard.views.words.place import NoPlace, Place
 from engine.core.errors import Refused
@@ -33,10 +33,10 @@ def read_place(text: str) -> Place:
     Raises:
         NoPlace: If it is none, or names a screen that is not there.
     """
-    place = Place.of(text)
+    place = Place.parse(text)
     if place.screen not in places() and place.screen not in pages():
-        there = ", ".join([*places(), *(f"{page}/ID" for page in pages())])
-        raise UnknownScreen(f"there is no screen {place.screen!r}; there are {there}")
+        screen_names = ", ".join([*places(), *(f"{page}/ID" for page in pages())])
+        raise UnknownScreen(f"there is no screen {place.screen!r}; there are {screen_names}")
     if place.screen in pages() and not place.id:
         raise UnknownScreen(f"which {place.screen}? write {place.screen}/ID")
     return place
@@ -51,13 +51,13 @@ def visit(deck: "Deck", place: Place) -> None:
         if place.id:
             deck.call_after_refresh(_select, deck, _id_of(deck, place.id))
         return
-    found, state = _id_of(deck, place.id), deck.view.state
+    object_id, state = _id_of(deck, place.id), deck.view.state
     below = f"{place.screen}s"
     deck.action_go(below if below in places() else HOME, filtered=place.needle)
-    if place.seq is None and not _is_known(state, place.screen, found):
+    if place.seq is None and not _is_known(state, place.screen, object_id):
         deck.say(f"no {place.screen} {clean(place.id)} is here any more", "warn")
     else:
-        deck.call_after_refresh(deck.open, place.screen, found)
+        deck.call_after_refresh(deck.open, place.screen, object_id)
 
 
 def _is_known(state: State, kind: str, key: str) -> bool:
@@ -70,7 +70,7 @@ def _is_known(state: State, kind: str, key: str) -> bool:
 def _id_of(deck: "Deck", word: str) -> str:
     """Return the id that a word means; the word itself where the team knows none."""
     try:
-        return named(deck.view.state, word).id
+        return find_target(deck.view.state, word).id
     except Refused:
         return word
 

@@ -13,63 +13,63 @@ from textual.css.query import NoMatches
 from textual.strip import Strip
 
 from dashboard.actions import ACTIONS, key_of
-from dashboard.actions.action import Acting, Spoken
+from dashboard.actions.action import ActionScreen, CommandLine
 from dashboard.clean import clean
 from dashboard.deck.deck import ClosesOnce, is_on_top
 from dashboard.user.key_labels import sign_of
 from dashboard.widgets.fields import Paged
-from dashboard.widgets.typing import tame
+from dashboard.widgets.typing import make_printable
 
-SHOWN = 60
+MAX_SHOWN = 60
 """Rows before anything is typed."""
 SIGN = "›"
 """Stands before the line; Textual's own is an emoji, which many terminals do not have."""
 
 
-class _Way(NamedTuple):
-    said: str
+class _Entry(NamedTuple):
+    title: str
     help: str
-    go: partial[None]
+    action: partial[None]
 
 
-class Everything(Provider):
+class CommandProvider(Provider):
     """Actions first, then what they can be done to."""
 
     async def discover(self) -> Hits:
-        for way in list(self._ways())[:SHOWN]:
-            yield DiscoveryHit(Text(way.said), way.go, text=way.said, help=way.help)
+        for way in list(self._entries())[:MAX_SHOWN]:
+            yield DiscoveryHit(Text(way.title), way.action, text=way.title, help=way.help)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for way in self._ways():
-            score = matcher.match(f"{way.said} {way.help}")
+        for way in self._entries():
+            score = matcher.match(f"{way.title} {way.help}")
             if score > 0:
-                yield Hit(score, Text(way.said), way.go, text=way.said, help=way.help)
+                yield Hit(score, Text(way.title), way.action, text=way.title, help=way.help)
 
-    def _ways(self) -> Iterator[_Way]:
+    def _entries(self) -> Iterator[_Entry]:
         screen = self.screen
-        if not isinstance(screen, Acting):
+        if not isinstance(screen, ActionScreen):
             return
         for action in ACTIONS:
             if not (action.writes and screen.deck.readonly):
                 key = sign_of(key_of(action))
                 name = action.name + (f"  ({key})" if key else "")
-                yield _Way(name, action.says or action.told, partial(action.call, screen, Spoken()))
+                yield _Entry(name, action.about or action.key_help, partial(action.call, screen, CommandLine()))
         state, deck = screen.state, screen.deck
         for supervisor in state.supervisors.values():
             go = partial(deck.action_go, "network", selected=supervisor.id)
-            yield _Way(f"supervisor {clean(supervisor.name)}", "show it in the network", go)
+            yield _Entry(f"supervisor {clean(supervisor.name)}", "show it in the network", go)
         for agent in state.agents.values():
-            yield _Way(f"agent {clean(agent.name)}", "open it", partial(deck.open, "agent", agent.id))
+            yield _Entry(f"agent {clean(agent.name)}", "open it", partial(deck.open, "agent", agent.id))
         for run in state.runs.values():
-            yield _Way(f"run {clean(run.id)} {clean(run.title)[:60]}", "open it", partial(deck.open, "run", run.id))
+            yield _Entry(f"run {clean(run.id)} {clean(run.title)[:60]}", "open it", partial(deck.open, "run", run.id))
 
 
 class _Line(CommandInput):
     """Draws what was pasted into it as nothing but text, as `widgets.typing.TextLine` does."""
 
     def render_line(self, y: int) -> Strip:
-        return tame(super().render_line(y))
+        return make_printable(super().render_line(y))
 
 
 class _List(Paged, CommandList):
@@ -88,7 +88,7 @@ class Palette(ClosesOnce, CommandPalette):
     """
 
     def __init__(self) -> None:
-        super().__init__([Everything])
+        super().__init__([CommandProvider])
 
     def _on_mount(self, event: events.Mount) -> None:
         if self not in self.app.screen_stack:  # a key that was on its way closed it; Textual takes what is below it

@@ -19,7 +19,7 @@ from store import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class DashboardOptions:
     """How dashboards are opened one after the other, each on the database that was chosen in the one before."""
 
     db: Path
@@ -82,7 +82,7 @@ def run_dashboard(
         Thread(target=_end_with_terminal, daemon=True, name="terminal").start()
     at = None if place is None else read_place(place)
     settings = read_settings(settings_file(), OWN_KEYS)
-    opening = Opening(
+    opening = DashboardOptions(
         db=db,
         readonly=readonly,
         ask_engine=ask_engine,
@@ -104,5 +104,5 @@ def _end_with_terminal() -> None:
     """End as by SIGHUP where the terminal is gone: only the leader of the session gets that, and make waits then."""
     watched = select.poll()
     watched.register(sys.stdin.fileno(), 0)
-    if any(what & select.POLLHUP for _, what in watched.poll()):
+    if any(event & select.POLLHUP for _, event in watched.poll()):
         os._exit(128 + signal.SIGHUP)

@@ -14,7 +14,7 @@ from dashboard.deck.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.reading.feed import Feed
 from dashboard.user.habits import Habits
-from dashboard.views.words.tour import ENDED, OFFER, Seen, Tour
+from dashboard.views.words.tour import OFFER, TOUR_ENDED, Tour, TourContext
 from dashboard.widgets.prompt import Prompt
 
 OFFERED_MS = 20_000
@@ -35,14 +35,14 @@ class Touring(Deck):
         super().__init__(db, readonly=readonly, feed=feed, clock=clock)
         self.habits = habits or Habits()
         self._offered_ms: int | None = None
-        self._seen = Seen()
+        self._observation = TourContext()
 
     def begin_tour(self) -> None:
         self.offer, self._offered_ms = None, 0
         if not self.habits.toured:
-            self.habits.was_offered()
+            self.habits.remember_offer()
         self.action_go("network")
-        self._seen = Seen("network")
+        self._observation = TourContext("network")
         self.tour = Tour()
         self.call_after_refresh(self.follow_tour)
 
@@ -50,31 +50,31 @@ class Touring(Deck):
         """Offer the tour to who has never been here, and go on with it where its step has been done."""
         now_ms = self._clock()
         now = self.view.situation
-        is_seen = now.looked and not now.opening and self.view.banner is None  # which stands before it
+        is_seen = now.is_loaded and not now.opening and self.view.banner is None  # which stands before it
         if self._offered_ms is None and not self.habits.toured and is_seen:
             self.offer, self._offered_ms = OFFER, now_ms
-            self.habits.was_offered()
+            self.habits.remember_offer()
         elif self.offer is not None and abs(now_ms - (self._offered_ms or now_ms)) > OFFERED_MS:
             self.offer = None
         if self.tour is not None:
-            self._seen = self._now_seen()
-            if self.tour.look(self._seen):
+            self._observation = self._observe()
+            if self.tour.update(self._observation):
                 self._show_step()
 
-    def _now_seen(self) -> Seen:
+    def _observe(self) -> TourContext:
         """Return what the operator looks at; of a dialog what was below it."""
         screen = self.screen
         if isinstance(screen, dialogs.dialog.HelpScreen):
-            return self._seen._replace(help=True)
+            return self._observation._replace(help=True)
         if not isinstance(screen, Frame) or not screen.is_there:
-            return self._seen
+            return self._observation
         from dashboard.frame.page_screen import PageScreen  # no first frame waits for what draws pages
 
         prompt = screen.query_one(Prompt)
-        return Seen(
+        return TourContext(
             screen.PLACE,
             isinstance(screen, PageScreen),
-            screen.looked_at(),
+            screen.id_at_cursor(),
             self.in_past,
             prompt.is_open and prompt.purpose == "filter",
             screen.needle,
@@ -83,7 +83,7 @@ class Touring(Deck):
     def _show_step(self) -> None:
         if self.tour is not None and self.tour.step is None:
             self.tour = None
-            self.say(ENDED, "accent")
+            self.say(TOUR_ENDED, "accent")
         else:
             self.show()
 
@@ -97,9 +97,9 @@ class Touring(Deck):
 
     def action_go_on_touring(self) -> None:
         if self.tour is not None:
-            self.tour.go_on(self._now_seen())
+            self.tour.advance(self._observe())
             self._show_step()
 
     def action_leave_tour(self) -> None:
         self.tour = None
-        self.say(ENDED, "muted")
+        self.say(TOUR_ENDED, "muted")

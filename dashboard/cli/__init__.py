@@ -36,8 +36,8 @@ _COMPLETION = "_QUARTERDECK_COMPLETE"
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _version(ctx: click.Context, _parameter: click.Parameter, is_requested: bool) -> None:
+    if is_requested and not ctx.resilient_parsing:
         from importlib.metadata import version  # 15 ms that only this option needs
 
         click.echo(f"quarterdeck {version('quarterdeck')}")
@@ -67,9 +67,9 @@ def quarterdeck(ctx: click.Context, readonly: bool, place: str | None) -> int:
             option = "--readonly" if readonly else "--open"
             fail("usage", f"{option} is for the dashboard", "leave out the command, or the option", WRONG_USAGE)
         return DONE
-    from dashboard.cli.screen import open_room
+    from dashboard.cli.screen import open_chosen_dashboard
 
-    return open_room(ctx, readonly=readonly, place=place)
+    return open_chosen_dashboard(ctx, readonly=readonly, place=place)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -98,7 +98,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:
         if settings.debug and not isinstance(error, click.ClickException | Failure):
             raise
-        return _ended(error, settings)
+        return _report_error(error, settings)
 
 
 def _invoked(words: list[str], settings: Settings) -> int:
@@ -108,13 +108,13 @@ def _invoked(words: list[str], settings: Settings) -> int:
     try:
         with quarterdeck.make_context("quarterdeck", words, obj=settings) as ctx:
             status = quarterdeck.invoke(ctx)
-    except click.exceptions.Exit as ended:
-        status = ended.exit_code
+    except click.exceptions.Exit as click_exit:
+        status = click_exit.exit_code
     sys.stdout.flush()
     return status if isinstance(status, int) else DONE
 
 
-def _ended(error: Exception, settings: Settings) -> int:
+def _report_error(error: Exception, settings: Settings) -> int:
     failure = failure_of(error)
     if settings.chosen is not None and isinstance(error, Failure):
         from dashboard.cli.database import with_team  # loaded once a database is chosen
@@ -155,20 +155,20 @@ def failure_of(error: BaseException) -> Failure:
         return error
     if isinstance(error, click.ClickException):
         return _of_click(error)
-    known = _of_packages(error)
-    if known is not None:
-        return known
+    failure = _of_packages(error)
+    if failure is not None:
+        return failure
     if isinstance(error, OSError):
-        said = error.strerror or str(error)
+        text = error.strerror or str(error)
         if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):  # what has no name is a standard stream
             return Failure(
-                "os_error", f"what is to be printed cannot be written ({said})", "print it elsewhere", WRONG_USAGE
+                "os_error", f"what is to be printed cannot be written ({text})", "print it elsewhere", WRONG_USAGE
             )
         where = f": {error.filename}" if error.filename else ""
-        return Failure("os_error", f"{said}{where}", "", WRONG_USAGE)
+        return Failure("os_error", f"{text}{where}", "", WRONG_USAGE)
     first = (str(error).splitlines() or [""])[0]
-    said = f"this is a defect in quarterdeck: {type(error).__name__}: {first}"
-    return Failure("internal_error", said, "the same with --debug shows where", WORK_FAILED)
+    text = f"this is a defect in quarterdeck: {type(error).__name__}: {first}"
+    return Failure("internal_error", text, "the same with --debug shows where", WORK_FAILED)
 
 
 def _of_click(error: click.ClickException) -> Failure:

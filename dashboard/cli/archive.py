@@ -16,7 +16,7 @@ from dashboard.cli.printing.output import DONE, WRONG_USAGE, Failure, emit, fail
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
 from dashboard.engines.process import bound_engine, is_alive
-from dashboard.views.changes.outcomes import brought
+from dashboard.views.changes.outcomes import describe_archive
 from dashboard.views.words.amounts import size
 from engine.archive import ImportPlan, ImportRefused, export_archive, plan_import
 from engine.core.commands import ImportState
@@ -47,11 +47,11 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
         fail(error.code, error.reason, "", WRONG_USAGE)
     except ExportRefused as error:
         fail("export_refused", str(error), "", WRONG_USAGE)
-    said = {name: getattr(done, name) for name in ("path", "bytes", "seq", "state_sha256")}
-    body = {"v": 1, "kind": "export", **said, **team_fields(db)}
-    what = "exported" if only is None else f"exported {only}"
-    told = f"✓ {what} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,} (team {team_in(db)})"
-    emit(ctx, body, told)
+    fields = {name: getattr(done, name) for name in ("path", "bytes", "seq", "state_sha256")}
+    body = {"v": 1, "kind": "export", **fields, **team_fields(db)}
+    text = "exported" if only is None else f"exported {only}"
+    summary = f"✓ {text} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,} (team {team_in(db)})"
+    emit(ctx, body, summary)
     if done.bound:
         say(f"these functions exist only in the program that defined them: {', '.join(done.bound)}")
         say("imported elsewhere, their agents wait until each is swapped")
@@ -88,11 +88,11 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     with nullcontext() if is_alive(db) else bound_engine(db, folder=folder, without_code=True):
         silent = f"the engine has not answered within {TAKEN_WITHIN_S:.0f} s"
         outcome = perform(db, command, TAKEN_WITHIN_S, silent=silent)
-    told = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
-    emit(ctx, _body(db, plan, dry_run=False), told)
+    text = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
+    emit(ctx, _body(db, plan, dry_run=False), text)
     if plan.creates["runs"]:
-        here = f"--db {quoted(db)}"
-        say(f"its open runs are paused: quarterdeck runs --open {here}, then quarterdeck resume RUN {here}")
+        db_option = f"--db {quoted(db)}"
+        say(f"its open runs are paused: quarterdeck runs --open {db_option}, then quarterdeck resume RUN {db_option}")
     return DONE
 
 
@@ -107,13 +107,13 @@ def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
 
 
 def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
-    said = {name: getattr(plan, name) for name in ("creates", "needs_trust", "missing", "clashes")}
-    return {"v": 1, "kind": "import", "dry_run": dry_run, **said, **({} if db is None else team_fields(db))}
+    fields = {name: getattr(plan, name) for name in ("creates", "needs_trust", "missing", "clashes")}
+    return {"v": 1, "kind": "import", "dry_run": dry_run, **fields, **({} if db is None else team_fields(db))}
 
 
 def _lines(file: Path, plan: ImportPlan) -> list[str]:
     """Return what an import brings, in words."""
-    lines = [f"{file} brings {brought(plan.creates)}"]
+    lines = [f"{file} brings {describe_archive(plan.creates)}"]
     unasked = [reference for reference in plan.needs_trust if reference.startswith(UNASKED)]
     code = [reference for reference in plan.needs_trust if reference not in unasked]
     lines += _listed("it calls code that is not trusted yet:", code)

@@ -14,7 +14,7 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, quoted, say
 from dashboard.engines.process import is_alive
-from dashboard.reading.databases import Found, databases, ours_in, own_folders
+from dashboard.reading.databases import DatabaseInfo, databases, databases_in, folders_to_search
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.words.amounts import pluralize
 from engine.core.errors import CoreError
@@ -59,10 +59,10 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
     """
     named = given_database(ctx) or _database_here()
     if named is None:
-        found = databases(data_folder())
-        live = [each for each in found if each.alive]
+        candidates = databases(data_folder())
+        live = [each for each in candidates if each.alive]
         if len(live) != 1:
-            _fail_to_choose(live, [each for each in found if each.error is None])
+            _fail_to_choose(live, [each for each in candidates if each.error is None])
         named = live[0].path
         _confirm_only_team(ctx, named, changes=changes)
     ctx.ensure_object(Settings).chosen = named
@@ -71,10 +71,10 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
 
 def given_database(ctx: click.Context) -> Path | None:
     """Return the absolute path from `--db` or QUARTERDECK_DB, if either is given."""
-    given = ctx.ensure_object(Settings).db
-    if given is None and os.environ.get(VARIABLE):
-        given = Path(os.environ[VARIABLE])
-    return None if given is None else path_typed(given).absolute()
+    db = ctx.ensure_object(Settings).db
+    if db is None and os.environ.get(VARIABLE):
+        db = Path(os.environ[VARIABLE])
+    return None if db is None else path_typed(db).absolute()
 
 
 def database_of_file(team: Path) -> Path | None:
@@ -146,14 +146,14 @@ def team_in(db: Path, state: State | None = None) -> str:
 
 def _database_here() -> Path | None:
     """Return the database that the current folder determines, or the nearest folder above it that determines one."""
-    for folder in own_folders():
-        ours = ours_in(folder)
+    for folder in folders_to_search():
+        ours = databases_in(folder)
         if len(ours) == 1:
             return ours[0]
         is_team = (folder / TEAM_FILE).is_file()
-        found = database_of_file(folder / TEAM_FILE) if is_team else None
-        if found is not None or (is_team and not ours):
-            return found  # a team that was never started ends the search too: a folder above stands for another one
+        path = database_of_file(folder / TEAM_FILE) if is_team else None
+        if path is not None or (is_team and not ours):
+            return path  # a team that was never started ends the search too: a folder above stands for another one
         if ours:
             listed = [_listed(path) for path in ours]
             fail("which_database", f"{folder} holds {len(ours)} databases; say which with --db FILE:", details=listed)
@@ -172,8 +172,8 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
         click.confirm(f"No team was named. Change {clean(team_in(db))} ({clean(str(db))})?", abort=True, err=True)
 
 
-def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
-    file = next((path for folder in own_folders() if (path := folder / TEAM_FILE).is_file()), None)
+def _fail_to_choose(live: list[DatabaseInfo], usable: list[DatabaseInfo]) -> NoReturn:
+    file = next((path for folder in folders_to_search() if (path := folder / TEAM_FILE).is_file()), None)
     if file is not None and not live:
         fail("never_up", f"the team of {file} was never started", f"start it: quarterdeck up {quoted(file)}")
     if not usable:
@@ -184,9 +184,9 @@ def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
     fail("which_database", f"{why}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
 
 
-def _listed(db: Path, *found: str) -> str:
+def _listed(db: Path, *details: str) -> str:
     """Return one line for a list of databases to choose from."""
-    return "  " + "  ".join(clean(text) for text in (str(db), *found, _origin(db)) if text)
+    return "  " + "  ".join(clean(text) for text in (str(db), *details, _origin(db)) if text)
 
 
 def _origin(db: Path) -> str:

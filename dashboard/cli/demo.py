@@ -82,8 +82,8 @@ def demo(
     if looking:
         return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
-        told = f"the crew reads {chosen}: run {run_id}, engine {launched.pid} on {launched.db}"
-        emit(ctx, launched.body() | {"run_id": run_id}, [told, *reopen_commands(launched.db)])
+        text = f"the crew reads {chosen}: run {run_id}, engine {launched.pid} on {launched.db}"
+        emit(ctx, launched.body() | {"run_id": run_id}, [text, *reopen_commands(launched.db)])
         return DONE
     progress = Progress(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
     status = finish(ctx, db, run_id, output, progress=progress)
@@ -134,13 +134,13 @@ _EDITOR = """\
 """
 
 
-def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
+def _folder(path: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     """Return the folder to read, and what names its database."""
     if stdlib:
         return made_data_folder() / "demo" / "stdlib", "stdlib"
-    folder = (given or Path()).resolve()
+    folder = (path or Path()).resolve()
     if not folder.is_dir():
-        fail("usage", f"{given} is not a folder", "name a folder of source code, or take --stdlib")
+        fail("usage", f"{path} is not a folder", "name a folder of source code, or take --stdlib")
     # The folder's name says to a person which one it is, the hash tells equal names apart.
     return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{path_digest(folder)}"
 
@@ -149,11 +149,11 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if stdlib and not is_alive(db):
         # Comes with the crew's workers, which only the making of this folder needs here.
-        from dashboard.demo.library import FILES, MOST_FILES, FolderTaken, stdlib_folder
+        from dashboard.demo.library import FILES, MAX_FILES, FolderTaken, stdlib_folder
 
         say("copying a part of Python's library to read …")
         try:
-            stdlib_folder(folder, most=MOST_FILES if looking else FILES)
+            stdlib_folder(folder, max_files=MAX_FILES if looking else FILES)
         except FolderTaken as error:
             fail("folder_taken", str(error))
     texts = [crew_text(model, watched=watched, timed=watched and stdlib) for watched in (looking, not looking)]
@@ -163,8 +163,10 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     assign(files[0], db, folder)
     commands = [file.load_command(folder=folder) for file in files]
     # A crew that is up stays as it is, whether it was started watched or not.
-    known = [one for one in commands if is_loaded(fold_file(db), one, code.digests)] if is_alive(db) else []
-    return launch(db, (known or commands)[0], code.digests)
+    loaded_commands = (
+        [command for command in commands if is_loaded(fold_file(db), command, code.digests)] if is_alive(db) else []
+    )
+    return launch(db, (loaded_commands or commands)[0], code.digests)
 
 
 def _run_to_watch(launched: Launched, *, looking: bool) -> str:

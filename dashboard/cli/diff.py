@@ -11,7 +11,7 @@ from dashboard.cli.database import database_of
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.printing.times import seq_of
 from dashboard.user.typed_paths import exists, path_typed
-from dashboard.views.changes.differences import MANY, difference_lines
+from dashboard.views.changes.differences import MAX_SHOWN, difference_lines
 from dashboard.views.words.amounts import duration, pluralize
 from dashboard.views.words.amounts import moment as said_moment
 from engine.core.queries.differences import Difference
@@ -33,42 +33,52 @@ def diff(ctx: click.Context, a: str, b: str, *, every: bool) -> int:
     """
     with ExitStack() as stack:
         try:
-            one, other = (stack.enter_context(_opened(ctx, said)) for said in (a, b))
-            found = compare_moments(one, other)
+            moment, other = (stack.enter_context(_open_side(ctx, side)) for side in (a, b))
+            differences = compare_moments(moment, other)
         except ImportRefused as refused:
             fail("import_refused", str(refused), "", WRONG_USAGE)
-    body = {"v": 1, "kind": "diff", "a": _side(one), "b": _side(other), "items": [_item(each) for each in found]}
-    emit(ctx, body, lambda: _shown(one, other, found, every=every))
+    body = {
+        "v": 1,
+        "kind": "diff",
+        "a": _side_item(moment),
+        "b": _side_item(other),
+        "items": [_item(each) for each in differences],
+    }
+    emit(ctx, body, lambda: _format_diff(moment, other, differences, every=every))
     return DONE
 
 
-def _opened(ctx: click.Context, said: str) -> AbstractContextManager[Moment]:
-    path, when = path_typed(said), ""
-    if not exists(path) and "@" in said:
-        named, _, when = said.rpartition("@")
+def _open_side(ctx: click.Context, side: str) -> AbstractContextManager[Moment]:
+    path, when = path_typed(side), ""
+    if not exists(path) and "@" in side:
+        named, _, when = side.rpartition("@")
         path = path_typed(named) if named else database_of(ctx, changes=False)
     if not exists(path):
         fail("no_database", f"there is no file {str(path)!r}", "A and B are paths, or @SEQ", WRONG_USAGE)
     return open_moment(path, (lambda reader: seq_of(reader, when)) if when else None)
 
 
-def _side(one: Moment) -> dict[str, object]:
-    return {"path": str(one.path), "seq": one.seq, "at_ms": one.state.at_ms}
+def _side_item(moment: Moment) -> dict[str, object]:
+    return {"path": str(moment.path), "seq": moment.seq, "at_ms": moment.state.at_ms}
 
 
-def _item(one: Difference) -> dict[str, object]:
-    return {name: getattr(one, name) for name in names(one)}
+def _item(difference: Difference) -> dict[str, object]:
+    return {name: getattr(difference, name) for name in names(difference)}
 
 
-def _shown(one: Moment, other: Moment, found: list[Difference], *, every: bool) -> list[str]:
-    apart_ms = other.state.at_ms - one.state.at_ms
-    apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}" if one.seq and other.seq else ""
-    lines = difference_lines(found, most=len(found) if every else MANY)
-    told = [f"{cell.lead}{cell.text}" for cell in lines]
-    return [f"from {_called(one)}", f"to   {_called(other)}{apart}: {pluralize(len(found), 'difference')}", *told]
+def _format_diff(moment: Moment, other: Moment, differences: list[Difference], *, every: bool) -> list[str]:
+    apart_ms = other.state.at_ms - moment.state.at_ms
+    apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}" if moment.seq and other.seq else ""
+    lines = difference_lines(differences, limit=len(differences) if every else MAX_SHOWN)
+    texts = [f"{cell.lead}{cell.text}" for cell in lines]
+    return [
+        f"from {_describe_side(moment)}",
+        f"to   {_describe_side(other)}{apart}: {pluralize(len(differences), 'difference')}",
+        *texts,
+    ]
 
 
-def _called(one: Moment) -> str:
-    if not one.seq:
-        return f"{one.path} before its first event"
-    return f"{one.path} at seq {one.seq:,}, {said_moment(one.state.at_ms, wall_ms())}"
+def _describe_side(moment: Moment) -> str:
+    if not moment.seq:
+        return f"{moment.path} before its first event"
+    return f"{moment.path} at seq {moment.seq:,}, {said_moment(moment.state.at_ms, wall_ms())}"

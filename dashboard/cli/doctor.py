@@ -16,8 +16,8 @@ from dashboard.clean import clean
 from dashboard.cli.database import data_folder, given_database
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, quoted
 from dashboard.cli.trust import trust_list
-from dashboard.reading.databases import Found, databases_at_hand, inspected
-from dashboard.views.header import waiting_said
+from dashboard.reading.databases import DatabaseInfo, find_databases, inspect_database
+from dashboard.views.header import describe_standbys
 from dashboard.views.words.amounts import duration, pluralize
 from engine.core.encoding.codec import decode_state_fast
 from engine.core.errors import CoreError
@@ -35,7 +35,7 @@ from store.wall_clock import wall_ms
 
 AHEAD_MS = 60_000
 """How far the newest event of a file may be ahead of this computer's clock without a note."""
-MODELS_SHOWN = 5
+MAX_MODELS_SHOWN = 5
 Level = Literal["ok", "note", "fault"]
 WAL_FAULT = ((3, 7, 0), (3, 51, 2))
 """SQLite versions, first and last, in which two checkpointers can corrupt a write-ahead log."""
@@ -58,10 +58,10 @@ class Finding:
 @click.pass_context
 def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Check this machine and the databases for problems."""
-    given = given_database(ctx)
-    found = [inspected(given)] if given is not None else databases_at_hand(data_folder())
-    here = [*_programs(), *_models(), *_folders(), *_worktrees(), *_tool_servers()]
-    findings = [*here, *_databases(found, verifying=verifying)]
+    given_path = given_database(ctx)
+    databases = [inspect_database(given_path)] if given_path is not None else find_databases(data_folder())
+    local_findings = [*_programs(), *_models(), *_folders(), *_worktrees(), *_tool_servers()]
+    findings = [*local_findings, *_databases(databases, verifying=verifying)]
     body = {
         "v": 1,
         "kind": "doctor",
@@ -87,16 +87,16 @@ def _programs() -> Iterator[Finding]:
         yield Finding("note", "terminal", f"its encoding is {encoding}: set LANG to one with UTF-8 to see every sign")
 
 
-def sqlite_finding(found: tuple[int, int, int]) -> Finding:
+def sqlite_finding(version: tuple[int, int, int]) -> Finding:
     """Report whether a version of SQLite has the fault of its write-ahead log that the store avoids."""
-    said = ".".join(map(str, found))
+    text = ".".join(map(str, version))
     first, last = WAL_FAULT
-    if found < (3, 38, 0):
-        return Finding("fault", "SQLite", f"{said}: use a Python with 3.38 or newer")
-    if first <= found <= last:
+    if version < (3, 38, 0):
+        return Finding("fault", "SQLite", f"{text}: use a Python with 3.38 or newer")
+    if first <= version <= last:
         why = "can damage a database that two programs checkpoint at once"
-        return Finding("note", "SQLite", f"{said} {why}: only the engine does here; open no live database with sqlite3")
-    return Finding("ok", "SQLite", said)
+        return Finding("note", "SQLite", f"{text} {why}: only the engine does here; open no live database with sqlite3")
+    return Finding("ok", "SQLite", text)
 
 
 def _models() -> Iterator[Finding]:
@@ -108,12 +108,14 @@ def _models() -> Iterator[Finding]:
     yield Finding("ok", "model keys", ", ".join(keys) or none)
     servers = running_servers()
     for server in servers:
-        shown = ", ".join(server.models[:MODELS_SHOWN])
-        more = f" and {len(server.models) - MODELS_SHOWN} more" if len(server.models) > MODELS_SHOWN else ""
-        yield Finding("ok", "model server", clean(f"{server.name}, {server.url}: {shown or 'no models yet'}{more}"))
+        model_names = ", ".join(server.models[:MAX_MODELS_SHOWN])
+        more = f" and {len(server.models) - MAX_MODELS_SHOWN} more" if len(server.models) > MAX_MODELS_SHOWN else ""
+        yield Finding(
+            "ok", "model server", clean(f"{server.name}, {server.url}: {model_names or 'no models yet'}{more}")
+        )
         if server.models and server.base_url is not None:
-            said = json.dumps({"model": server.models[0], "base_url": server.base_url})
-            yield Finding("ok", "model server", clean(f"in a team file, under models:  local: {said}"))
+            model_json = json.dumps({"model": server.models[0], "base_url": server.base_url})
+            yield Finding("ok", "model server", clean(f"in a team file, under models:  local: {model_json}"))
     if not servers:
         yield Finding("ok", "model server", "none on this computer answers (asked: ports 11434, 8000, 1234)")
     agents = ", ".join(installed_agents())
@@ -122,13 +124,13 @@ def _models() -> Iterator[Finding]:
 
 def _folders() -> Iterator[Finding]:
     folder = data_folder()
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    if not os.access(there, os.W_OK | os.X_OK):
-        said = f"{folder} cannot be {'written' if there == folder else 'made'}"
-        yield Finding("fault", "data folder", f"{said}: correct the mode of {there}, or set XDG_DATA_HOME")
-    elif not os.statvfs(there).f_bavail:
-        yield Finding("fault", "data folder", f"no space is left in {there}: free some, or set XDG_DATA_HOME")
-    elif there != folder:
+    parent = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not os.access(parent, os.W_OK | os.X_OK):
+        text = f"{folder} cannot be {'written' if parent == folder else 'made'}"
+        yield Finding("fault", "data folder", f"{text}: correct the mode of {parent}, or set XDG_DATA_HOME")
+    elif not os.statvfs(parent).f_bavail:
+        yield Finding("fault", "data folder", f"no space is left in {parent}: free some, or set XDG_DATA_HOME")
+    elif parent != folder:
         yield Finding("ok", "data folder", f"{folder} (made when it is needed)")
     else:
         try:
@@ -136,7 +138,7 @@ def _folders() -> Iterator[Finding]:
             yield Finding("ok", "data folder", str(folder))
         except StoreError as error:
             yield Finding("fault", "data folder", str(error))
-    if there != folder:
+    if parent != folder:
         return
     try:
         yield Finding("ok", "trusted files", str(len(trust_list().entries())))
@@ -160,56 +162,58 @@ def _tool_servers() -> Iterator[Finding]:
             return
     except (TeamFileError, TrustError, Unusable):
         return  # `check` says what is wrong with it
-    for loc, found in code.servers():
-        is_well = isinstance(found, list)
-        said = pluralize(len(found), "tool") if isinstance(found, list) else f"does not work: {found.reason}"
-        yield Finding("ok" if is_well else "fault", f"tool server {loc[-1]}", said)
+    for loc, tools in code.servers():
+        is_well = isinstance(tools, list)
+        text = pluralize(len(tools), "tool") if isinstance(tools, list) else f"does not work: {tools.reason}"
+        yield Finding("ok" if is_well else "fault", f"tool server {loc[-1]}", text)
 
 
-def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
-    if not found:
+def _databases(databases: list[DatabaseInfo], *, verifying: bool) -> Iterator[Finding]:
+    if not databases:
         yield Finding("ok", "databases", "none yet; quarterdeck demo makes one")
-    for each in found:
-        yield _state_of(each)
+    for each in databases:
+        yield _check_engine(each)
         if each.error is None:
-            yield from _unreadable(each.path)
-            yield from _lost(each.path)
-            yield from _from_the_future(each.path)
+            yield from _check_readable(each.path)
+            yield from _check_loss(each.path)
+            yield from _check_clock(each.path)
             for standby in each.standbys:
                 if standby.hung:
-                    said = f"engine {standby.pid} stands by and does not answer: end it with: kill -9 {standby.pid}"
-                    yield Finding("note", str(each.path), said)
+                    text = f"engine {standby.pid} stands by and does not answer: end it with: kill -9 {standby.pid}"
+                    yield Finding("note", str(each.path), text)
             yield from inbox_findings(each)
             for path in sorted(each.path.parent.glob(f"{each.path.name}-new-*")):
                 yield Finding("note", str(path), "is left over from a crash: delete it")
             if verifying:
-                yield _chain_of(each.path)
+                yield _check_chain(each.path)
 
 
-def _state_of(found: Found) -> Finding:
-    engine, what = found.engine, str(found.path)
-    waiting = waiting_said(found.standbys)
+def _check_engine(database: DatabaseInfo) -> Finding:
+    engine, subject = database.engine, str(database.path)
+    waiting = describe_standbys(database.standbys)
     waiting = f"; {waiting}" if waiting else ""
-    if found.error is not None:
-        return Finding("fault", what, found.error.removeprefix(f"{what} "))
+    if database.error is not None:
+        return Finding("fault", subject, database.error.removeprefix(f"{subject} "))
     if engine is None:
-        return Finding("ok", what, "no engine has run on it")
+        return Finding("ok", subject, "no engine has run on it")
     if engine.no_room:
-        return Finding("fault", what, f"engine {engine.pid} has no room to write: free some space, then it goes on")
+        return Finding("fault", subject, f"engine {engine.pid} has no room to write: free some space, then it goes on")
     if engine.hung:
         return Finding(
-            "fault", what, f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {quoted(found.path)}"
+            "fault", subject, f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {quoted(database.path)}"
         )
     if engine.alive:
-        return Finding("ok", what, f"engine {engine.pid} is at work{waiting}")
+        return Finding("ok", subject, f"engine {engine.pid} is at work{waiting}")
     if engine.ended_ms is None:
         return Finding(
-            "note", what, f"engine {engine.pid} was killed; to continue: quarterdeck engine --db {quoted(found.path)}"
+            "note",
+            subject,
+            f"engine {engine.pid} was killed; to continue: quarterdeck engine --db {quoted(database.path)}",
         )
-    return Finding("ok", what, "no engine; the last one stopped cleanly")
+    return Finding("ok", subject, "no engine; the last one stopped cleanly")
 
 
-def _unreadable(path: Path) -> Iterator[Finding]:
+def _check_readable(path: Path) -> Iterator[Finding]:
     try:
         with Reader(path) as reader:
             fold_from(reader, decode=decode_state_fast)
@@ -217,56 +221,58 @@ def _unreadable(path: Path) -> Iterator[Finding]:
         yield Finding("fault", f"{path} (journal)", str(error).removeprefix(f"{path} "))
 
 
-def _lost(path: Path) -> Iterator[Finding]:
+def _check_loss(path: Path) -> Iterator[Finding]:
     loss = find_loss(path)
     if loss is None:
         return
-    said = f"{pluralize(loss.rows, 'acknowledged event')} missing: it ends at {loss.end_seq:,}"
-    said += f", and event {loss.acknowledged_seq:,} was written"
+    text = f"{pluralize(loss.rows, 'acknowledged event')} missing: it ends at {loss.end_seq:,}"
+    text += f", and event {loss.acknowledged_seq:,} was written"
     if loss.answers:
         kinds = [kind if count == 1 else f"{kind} x{count}" for kind, count in loss.answers.items()]
-        said += f"; among them the outcomes of {', '.join(kinds)}"
+        text += f"; among them the outcomes of {', '.join(kinds)}"
     if loss.durability == "normal":
-        yield Finding("note", f"{path} (end)", f"{said}; as durability normal allows after a power cut")
+        yield Finding("note", f"{path} (end)", f"{text}; as durability normal allows after a power cut")
         return
     accept = f"quarterdeck engine --accept-loss {loss.rows} --db {quoted(path)}"
     hint = f"restore the file and its -wal from a copy, or: {accept}"
-    yield Finding("fault", f"{path} (end)", f"{said}: {hint}")
+    yield Finding("fault", f"{path} (end)", f"{text}: {hint}")
 
 
-def _from_the_future(path: Path) -> Iterator[Finding]:
+def _check_clock(path: Path) -> Iterator[Finding]:
     with Reader(path) as reader:
         ahead_ms = reader.newest_ms() - wall_ms()
     if ahead_ms > AHEAD_MS:
-        said = f"its newest event is {duration(ahead_ms)} ahead of this computer's clock"
+        text = f"its newest event is {duration(ahead_ms)} ahead of this computer's clock"
         hint = "if that clock is wrong, set it; else times in this file stay ahead, and deadlines count from them"
-        yield Finding("note", f"{path} (time)", f"{said}: {hint}")
+        yield Finding("note", f"{path} (time)", f"{text}: {hint}")
 
 
-def inbox_findings(found: Found) -> Iterator[Finding]:
+def inbox_findings(database: DatabaseInfo) -> Iterator[Finding]:
     """Tell what is odd about the inbox of a team."""
-    if not can_command(found.path):
-        yield Finding("note", f"{found.path}-inbox", "you may read this team, and not give it commands")
+    if not can_command(database.path):
+        yield Finding("note", f"{database.path}-inbox", "you may read this team, and not give it commands")
         return
     try:
-        with InboxClient(found.path) as inbox:
+        with InboxClient(database.path) as inbox:
             waiting = len(inbox.pending())
     except StoreError as error:
-        yield Finding("fault", f"{found.path}-inbox", str(error))
+        yield Finding("fault", f"{database.path}-inbox", str(error))
         return
-    if waiting and not found.alive:
-        said = f"{pluralize(waiting, 'command')} wait for an engine"
+    if waiting and not database.alive:
+        text = f"{pluralize(waiting, 'command')} wait for an engine"
         yield Finding(
-            "note", f"{found.path}-inbox", f"{said}; to carry them out: quarterdeck engine --db {quoted(found.path)}"
+            "note",
+            f"{database.path}-inbox",
+            f"{text}; to carry them out: quarterdeck engine --db {quoted(database.path)}",
         )
 
 
-def _chain_of(path: Path) -> Finding:
+def _check_chain(path: Path) -> Finding:
     try:
         result = verify(path)
     except StoreError as error:
         return Finding("fault", f"{path} (chain)", str(error))
     if result.ok:
         return Finding("ok", f"{path} (chain)", f"{pluralize(result.checked, 'event')}, each as written")
-    said = f"event {result.bad_seq:,} is not as it was written ({result.reason}): restore the file from a copy"
-    return Finding("fault", f"{path} (chain)", f"{said}; {result.checked:,} before are whole")
+    text = f"event {result.bad_seq:,} is not as it was written ({result.reason}): restore the file from a copy"
+    return Finding("fault", f"{path} (chain)", f"{text}; {result.checked:,} before are whole")

@@ -14,11 +14,11 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.database import database_of
 from dashboard.cli.group import nearest
-from dashboard.cli.printing.filtering import checked, filtering
+from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, Settings, fail, say, write_json, write_lines
 from dashboard.cli.printing.times import now_in, seq_of
 from dashboard.interrupts import Stop, no_interrupt_lost
-from dashboard.reading.event_search import Asked
+from dashboard.reading.event_search import SearchQuery
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
 from dashboard.views.words.names import Names
@@ -32,38 +32,38 @@ from engine.reading.folding import end_events_of, events_of, fold_from
 from store import Reader, Record, Tail
 from store.journals.statements import Conditions
 
-SHOWN = 50
+DEFAULT_EVENTS = 50
 """Default number of events."""
-SHOWN_BEFORE_FOLLOWING = 10
+DEFAULT_EVENTS_BEFORE_FOLLOWING = 10
 _PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _EventQuery:
     """Conditions on the printed events; None means no condition."""
 
     kinds: Collection[str] | None
     agent_id: str | None
     run_id: str | None
-    asked: Asked
+    search: SearchQuery
 
     def conditions(self, reader: Reader) -> Conditions:
         """Return the conditions for the journal; what it finds still has to pass the filter."""
-        found = self.asked.conditions(reader)
-        likely = found.get("kinds")
+        conditions = self.search.conditions(reader)
+        likely = conditions.get("kinds")
         kinds = self.kinds if likely is None else likely if self.kinds is None else {*likely} & {*self.kinds}
-        return {**found, "kinds": kinds, "agent_id": self.agent_id, "run_id": self.run_id}
+        return {**conditions, "kinds": kinds, "agent_id": self.agent_id, "run_id": self.run_id}
 
-    def passing(self, reader: Reader, records: list[Record]) -> list[Record]:
+    def matching(self, reader: Reader, records: list[Record]) -> list[Record]:
         """Return the records that meet the conditions."""
-        taken = [record for record in records if self._takes(record)]
-        if not self.asked.wanted:
-            return taken
-        seqs = {entry.seq for entry in self.asked.passing(reader, taken)}
-        checked(self.asked.wanted)
-        return [record for record in taken if record.seq in seqs]
+        matching_records = [record for record in records if self._matches(record)]
+        if not self.search.event_filter:
+            return matching_records
+        seqs = {entry.seq for entry in self.search.matching(reader, matching_records)}
+        check_filter(self.search.event_filter)
+        return [record for record in matching_records if record.seq in seqs]
 
-    def _takes(self, record: Record) -> bool:
+    def _matches(self, record: Record) -> bool:
         return (
             (self.kinds is None or record.kind in self.kinds)
             and self.agent_id in (None, record.agent_id)
@@ -78,7 +78,7 @@ class _Wanted:
 @click.option("--kind", "kinds", multiple=True, help="Only of this kind; may be repeated.")
 @click.option("--agent", metavar="AGENT", help="Only about one agent, by name or id.")
 @click.option("--run", "run_id", metavar="RUN", help="Only of one run.")
-@filtering
+@filter_option
 @click.pass_context
 @no_interrupt_lost()
 def events(
@@ -90,22 +90,25 @@ def events(
     kinds: tuple[str, ...],
     agent: str | None,
     run_id: str | None,
-    wanted: Filter,
+    row_filter: Filter,
 ) -> int:
     """Print events, the oldest first; with --json one object a line."""
     path = database_of(ctx, changes=False)
     as_json = ctx.ensure_object(Settings).json
     with Reader(path) as reader:
-        folds = bool(wanted) or agent is not None or not as_json
+        folds = bool(row_filter) or agent is not None or not as_json
         state = fold_from(reader) if folds else State()
         names = Names()
         names.learn_state(state)
-        asked = _Wanted(
-            _kinds_named(kinds), _agent_id(reader, state, agent), _run_id(reader, run_id), Asked(wanted, names, state)
+        query = _EventQuery(
+            _kinds_named(kinds),
+            _agent_id(reader, state, agent),
+            _run_id(reader, run_id),
+            SearchQuery(row_filter, names, state),
         )
-        write = _write_json if as_json else _Sentences(reader, names, {*state.agents}).write
+        write = _write_json if as_json else _SentenceWriter(reader, names, {*state.agents}).write
         last_seq, is_empty = reader.last_seq(), True
-        for record in _past(reader, asked, since, limit, follow=follow):
+        for record in _existing_records(reader, query, since, limit, follow=follow):
             write(record)
             last_seq, is_empty = max(last_seq, record.seq), False
         if is_empty and not follow and not as_json:
@@ -114,49 +117,51 @@ def events(
             with closing(Tail(path, state.seq if folds else last_seq).batches(Stop())) as batches:
                 for batch in batches:
                     for record in batch:
-                        if record.seq > last_seq and asked.passing(reader, [record]):
+                        if record.seq > last_seq and query.matching(reader, [record]):
                             write(record)
                         if folds:
                             fold(state, events_of([record]))
     return DONE
 
 
-def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None, *, follow: bool) -> Iterator[Record]:
+def _existing_records(
+    reader: Reader, query: _EventQuery, since: str | None, limit: int | None, *, follow: bool
+) -> Iterator[Record]:
     """Yield existing records: the last `limit`, only those after `since` where it is given."""
     after_seq = 0
     if since is not None:
         after_seq = seq_of(reader, since)
     if since is None and limit is None:
-        limit = SHOWN_BEFORE_FOLLOWING if follow else SHOWN
+        limit = DEFAULT_EVENTS_BEFORE_FOLLOWING if follow else DEFAULT_EVENTS
     if limit is not None:
-        yield from (record for record in _last(reader, wanted, limit) if record.seq > after_seq)
+        yield from (record for record in _last_records(reader, query, limit) if record.seq > after_seq)
         return
-    conditions = wanted.conditions(reader)
+    conditions = query.conditions(reader)
     while page := reader.records(after_seq, _PAGE, **conditions):
-        yield from wanted.passing(reader, page)
+        yield from query.matching(reader, page)
         after_seq = page[-1].seq
 
 
-def _last(reader: Reader, wanted: _Wanted, limit: int) -> list[Record]:
-    found: list[Record] = []
-    conditions, before_seq = wanted.conditions(reader), reader.last_seq() + 1
-    size = _PAGE if wanted.asked.wanted else limit
-    while len(found) < limit and (page := reader.records_before(before_seq, size, **conditions)):
-        found = wanted.passing(reader, page) + found
+def _last_records(reader: Reader, query: _EventQuery, limit: int) -> list[Record]:
+    records: list[Record] = []
+    conditions, before_seq = query.conditions(reader), reader.last_seq() + 1
+    size = _PAGE if query.search.event_filter else limit
+    while len(records) < limit and (page := reader.records_before(before_seq, size, **conditions)):
+        records = query.matching(reader, page) + records
         before_seq = page[0].seq
-    return found[-limit:]
+    return records[-limit:]
 
 
 def _write_json(record: Record) -> None:
-    said = {name: getattr(record, name) for name in ("seq", "at_ms", "kind", "run_id", "task_id", "agent_id")}
+    columns = {name: getattr(record, name) for name in ("seq", "at_ms", "kind", "run_id", "task_id", "agent_id")}
     try:
         body = json.loads(record.body)
     except ValueError as error:
         raise CorruptJournal(record.seq, str(error)) from error
-    write_json({**said, "body": body})
+    write_json({**columns, "body": body})
 
 
-class _Sentences:
+class _SentenceWriter:
     """Writes events as sentences, with names in place of ids; names that the state has forgotten are looked up."""
 
     def __init__(self, reader: Reader, names: Names, agents: set[str]) -> None:
@@ -177,8 +182,8 @@ class _Sentences:
             if not end:
                 self._looked_up.add(run)
         self._names.learn([event])
-        said = clean(sentence(event, self._names).text)
-        write_lines([f"{record.seq:>9,}  {moment(record.at_ms, self._now_ms)}  {said}"])
+        text = clean(sentence(event, self._names).text)
+        write_lines([f"{record.seq:>9,}  {moment(record.at_ms, self._now_ms)}  {text}"])
 
 
 def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:
@@ -205,7 +210,7 @@ def _agent_id(reader: Reader, state: State, named: str | None) -> str | None:
         if reader.records(0, 1, agent_id=an_id):
             return an_id
         added = events_of(reader.records(0, _PAGE, kinds=("agent_added",), value=named))
-        left = [one.agent_id for one in added if isinstance(one, AgentAdded) and one.name == named]
+        left = [event.agent_id for event in added if isinstance(event, AgentAdded) and event.name == named]
         return left[-1] if left else fail(refused.code, refused.reason, "", WRONG_USAGE)
 
 

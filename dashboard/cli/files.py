@@ -47,47 +47,51 @@ def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offli
     if not folder:
         fail("usage", "'' names no folder", "leave it out to write into this one")
     at = Path(folder)
-    found, why = (None, "") if offline or model is not None or not _has_models(name) else _model_at_hand()
-    contents = _contents(name, model or found)
-    for one in contents:
-        if os.path.lexists(at / one):
-            fail("exists", f"{at / one} already exists, nothing was written", "name another folder")
-    new = [above for above in (at, *at.parents) if not above.exists()]
+    found_model, why = (None, "") if offline or model is not None or not _has_models(name) else _find_model()
+    contents = _contents(name, model or found_model)
+    for file_name in contents:
+        if os.path.lexists(at / file_name):
+            fail("exists", f"{at / file_name} already exists, nothing was written", "name another folder")
+    new = [parent for parent in (at, *at.parents) if not parent.exists()]
     try:
         at.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail("unwritable", f"{at} cannot be made: {error.strerror}", "name another folder")
-    written: list[Path] = []
+    paths: list[Path] = []
     try:
         for path, text in contents.items():
             with (at / path).open("x", encoding="utf-8") as file:
-                written.append(at / path)
+                paths.append(at / path)
                 file.write(text)
     except BaseException as error:
         with suppress(OSError):
-            for made in written:
-                made.unlink()
-            for above in new:
-                above.rmdir()
+            for new_path in paths:
+                new_path.unlink()
+            for new_folder in new:
+                new_folder.rmdir()
         if isinstance(error, OSError):
-            where = written[-1] if written else at
+            where = paths[-1] if paths else at
             fail("unwritable", f"{where} cannot be written: {error.strerror}", "make room, or name another folder")
         raise
-    body = {"v": 1, "kind": "init", "folder": str(at.absolute()), "files": [str(path) for path in written]}
-    there = "" if at == Path() else f"cd {quoted(at)} && "
-    if found is not None:
-        body["model"] = found
+    body = {"v": 1, "kind": "init", "folder": str(at.absolute()), "files": [str(path) for path in paths]}
+    cd_command = "" if at == Path() else f"cd {quoted(at)} && "
+    if found_model is not None:
+        body["model"] = found_model
     missing = missing_key(model, os.environ) if model is not None else None
     if missing is not None:
         body["missing"] = missing
-    told = [
-        f"wrote {' and '.join(str(path) for path in written)}",
+    lines = [
+        f"wrote {' and '.join(str(path) for path in paths)}",
         *([f"needs:     {missing} where the engine runs; it is not set here"] if missing is not None else []),
-        *([f"model:     {found}, because {why}; --offline writes scripted answers"] if found is not None else []),
-        f"start it:  {there}quarterdeck up team.yaml",
+        *(
+            [f"model:     {found_model}, because {why}; --offline writes scripted answers"]
+            if found_model is not None
+            else []
+        ),
+        f"start it:  {cd_command}quarterdeck up team.yaml",
         f"then:      quarterdeck run {json.dumps(_REQUESTS[name])}",
     ]
-    emit(ctx, body, told)
+    emit(ctx, body, lines)
 
 
 _REQUESTS = {
@@ -98,7 +102,7 @@ _REQUESTS = {
 }
 
 
-_USUAL = {
+_DEFAULT_MODELS = {
     "anthropic": "anthropic/claude-haiku-4-5",
     "openai": "openai/gpt-4o-mini",
     "gemini": "gemini/gemini-2.5-flash",
@@ -108,12 +112,16 @@ _USUAL = {
 """A small default model of each provider."""
 
 
-def _model_at_hand() -> tuple[str | None, str]:
+def _find_model() -> tuple[str | None, str]:
     """Return the model that the environment names or has a key for, and the reason."""
     if named := os.environ.get("QUARTERDECK_MODEL"):
         return named, "QUARTERDECK_MODEL names it"
-    found = ((_USUAL[one], variable) for one, variable in find_keys(os.environ).items() if one in _USUAL)
-    return next(((model, f"{variable} is set") for model, variable in found), (None, ""))
+    candidates = (
+        (_DEFAULT_MODELS[provider], variable)
+        for provider, variable in find_keys(os.environ).items()
+        if provider in _DEFAULT_MODELS
+    )
+    return next(((model, f"{variable} is set") for model, variable in candidates), (None, ""))
 
 
 def _folder_of(template: str) -> Traversable:
@@ -127,14 +135,14 @@ def _has_models(template: str) -> bool:
 
 def _contents(template: str, model: str | None) -> dict[str, str]:
     """Return the files of a template by name, with a model in place of the scripted answers where one is named."""
-    there = _folder_of(template).iterdir()
-    texts = {one.name.removesuffix(".txt"): one.read_text(encoding="utf-8") for one in there}
+    files = _folder_of(template).iterdir()
+    texts = {file.name.removesuffix(".txt"): file.read_text(encoding="utf-8") for file in files}
     replies = texts.pop("replies.yaml", None)
     if replies is None and model is not None:
         fail("usage", f"no agent of {template} uses a model", "leave out --model, or take another --template")
     if replies is not None:
         names = [line.strip(" :") for line in replies.splitlines() if re.fullmatch(r"  \w+:", line)]
-        named = "".join(f"  {one}: {{model: {json.dumps(model)}}}\n" for one in names)
+        named = "".join(f"  {name}: {{model: {json.dumps(model)}}}\n" for name in names)
         texts["team.yaml"] = texts["team.yaml"].replace("models: {models}\n", f"models:\n{named if model else replies}")
     return dict(sorted(texts.items(), reverse=True))
 
@@ -158,11 +166,11 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     try:
         file = read_team(team)
     except TeamFileError as error:
-        return _faulty(ctx, team, error)
+        return _report_faults(ctx, team, error)
     from engine.teamfile.prices import unpriced_models  # with anyio, which a file with faults does not need
 
     if faults := unpriced_models(file):
-        return _faulty(ctx, team, TeamFileError(team, faults), file)
+        return _report_faults(ctx, team, TeamFileError(team, faults), file)
     code = TeamCode(file)
     if trusting:
         allow(code)
@@ -171,13 +179,13 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         problems = code.reference_problems() if trusted else []
         problems += code.server_problems() if trusted and not no_servers else []
     if problems:
-        return _faulty(ctx, team, TeamFileError(team, problems), file)
+        return _report_faults(ctx, team, TeamFileError(team, problems), file)
     warnings = [*file.warnings, *code.warnings]
     verdict = f"no faults, and {pluralize(len(warnings), 'warning')}" if warnings else "all is well"
-    told = [f"{team}: {line}" for line in (verdict, *warnings)]
+    lines = [f"{team}: {line}" for line in (verdict, *warnings)]
     if not trusted:
-        told.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
-    emit(ctx, {**_body(team, [], file, trusted=trusted), "warnings": warnings}, told)
+        lines.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
+    emit(ctx, {**_body(team, [], file, trusted=trusted), "warnings": warnings}, lines)
     return DONE
 
 
@@ -195,16 +203,16 @@ def check_code(file: TeamFile) -> None:
         command, cwd=file.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     try:
-        found = json.loads(done.stdout.splitlines()[-1])["problems"]
+        problems = json.loads(done.stdout.splitlines()[-1])["problems"]
     except (IndexError, ValueError, KeyError, TypeError):
         last = (done.stderr.splitlines() or ["it said nothing"])[-1]
-        said = f"the code of {file.path} could not be looked at: {last}"
-        fail("code_failed", said, f"see: quarterdeck check {quoted(file.path)}")
-    if found:
-        raise TeamFileError(file.path, [Problem(each["line"], each["field"], each["message"]) for each in found])
+        text = f"the code of {file.path} could not be looked at: {last}"
+        fail("code_failed", text, f"see: quarterdeck check {quoted(file.path)}")
+    if problems:
+        raise TeamFileError(file.path, [Problem(each["line"], each["field"], each["message"]) for each in problems])
 
 
-def _faulty(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:
+def _report_faults(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:
     if not ctx.ensure_object(Settings).json:
         raise error
     emit(ctx, _body(team, error.problems, file, trusted=file is not None), None)

@@ -93,8 +93,8 @@ class LazyGroup(click.Group):
         with no_interrupt_lost():
             command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
-        taken = {name for parameter in command.params for name in parameter.opts}
-        command.params += [option for option in shared_options() if not taken.intersection(option.opts)]
+        option_names = {name for parameter in command.params for name in parameter.opts}
+        command.params += [option for option in shared_options() if not option_names.intersection(option.opts)]
         return command
 
     def resolve_command(
@@ -131,10 +131,10 @@ def shared_options() -> list[click.Option]:
     ]
 
 
-def _path(said: str) -> object:
+def _path(text: str) -> object:
     from pathlib import Path  # 6 ms that the help does not need
 
-    return Path(said)
+    return Path(text)
 
 
 def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -159,5 +159,5 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the name that looks most like `name`, or None where none does."""
     from difflib import get_close_matches  # only a wrong name needs it
 
-    found = get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
-    return found[0] if found else None
+    close_matches = get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
+    return close_matches[0] if close_matches else None

@@ -75,9 +75,9 @@ def swap(
         fail("usage", "say what with", "either --with SPEC|FILE for the agents named, or --from FILE", WRONG_USAGE)
     if replacement is not None and not agents:
         fail("usage", "say which agent", "quarterdeck swap AGENT --with SPEC", WRONG_USAGE)
-    failures, tasks = _probation(rollback_after)
+    failures, tasks = _parse_probation(rollback_after)
 
-    def one(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> commands.SwapAgent:
+    def swap_of(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> commands.SwapAgent:
         return commands.SwapAgent(
             agent=agent,
             spec=spec,
@@ -90,25 +90,27 @@ def swap(
         )
 
     if replacement is not None and NAME.fullmatch(replacement):
-        swaps = [one(agent, registered=replacement) for agent in agents]
+        swaps = [swap_of(agent, registered=replacement) for agent in agents]
     else:
-        found = _read(Path(replacement) if replacement is not None else file or Path())
-        _ensure_granted(sending(), found, trust=trust)
-        if replacement is not None and len(found.agents) != 1:
-            said = f"{replacement} has {len(found.agents)} agents"
-            fail("usage", said, "--with takes a file with one agent; --from takes one with several", WRONG_USAGE)
+        spec_file = _read(Path(replacement) if replacement is not None else file or Path())
+        _ensure_granted(sending(), spec_file, trust=trust)
+        if replacement is not None and len(spec_file.agents) != 1:
+            text = f"{replacement} has {len(spec_file.agents)} agents"
+            fail("usage", text, "--with takes a file with one agent; --from takes one with several", WRONG_USAGE)
         if replacement is not None:
-            swaps = [one(agent, spec=found.agents[0]) for agent in agents]
+            swaps = [swap_of(agent, spec=spec_file.agents[0]) for agent in agents]
         elif agents:
-            swaps = [one(agent, spec=spec) for agent, spec in _of_names(sending().path, agents, found.agents)]
+            swaps = [
+                swap_of(agent, spec=spec) for agent, spec in _match_by_name(sending().path, agents, spec_file.agents)
+            ]
         else:
-            swaps = [one(spec.name, spec=spec) for spec in found.agents]
+            swaps = [swap_of(spec.name, spec=spec) for spec in spec_file.agents]
         if not swaps:
             fail("usage", f"{file} has none of these agents", "leave the names out to swap all of them", WRONG_USAGE)
     return swaps[0] if len(swaps) == 1 else commands.SwapAgents(swaps=swaps)
 
 
-def _of_names(db: Path, agents: Sequence[str], specs: Sequence[AgentSpec]) -> Iterator[tuple[str, AgentSpec]]:
+def _match_by_name(db: Path, agents: Sequence[str], specs: Sequence[AgentSpec]) -> Iterator[tuple[str, AgentSpec]]:
     """Yield each agent with the spec of its name, for those that have one."""
     state, by_name = fold_file(db), {spec.name: spec for spec in specs}
     for target in agents:
@@ -120,14 +122,14 @@ def _of_names(db: Path, agents: Sequence[str], specs: Sequence[AgentSpec]) -> It
             yield target, by_name[name]
 
 
-def _probation(said: str | None) -> tuple[int | None, int]:
-    if said is None:
+def _parse_probation(text: str | None) -> tuple[int | None, int]:
+    if text is None:
         return None, 10
-    failures, _, tasks = said.partition("/")
+    failures, _, tasks = text.partition("/")
     if not (failures.isascii() and failures.isdigit() and int(failures) > 0):
-        fail("usage", f"{said!r} is not N/M", "such as 2/10: back when 2 of the first 10 tasks fail", WRONG_USAGE)
+        fail("usage", f"{text!r} is not N/M", "such as 2/10: back when 2 of the first 10 tasks fail", WRONG_USAGE)
     if tasks and not (tasks.isascii() and tasks.isdigit() and int(tasks) >= int(failures)):
-        fail("usage", f"{said!r}: M must be at least N", "such as 2/10", WRONG_USAGE)
+        fail("usage", f"{text!r}: M must be at least N", "such as 2/10", WRONG_USAGE)
     return int(failures), int(tasks or 10)
 
 
@@ -166,15 +168,15 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
 
     An agent is written as in a team file: {name: scout, run: "crew.scout:survey", specialties: [survey]}
     """
-    found = _read(file)
-    _ensure_granted(sending(), found, trust=trust)
-    if found.team is not None:
+    spec_file = _read(file)
+    _ensure_granted(sending(), spec_file, trust=trust)
+    if spec_file.team is not None:
         roots = fold_file(sending().path).roots
-        return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
-    return commands.AddAgent(supervisor=under, spec=found.agents[0], also=found.agents[1:])
+        return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=spec_file.team)
+    return commands.AddAgent(supervisor=under, spec=spec_file.agents[0], also=spec_file.agents[1:])
 
 
-_leaving = click.Option(
+_mode_of_removal = click.Option(
     ["--mode"],
     type=click.Choice(["drain", "requeue", "abort"]),
     help="What becomes of its work: it ends, another takes it, it is stopped.",
@@ -183,7 +185,7 @@ remove = plain(
     "remove",
     commands.RemoveMember,
     "target",
-    _leaving,
+    _mode_of_removal,
     about="Remove the agent TARGET, or a supervisor without members.",
 )
 move = plain(
@@ -202,11 +204,11 @@ move = plain(
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
 def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode: str, trust: bool) -> Command:
     """Make what is under SUPERVISOR like the team file FILE: swap what differs, add what is new, remove the rest."""
-    found = _read(file)
-    if found.team is None:
+    spec_file = _read(file)
+    if spec_file.team is None:
         fail("usage", f"{file} is not a team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
-    _ensure_granted(sending(), found, trust=trust)
-    return commands.ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode)
+    _ensure_granted(sending(), spec_file, trust=trust)
+    return commands.ReplaceTeam(supervisor=supervisor, team=spec_file.team, mode=mode)
 
 
 @change("set")

@@ -27,10 +27,10 @@ from store import NameTaken, Reader
 
 _WITHIN_S = 30.0
 _SILENT = "the engine did not answer"
-_SHOWN = 50
+_MAX_CHARACTERS = 50
 
 
-def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step: str, into: Path) -> int:
+def rerun_with_model(ctx: click.Context, db: Path, run_id: str, *, model: str, step: str, into: Path) -> int:
     """Continue a run from a step with another model, and show the new steps beside the old ones.
 
     Args:
@@ -41,18 +41,18 @@ def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step:
     if before is None:
         fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
     task_id, key = parts_of(step)
-    made, ended = _gone_on(db, run_id, model=model, task_id=task_id, key=key, into=into)
+    new_fork, new_end = _fork_and_run(db, run_id, model=model, task_id=task_id, key=key, into=into)
     with Reader(db) as was, Reader(into) as now:
-        pairs = side_by_side(was, now, run_id, since_seq=made.at_seq + 1)
+        pairs = side_by_side(was, now, run_id, since_seq=new_fork.at_seq + 1)
     first = next((pair for pair in pairs if not pair.is_same), None)
-    outputs = [readable(one.output) if one.output is not None else one.error for one in (before, ended)]
+    outputs = [readable(end.output) if end.output is not None else end.error for end in (before, new_end)]
     differs: dict[str, JsonValue] | None = None
     if first is not None or outputs[0] != outputs[1]:
         differs = {"task_id": task_id, "step": "output", "was": outputs[0], "now": outputs[1]}
         if first is not None:
-            named = _either(first)
-            said = [None if one is None else one.output for one in (first.was, first.now)]
-            differs = {"task_id": named.task_id, "step": named.step, "was": said[0], "now": said[1]}
+            named = _present_step(first)
+            step_outputs = [None if step is None else step.output for step in (first.was, first.now)]
+            differs = {"task_id": named.task_id, "step": named.step, "was": step_outputs[0], "now": step_outputs[1]}
     body = {
         "v": 1,
         "kind": "replay",
@@ -62,39 +62,39 @@ def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step:
         "compared": [_pair_item(pair) for pair in pairs],
         "outputs": {"was": outputs[0], "now": outputs[1]},
     }
-    emit(ctx, body, lambda: _shown(run_id, pairs, outputs, model))
+    emit(ctx, body, lambda: _format_comparison(run_id, pairs, outputs, model))
     return DONE
 
 
-def _gone_on(db: Path, run_id: str, *, model: str, task_id: str, key: str, into: Path) -> tuple[Fork, RunEnd]:
+def _fork_and_run(db: Path, run_id: str, *, model: str, task_id: str, key: str, into: Path) -> tuple[Fork, RunEnd]:
     try:
         with Reader(db) as reader:
             seq = step_named(reader, task_id, key)
-        made = fork(db, into, at_seq=seq - 1)
-    except NameTaken as taken:
-        fail("name_taken", str(taken), "", WRONG_USAGE)
+        new_fork = fork(db, into, at_seq=seq - 1)
+    except NameTaken as name_error:
+        fail("name_taken", str(name_error), "", WRONG_USAGE)
     except Refused as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
-    then, state = fold_file_at(db, seq - 1), fold_file(into)
-    attempt = then.tasks[task_id].attempt
+    past, state = fold_file_at(db, seq - 1), fold_file(into)
+    attempt = past.tasks[task_id].attempt
     if attempt is None or attempt.agent_id is None or run_id not in state.runs:
         fail("usage", f"step {key!r} of {task_id} is not one of {run_id}", "", WRONG_USAGE)
     agent = state.agents[attempt.agent_id]
     spec = copy_with(state.spec_of(agent), model=model)
     if not spec.is_played_by_model:
         fail("usage", f"{agent.name} is not played by a model", "name a step of a model agent", WRONG_USAGE)
-    say(f"forked to {into} at seq {made.at_seq:,}; {agent.name} goes on there with {model}")
-    with bound_engine(into, folder=None if then.team is None else Path(then.team.folder)):
+    say(f"forked to {into} at seq {new_fork.at_seq:,}; {agent.name} goes on there with {model}")
+    with bound_engine(into, folder=None if past.team is None else Path(past.team.folder)):
         if spec != state.spec_of(agent):
             perform(into, SwapAgent(agent=at(agent.id), spec=spec), _WITHIN_S, silent=_SILENT)
         perform(into, Resume(target=at(run_id)), _WITHIN_S, silent=_SILENT)
-        return made, await_run(into, run_id, Progress(into, run_id, every_s=0.2))
+        return new_fork, await_run(into, run_id, Progress(into, run_id, every_s=0.2))
 
 
-def _either(pair: Pair) -> Step:
-    found = pair.was or pair.now
-    assert found is not None
-    return found
+def _present_step(pair: Pair) -> Step:
+    step = pair.was or pair.now
+    assert step is not None
+    return step
 
 
 def _pair_item(pair: Pair) -> dict[str, object]:
@@ -105,28 +105,34 @@ def _pair_item(pair: Pair) -> dict[str, object]:
     }
 
 
-def _shown(run_id: str, pairs: list[Pair], outputs: list[str | None], model: str) -> list[str]:
+def _format_comparison(run_id: str, pairs: list[Pair], outputs: list[str | None], model: str) -> list[str]:
     rows = [
-        ("" if pair.is_same else "≠", _either(pair).task_id, _either(pair).name, _said(pair.was), _said(pair.now))
+        (
+            "" if pair.is_same else "≠",
+            _present_step(pair).task_id,
+            _present_step(pair).name,
+            _describe_step(pair.was),
+            _describe_step(pair.now),
+        )
         for pair in pairs
     ]
     differ = sum(not pair.is_same for pair in pairs)
-    was, now = map(in_line, outputs)
+    was, now = map(one_line, outputs)
     rows.append(("" if outputs[0] == outputs[1] else "≠", run_id, "output", was, now))
     head = f"{run_id} with {model}: {pluralize(differ, 'step')} of {len(pairs)} differ"
     return [head, *Table(("", "TASK", "STEP", "WAS", f"WITH {model}"), rows).lines()]
 
 
-def _said(step: Step | None) -> str:
+def _describe_step(step: Step | None) -> str:
     """Return what a step came to, in one line: of a model what it says and calls."""
     if step is None:
         return "nothing"
     output = step.output
     if step.what != "model" or not isinstance(output, dict):
-        return in_line(output)
+        return one_line(output)
     calls = output.get("calls")
-    called = [_call(one) for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
-    return in_line(" ".join([str(output.get("text") or ""), *called]).strip())
+    called = [_call(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return one_line(" ".join([str(output.get("text") or ""), *called]).strip())
 
 
 def _call(call: dict[str, JsonValue]) -> str:
@@ -135,6 +141,6 @@ def _call(call: dict[str, JsonValue]) -> str:
     return f"→ {call.get('name')}({', '.join(values)})"
 
 
-def in_line(value: JsonValue, most: int = _SHOWN) -> str:
+def one_line(value: JsonValue, length: int = _MAX_CHARACTERS) -> str:
     """Return the beginning of a value, in one line."""
-    return "nothing" if value is None else preview(as_text(value), most)
+    return "nothing" if value is None else preview(as_text(value), length)

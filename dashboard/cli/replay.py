@@ -10,16 +10,16 @@ import anyio
 import click
 
 from dashboard.cli.database import database_of
-from dashboard.cli.other_model import gone_on_with, in_line
+from dashboard.cli.other_model import one_line, rerun_with_model
 from dashboard.cli.printing.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
 from dashboard.cli.trust import trust_list
-from dashboard.reading.replayed import replay_words
+from dashboard.reading.replayed import describe_replay
 from engine.core.queries.targets import id_in
 from engine.errors import OpenRun, UnknownRun, Unusable
 from engine.history.replaying import Replay
 from engine.history.replaying import replay as replayed
 
-_SHOWN = 70
+_MAX_CHARACTERS = 70
 
 
 @click.command("replay")
@@ -37,26 +37,32 @@ def replay(
     With --with-model it goes on from a step with another model, in a new database, and both are shown step by step.
     """
     db, run_id = database_of(ctx, changes=False), id_in(run_id)
-    given = (with_model, step, into)
-    if any(one is not None for one in given):
+    options = (with_model, step, into)
+    if any(option is not None for option in options):
         if with_model is None or step is None or into is None:
             fail("usage", "--with-model, --from and --into belong together", "give all three", WRONG_USAGE)
-        return gone_on_with(ctx, db, run_id, model=with_model, step=step, into=into)
+        return rerun_with_model(ctx, db, run_id, model=with_model, step=step, into=into)
     try:
-        found = anyio.run(lambda: replayed(db, run_id, code=code, allowed=trust_list()))
+        replay = anyio.run(lambda: replayed(db, run_id, code=code, allowed=trust_list()))
     except OpenRun as error:
         fail("unknown_work", str(error), f"wait for it: quarterdeck result {run_id} --wait", WRONG_USAGE)
     except UnknownRun:
         fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
     except Unusable as unusable:
         fail("unusable", unusable.reason, "", WRONG_USAGE)
-    differs = None if found.differs is None else asdict(found.differs)
-    body = {"v": 1, "kind": "replay", "run_id": found.run_id, "steps": found.steps, "differs": differs}
-    emit(ctx, body, lambda: _shown(found))
-    return DONE if found.differs is None else WORK_FAILED
+    differs = None if replay.differs is None else asdict(replay.differs)
+    body = {"v": 1, "kind": "replay", "run_id": replay.run_id, "steps": replay.steps, "differs": differs}
+    emit(ctx, body, lambda: _format_replay(replay))
+    return DONE if replay.differs is None else WORK_FAILED
 
 
-def _shown(found: Replay) -> list[str]:
-    one = found.differs
-    table = () if one is None else Table(("WAS", "NOW"), [(in_line(one.was, _SHOWN), in_line(one.now, _SHOWN))]).lines()
-    return [replay_words(found), *table]
+def _format_replay(replay: Replay) -> list[str]:
+    difference = replay.differs
+    table = (
+        ()
+        if difference is None
+        else Table(
+            ("WAS", "NOW"), [(one_line(difference.was, _MAX_CHARACTERS), one_line(difference.now, _MAX_CHARACTERS))]
+        ).lines()
+    )
+    return [describe_replay(replay), *table]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
-from dashboard.cli.printing.following import followed
+from dashboard.cli.printing.following import stream_run
 from dashboard.cli.printing.output import (
     DONE,
     INTERRUPTED,
@@ -99,7 +99,7 @@ def run(
     cost_usd = None if max_cost is None else Decimal(str(max_cost))
     limits = Limits(attempts=max_attempts, tokens=max_tokens, cost_usd=cost_usd)
     command = Submit(
-        request=_request(request),
+        request=_read_request(request),
         supervisor=supervisor,
         priority=priority,
         deadline_s=deadline,
@@ -117,7 +117,7 @@ def run(
         emit(ctx, body, f"queued for team {body['team']}; it begins with: quarterdeck engine --db {quoted(db)}")
         return DONE
     if alive:
-        return _submitted(ctx, db, command, output, detach=detach, bound=False, follow=follow)
+        return _submit_and_report(ctx, db, command, output, detach=detach, bound=False, follow=follow)
     state = fold_file(db)
     if detach:
         hint = f"start one: quarterdeck engine --db {quoted(db)}; or leave it for the next one: --queue"
@@ -126,7 +126,7 @@ def run(
         fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
     say(f"no engine is at work on {db}; one is started for this run")
     with bound_engine(db, folder=None if state.team is None else Path(state.team.folder)):
-        return _submitted(ctx, db, command, output, detach=False, bound=True, follow=follow)
+        return _submit_and_report(ctx, db, command, output, detach=False, bound=True, follow=follow)
 
 
 @click.command("wait")
@@ -142,7 +142,7 @@ def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) 
     if end_of(db, run_id) is None and run_id in fold_file(db).runs and not is_alive(db):
         hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
-    follows = followed(db, run_id, as_json=_is_json(ctx), quiet_until_now=True) if follow else None
+    follows = stream_run(db, run_id, as_json=_is_json(ctx), quiet_until_now=True) if follow else None
     return finish(ctx, db, run_id, output, follows=follows)
 
 
@@ -167,47 +167,50 @@ def finish(
     progress = progress or Progress(db, run_id, every_s=0.2, quiet=follows is not None)
     try:
         with no_interrupt_lost(), follows or nullcontext():
-            ended = await_run(db, run_id, progress)
+            run_end = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
         stopped = f"stopped; run {run_id} continues with: quarterdeck engine --db {quoted(db)}"
         say(stopped if bound else still_running(run_id, db))
         return INTERRUPTED
     progress.end()
-    return write_end(ctx, db, ended, output)
+    return write_end(ctx, db, run_end, output)
 
 
-def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) -> int:
+def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None) -> int:
     """Write what a run brought, and return the exit status."""
-    text = "" if ended.output is None else readable(ended.output)
-    run_of = f"run {ended.run_id} of team {team_in(db)}"
-    written = ""
-    if output is not None and ended.status == "done":
+    text = "" if run_end.output is None else readable(run_end.output)
+    run_of = f"run {run_end.run_id} of team {team_in(db)}"
+    suffix = ""
+    if output is not None and run_end.status == "done":
         try:
             output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            said = f"{run_of} is done, but {output} cannot be written ({error.strerror})"
+            problem = f"{run_of} is done, but {output} cannot be written ({error.strerror})"
             fail(
-                "unwritable", said, f"print its output: quarterdeck wait {ended.run_id} --db {quoted(db)}", WRONG_USAGE
+                "unwritable",
+                problem,
+                f"print its output: quarterdeck wait {run_end.run_id} --db {quoted(db)}",
+                WRONG_USAGE,
             )
-        written = f"; wrote {output}"
+        suffix = f"; wrote {output}"
     if ctx.ensure_object(Settings).json:
-        emit(ctx, ended.body() | team_fields(db), None)
+        emit(ctx, run_end.body() | team_fields(db), None)
     elif output is None and text:
         write_output(text.removesuffix("\n"))
-    if ended.status != "done":
-        fail(f"run_{ended.status}", f"{run_of} {_failed(ended)}", "", WORK_FAILED)
+    if run_end.status != "done":
+        fail(f"run_{run_end.status}", f"{run_of} {_describe_failure(run_end)}", "", WORK_FAILED)
     if not ctx.ensure_object(Settings).json:
-        say(f"{run_of} is done{written}")
+        say(f"{run_of} is done{suffix}")
     return DONE
 
 
-def _submitted(
+def _submit_and_report(
     ctx: click.Context, db: Path, command: Submit, output: Path | None, *, detach: bool, bound: bool, follow: bool
 ) -> int:
     run_id, outcome = submit(db, command)
     if not detach:
-        follows = followed(db, run_id, as_json=_is_json(ctx), quiet_until_now=False) if follow else None
+        follows = stream_run(db, run_id, as_json=_is_json(ctx), quiet_until_now=False) if follow else None
         return finish(ctx, db, run_id, output, bound=bound, follows=follows)
     if not _is_json(ctx):
         say(f"submitted to team {team_in(db)}")
@@ -247,20 +250,20 @@ def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
 
 def _last_conversation(db: Path, supervisor: str | None) -> str:
     """Return the conversation of a supervisor that was continued last."""
-    known = find_supervisor(fold_file(db), supervisor).conversations
-    if not known:
+    conversations = find_supervisor(fold_file(db), supervisor).conversations
+    if not conversations:
         fail("usage", "there is no conversation to go on with", "begin one: --conversation NAME")
-    return next(reversed(known))
+    return next(reversed(conversations))
 
 
-def _request(given: str) -> str:
-    if given == "-":
-        given = sys.stdin.buffer.read(LARGEST_REQUEST_BYTES + 1).decode("utf-8", errors="replace").strip()
-    if not given.strip():
+def _read_request(request: str) -> str:
+    if request == "-":
+        request = sys.stdin.buffer.read(LARGEST_REQUEST_BYTES + 1).decode("utf-8", errors="replace").strip()
+    if not request.strip():
         fail("usage", "the request is empty", "say what to do: quarterdeck run 'Write …'")
-    if len(given.encode("utf-8", errors="replace")) > LARGEST_REQUEST_BYTES:
+    if len(request.encode("utf-8", errors="replace")) > LARGEST_REQUEST_BYTES:
         fail("usage", f"the request is larger than {LARGEST_REQUEST_BYTES:,} bytes", "name a file in it instead")
-    return given.encode("utf-8", errors="replace").decode()
+    return request.encode("utf-8", errors="replace").decode()
 
 
 def _check_target(output: Path | None) -> None:
@@ -273,8 +276,8 @@ def _check_target(output: Path | None) -> None:
         fail("usage", f"the folder {output.absolute().parent} does not exist", "make it first")
 
 
-def _failed(ended: RunEnd) -> str:
-    if ended.status == "cancelled":
+def _describe_failure(run_end: RunEnd) -> str:
+    if run_end.status == "cancelled":
         return "was cancelled"
-    status = "was skipped" if ended.status == "skipped" else ended.status
-    return f"{status}: {ended.error or 'it does not say why'}"
+    status = "was skipped" if run_end.status == "skipped" else run_end.status
+    return f"{status}: {run_end.error or 'it does not say why'}"

@@ -34,7 +34,7 @@ INVITATION = (
 """Said when the demo is left."""
 
 
-def open_room(ctx: click.Context, *, readonly: bool, place: str | None = None) -> int:
+def open_chosen_dashboard(ctx: click.Context, *, readonly: bool, place: str | None = None) -> int:
     """Open the dashboard and return its exit status once it is closed."""
     settings = ctx.ensure_object(Settings)
     if settings.json:
@@ -71,17 +71,17 @@ def open_dashboard(
     collect_rarely(is_told=True)
     sys.setswitchinterval(SWITCH_S)
     keep_memory_small()
-    shown = [db]
+    shown_paths = [db]
     try:
         return run_dashboard(
-            db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug, place=place, switched=shown.append
+            db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug, place=place, switched=shown_paths.append
         )
     except NoPlace as error:
-        shown.clear()  # nothing was, so there is nothing to open again
+        shown_paths.clear()  # nothing was, so there is nothing to open again
         fail("no_place", str(error))
     finally:
-        for one in dict.fromkeys(shown):
-            say_how_to_reopen(one, chosen_there=one != db)
+        for path in dict.fromkeys(shown_paths):
+            say_how_to_reopen(path, chosen_there=path != db)
         if demo:
             say(*INVITATION)
 

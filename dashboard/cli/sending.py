@@ -76,38 +76,38 @@ def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command
         looks: Whether it has to look at the team first; then it gets what returns the `Sending`, resolved once.
     """
 
-    def made_of(build: Callable[..., Command]) -> click.Command:
+    def make_command(build: Callable[..., Command]) -> click.Command:
         @wraps(build)
         @click.pass_context
-        def send(ctx: click.Context, /, **said: object) -> int:
+        def send(ctx: click.Context, /, **values: object) -> int:
             sending = cache(lambda: Sending.of(ctx))
-            built = build(sending, **said) if looks else build(**said)
-            return order(ctx, sending(), built)
+            built = build(sending, **values) if looks else build(**values)
+            return send_and_report(ctx, sending(), built)
 
-        made = click.command(name)(sending_options(send))
-        made.params.sort(key=lambda option: option.name in ("queue", "timeout"))  # last in the help
-        return made
+        subcommand = click.command(name)(sending_options(send))
+        subcommand.params.sort(key=lambda option: option.name in ("queue", "timeout"))  # last in the help
+        return subcommand
 
-    return made_of
+    return make_command
 
 
 def plain(name: str, command: Callable[..., Command], *params: click.Parameter | str, about: str) -> click.Command:
     """Make a subcommand whose arguments (by name) and options are the fields of the command that it sends."""
 
-    def build(**said: object) -> Command:
-        return command(**said)
+    def build(**values: object) -> Command:
+        return command(**values)
 
     build.__doc__ = about
-    made = change(name)(build)
-    made.params[:0] = [click.Argument([each]) if isinstance(each, str) else each for each in params]
-    return made
+    subcommand = change(name)(build)
+    subcommand.params[:0] = [click.Argument([each]) if isinstance(each, str) else each for each in params]
+    return subcommand
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
     ctx.meta[f"{_META}{parameter.name}"] = value
 
 
-def order(ctx: click.Context, sending: Sending, command: Command) -> int:
+def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> int:
     """Send a command, wait for its outcome and say it; return the exit status."""
     with client_on(sending.path) as client:
         alive = client.engine_alive()
@@ -122,12 +122,12 @@ def order(ctx: click.Context, sending: Sending, command: Command) -> int:
         outcome = client.perform(command, sending.timeout_s if alive else 0)
     body = outcome_body(sending.path, outcome)
     team = body["team"]
-    told = None
+    lines = None
     if outcome.status == "applied":
-        told = [f"✓ {outcome.summary or 'done'}, applied at seq {outcome.seq:,} (team {team})"]
+        lines = [f"✓ {outcome.summary or 'done'}, applied at seq {outcome.seq:,} (team {team})"]
     elif not alive:
-        told = [f"queued as {outcome.command_id}; the next engine carries it out (team {team})"]
-    emit(ctx, body, told)
+        lines = [f"queued as {outcome.command_id}; the next engine carries it out (team {team})"]
+    emit(ctx, body, lines)
     if outcome.status == "pending" and (sending.queue or not alive):
         return DONE
     silent = f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued"

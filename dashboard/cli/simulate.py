@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAY_EVERY_S = 5.0
 SEEDS = 20
-WORST = 5
+MAX_CAUSES = 5
 """Causes of failed tasks that are printed; --json has all."""
 LAST_EVENTS = 60
 """Events of a broken history that are printed; earlier ones are counted."""
@@ -55,20 +55,20 @@ def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | N
     chosen = range(1, seeds + 1) if seed is None else [seed]
     report = run(chosen, spec, hours=hours, progress=_progress(len(chosen)))
     replay = None if report.counterexample is None else _replay(team, report.counterexample.plan.seed, hours)
-    emit(ctx, _body(report, team, replay), lambda: _told(report, replay))
+    emit(ctx, _body(report, team, replay), lambda: _report_lines(report, replay))
     return WORK_FAILED if report.counterexample is not None else DONE
 
 
 def _progress(seeds: int) -> "Callable[[Report], None]":
     said_s = time.monotonic()
 
-    def told(report: "Report") -> None:
+    def report_progress(report: "Report") -> None:
         nonlocal said_s
         if sys.stderr.isatty() and time.monotonic() - said_s >= SAY_EVERY_S:
             said_s = time.monotonic()
             say(f"{report.seeds} of {seeds} histories, {report.hours:,.0f} simulated hours")
 
-    return told
+    return report_progress
 
 
 def _replay(team: Path | None, seed: int, hours: float) -> str:
@@ -127,13 +127,13 @@ def _broken(past: "HistoryResult", replay: str | None) -> dict[str, Any]:
     }
 
 
-def _told(report: "Report", replay: str | None) -> list[str]:
+def _report_lines(report: "Report", replay: str | None) -> list[str]:
     rate = report.hours / report.wall_s * 60 if report.wall_s else 0.0
-    most = ", ".join(f"{kind} ({count:,})" for kind, count in report.refusals.most_common(3))
-    refused = f", {report.refused:,} refused: {most}" if report.refused else ""
+    refusals = ", ".join(f"{kind} ({count:,})" for kind, count in report.refusals.most_common(3))
+    refused = f", {report.refused:,} refused: {refusals}" if report.refused else ""
     runs, tasks = (
-        ", ".join(f"{count:,} {name}" for name, count in sorted(ended.items())) or "none"
-        for ended in (report.runs, report.tasks)
+        ", ".join(f"{count:,} {name}" for name, count in sorted(counter.items())) or "none"
+        for counter in (report.runs, report.tasks)
     )
     rows: list[tuple[str, str]] = [
         ("simulated", f"{report.hours:,.1f} h in {pluralize(report.seeds, 'history', 'histories')}"),
@@ -143,8 +143,8 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         ("runs", runs),
         ("tasks", tasks),
         ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
-        ("trouble", f"in {pluralize(report.mishaps.total(), 'attempt')}: {_told_of(report.mishaps)}"),
-        ("", f"around the team: {_told_of(report.faults)}"),
+        ("trouble", f"in {pluralize(report.mishaps.total(), 'attempt')}: {_format_counts(report.mishaps)}"),
+        ("", f"around the team: {_format_counts(report.faults)}"),
         *_failures(report),
         ("wait p95", duration(report.wait_ms(0.95))),
         ("wait longest", duration(report.wait_ms(1.0))),
@@ -171,7 +171,7 @@ def _told(report: "Report", replay: str | None) -> list[str]:
 def _failures(report: "Report") -> list[tuple[str, str]]:
     """Return why tasks failed, and which change to the team would have prevented it."""
     rows: list[tuple[str, str]] = []
-    for cause, count in _worst(report)[:WORST]:
+    for cause, count in _worst(report)[:MAX_CAUSES]:
         why = cause.example if cause.kind in cause.example else f"{cause.kind}: {cause.example}"
         rows.append(("" if rows else "failed", f"{pluralize(count, 'task')} of {cause.agent}: {why}"))
         rows.append(("", f"  to change it: {cause.advice}"))
@@ -179,21 +179,21 @@ def _failures(report: "Report") -> list[tuple[str, str]]:
 
 
 def _worst(report: "Report") -> "list[tuple[Cause, int]]":
-    return sorted(report.failures.values(), key=lambda one: -one[1])
+    return sorted(report.failures.values(), key=lambda cause_count: -cause_count[1])
 
 
-def _told_of(counts: "Counter[str]") -> str:
-    most = [f"{name} ({count:,})" for name, count in counts.most_common(WORST)]
-    more = f", {pluralize(len(counts) - WORST, 'more kind')}" if len(counts) > WORST else ""
-    return ", ".join(most) + more or "nothing"
+def _format_counts(counts: "Counter[str]") -> str:
+    kinds = [f"{name} ({count:,})" for name, count in counts.most_common(MAX_CAUSES)]
+    more = f", {pluralize(len(counts) - MAX_CAUSES, 'more kind')}" if len(counts) > MAX_CAUSES else ""
+    return ", ".join(kinds) + more or "nothing"
 
 
 def _bottlenecks(report: "Report") -> str:
-    found = [
+    bottlenecks = [
         f"{name} ({duration(in_all)} in all, p95 {duration(report.wait_ms(0.95, name))})"
         for name, in_all in report.bottlenecks[:3]
     ]
-    return ", ".join(found) or "nobody"
+    return ", ".join(bottlenecks) or "nobody"
 
 
 def _broken_lines(past: "HistoryResult", replay: str | None) -> list[str]:
@@ -224,7 +224,7 @@ def _story(past: "HistoryResult") -> list[str]:
             lines.append(_line(outside[0].at_ms, f"** {outside.pop(0).words}"))
         names.learn([event])
         lines.append(_line(event.at_ms - START_MS, f"{sentence(event, names).text}  [{seq} {event.type}]"))
-    lines += [_line(one.at_ms, f"** {one.words}") for one in outside]
+    lines += [_line(line.at_ms, f"** {line.words}") for line in outside]
     hidden = len(lines) - LAST_EVENTS
     return lines if hidden <= 0 else [f"({hidden} earlier lines)", *lines[-LAST_EVENTS:]]
 

@@ -22,7 +22,7 @@ from engine.history.steps import Step, steps_of
 from engine.reading.folding import fold_file
 from store import NameTaken, Reader
 
-_SHOWN = 60
+_MAX_CHARACTERS = 60
 _QUOTED = "a text needs quotes: '\"Lisbon\"'"
 
 
@@ -33,30 +33,30 @@ def steps(ctx: click.Context, task: str) -> None:
     """List the recorded steps of TASK, of all its attempts: what it did, what came of it, and what it cost."""
     db, task_id = database_of(ctx, changes=False), id_in(task)
     with Reader(db) as reader:
-        found = list(steps_of(reader, task_id))
-        if not found and not reader.records(0, 1, task_id=task_id):
+        task_steps = list(steps_of(reader, task_id))
+        if not task_steps and not reader.records(0, 1, task_id=task_id):
             fail("unknown_work", f"there is no task {task!r}", "list them: quarterdeck tasks --all", WRONG_USAGE)
-    items = [step_item(step) for step in found]
+    items = [step_item(step) for step in task_steps]
 
-    def shown() -> Table:
+    def make_table() -> Table:
         rows = [
             (
-                one.attempt,
-                one.step,
-                one.what,
-                one.model or "",
-                preview(as_text(one.output), _SHOWN),
-                one.usage.tokens_in,
-                one.usage.tokens_out,
-                money(one.usage),
-                duration(one.duration_ms),
+                step.attempt,
+                step.step,
+                step.what,
+                step.model or "",
+                preview(as_text(step.output), _MAX_CHARACTERS),
+                step.usage.tokens_in,
+                step.usage.tokens_out,
+                money(step.usage),
+                duration(step.duration_ms),
             )
-            for one in found
+            for step in task_steps
         ]
         columns = ("TRY", "STEP", "WHAT", "MODEL", "OUTPUT", "IN", "OUT", "USD", "TOOK")
         return Table(columns, rows, empty=f"{task_id} has recorded no step", right=frozenset({"TOOK", "USD"}))
 
-    emit(ctx, {"v": 1, "kind": "steps", **team_fields(db), "items": items}, shown)
+    emit(ctx, {"v": 1, "kind": "steps", **team_fields(db), "items": items}, make_table)
 
 
 def step_item(step: Step) -> Item:
@@ -65,8 +65,8 @@ def step_item(step: Step) -> Item:
     usage = step.usage
     cost = None if usage.cost_usd is None else str(usage.cost_usd)
     spent = {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "tokens_cached": usage.tokens_cached}
-    said = {name: getattr(step, name) for name in names}
-    return {**said, **spent, "cost_usd": cost, "duration_ms": step.duration_ms}
+    fields = {name: getattr(step, name) for name in names}
+    return {**fields, **spent, "cost_usd": cost, "duration_ms": step.duration_ms}
 
 
 @click.command("fork")
@@ -93,18 +93,18 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
             if step is not None:
                 changed = ChangedStep(step_named(reader, *parts_of(step)), json_given(output_json or "", _QUOTED))
         done = forked(db, new, at_seq=at_seq, changed=changed)
-    except NameTaken as taken:
-        fail("name_taken", str(taken), "", WRONG_USAGE)
+    except NameTaken as name_error:
+        fail("name_taken", str(name_error), "", WRONG_USAGE)
     except Refused as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
     body = {"v": 1, "kind": "fork", **{name: getattr(done, name) for name in ("path", "at_seq", "runs", "tasks")}}
-    what = f"{pluralize(done.runs, 'open run')} with {pluralize(done.tasks, 'task')}, paused"
+    text = f"{pluralize(done.runs, 'open run')} with {pluralize(done.tasks, 'task')}, paused"
     at_moment = fork_moment(at_seq or done.at_seq, done.at_seq)
-    emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at {at_moment}: {what}")
+    emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at {at_moment}: {text}")
     if done.runs:
         run = next(iter(fold_file(done.path).runs)) if done.runs == 1 else "RUN"
-        here = f"--db {quoted(done.path)}"
-        say(f"continue: quarterdeck engine {here}, then: quarterdeck resume {run} {here}")
+        db_option = f"--db {quoted(done.path)}"
+        say(f"continue: quarterdeck engine {db_option}, then: quarterdeck resume {run} {db_option}")
     return DONE
 
 
@@ -116,10 +116,10 @@ def parts_of(step: str) -> tuple[str, str]:
     return task_id, key
 
 
-def json_given(written: str, hint: str) -> JsonValue:
+def json_given(text: str, hint: str) -> JsonValue:
     """Read the value of `--output-json`; exit with a hint if it is none."""
     try:
-        found: JsonValue = json.loads(written)
+        value: JsonValue = json.loads(text)
     except ValueError as error:
         fail("usage", f"--output-json is not JSON: {error}", hint, WRONG_USAGE)
-    return found
+    return value

@@ -8,7 +8,7 @@ import click
 from dashboard.cli.database import team_fields
 from dashboard.cli.printing.items import Item
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
-from dashboard.cli.sending import Sending, order, sending_options
+from dashboard.cli.sending import Sending, send_and_report, sending_options
 from dashboard.views.words.amounts import pluralize
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
@@ -61,17 +61,17 @@ def strategy(
         settings=dict(map(_setting, settings)) if settings else None,
     )
     if not dry_run:
-        return order(ctx, sending, command)
+        return send_and_report(ctx, sending, command)
     state = fold_file(sending.path)
     event = switch_event(state, command)
-    emit(ctx, _body(state, event) | team_fields(sending.path, state), _told(state, event))
+    emit(ctx, _body(state, event) | team_fields(sending.path, state), _summary_lines(state, event))
     return DONE
 
 
-def _setting(said: str) -> tuple[str, JsonValue]:
-    key, equals, text = said.partition("=")
+def _setting(setting: str) -> tuple[str, JsonValue]:
+    key, equals, text = setting.partition("=")
     if not equals or not key:
-        fail("usage", f"{said!r} is not a setting", "write KEY=VALUE, such as --set rounds=3", WRONG_USAGE)
+        fail("usage", f"{setting!r} is not a setting", "write KEY=VALUE, such as --set rounds=3", WRONG_USAGE)
     try:
         value: JsonValue = json.loads(text)
     except ValueError:
@@ -100,7 +100,7 @@ def _body(state: State, event: StrategySwitched) -> Item:
     }
 
 
-def _told(state: State, event: StrategySwitched) -> list[str]:
+def _summary_lines(state: State, event: StrategySwitched) -> list[str]:
     name = state.supervisors[event.supervisor_id].name
     lines = [f"{name}: {event.previous} → {event.mode}, joined by {event.aggregation}"]
     if not event.groups:
@@ -113,17 +113,17 @@ def _told(state: State, event: StrategySwitched) -> list[str]:
 
 
 def _lines_of(state: State, change: GroupChange) -> list[str]:
-    kept = [task_id for task_id in change.kept if state.tasks[task_id].ended]
+    ended_ids = [task_id for task_id in change.kept if state.tasks[task_id].ended]
     ids = {
-        "stays done": kept,
-        "goes on": [task_id for task_id in change.kept if task_id not in kept],
+        "stays done": ended_ids,
+        "goes on": [task_id for task_id in change.kept if task_id not in ended_ids],
         "is stopped": change.cancelled,
         "re-planned": _replanned(change),
     }
-    titles = {what: [state.tasks[one].title for one in found] for what, found in ids.items()}
+    titles = {label: [state.tasks[task_id].title for task_id in task_ids] for label, task_ids in ids.items()}
     titles["added"] = [node.title for node in change.added]
-    titles["left out"] = [state.tasks[one].title for one in change.removed]
-    lines = [f"{what:<13}{', '.join(found)}" for what, found in titles.items() if found]
+    titles["left out"] = [state.tasks[task_id].title for task_id in change.removed]
+    lines = [f"{label:<13}{', '.join(task_titles)}" for label, task_titles in titles.items() if task_titles]
     return lines or [f"{pluralize(0, 'task')} to replan"]
 
 

@@ -53,8 +53,8 @@ def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool)
         file = read_team(team)
         code = TeamCode(file)
         allow(code)
-        said = f"trusted {file.path}; it may use {_counted(file.references, list(code.files))}"
-        emit(ctx, _body(file.path, file.references, list(code.files), trusted=True), said)
+        text = f"trusted {file.path}; it may use {_describe_code(file.references, list(code.files))}"
+        emit(ctx, _body(file.path, file.references, list(code.files), trusted=True), text)
 
 
 def trust_list() -> TrustList:
@@ -100,14 +100,14 @@ def _ensure_trusted(code: "TeamCode", *, allowed: bool) -> None:
     except UntrustedFile as error:
         if not is_interactive():
             raise
-        _ask(code, error.changed)
+        _ask_for_trust(code, error.changed)
 
 
-def _ask(code: "TeamCode", changed: list[str]) -> None:
+def _ask_for_trust(code: "TeamCode", changed: list[str]) -> None:
     file = code.team
     why = f"has changed since you trusted it ({', '.join(changed)})" if changed else "is new here"
-    what = "runs this code" if all(map(is_imported, file.references)) else "runs or reaches this"
-    say(f"{file.path} {why}. It {what}:", *(f"  {reference}" for reference in file.references))
+    text = "runs this code" if all(map(is_imported, file.references)) else "runs or reaches this"
+    say(f"{file.path} {why}. It {text}:", *(f"  {reference}" for reference in file.references))
     _confirm(
         f"{', '.join(code.files) or 'no file'} in {file.folder}", f"{file.path} is not trusted, nothing was started"
     )
@@ -118,9 +118,9 @@ def _allow_database(ctx: click.Context, db: Path) -> None:
     state = fold_file(db)
     references = references_in(state)
     grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
-    then = f"quarterdeck resume AGENT --db {quoted(db)}"
-    said = f"trusted what the agents of {db} use: {_counted(references, [])}; then: {then}"
-    emit(ctx, _body(db.resolve(), references, [], trusted=True), said)
+    resume_command = f"quarterdeck resume AGENT --db {quoted(db)}"
+    text = f"trusted what the agents of {db} use: {_describe_code(references, [])}; then: {resume_command}"
+    emit(ctx, _body(db.resolve(), references, [], trusted=True), text)
 
 
 def _show_list(ctx: click.Context) -> None:
@@ -134,8 +134,8 @@ def _revoke(ctx: click.Context, team: Path) -> None:
     path = team.resolve()
     if not trust_list().revoke(path):
         fail("not_trusted", f"{path} was not trusted", "list what is: quarterdeck trust --list", WRONG_USAGE)
-    said = f"{path} is not trusted any more; an engine that runs it continues until it is stopped"
-    emit(ctx, _body(path, [], [], trusted=False), said)
+    text = f"{path} is not trusted any more; an engine that runs it continues until it is stopped"
+    emit(ctx, _body(path, [], [], trusted=False), text)
 
 
 def _body(path: Path, references: list[str], files: list[str], *, trusted: bool) -> dict[str, object]:
@@ -143,12 +143,12 @@ def _body(path: Path, references: list[str], files: list[str], *, trusted: bool)
     return {"v": 1, "kind": "trust", "items": [item]}
 
 
-def _counted(references: list[str], files: list[str]) -> str:
+def _describe_code(references: list[str], files: list[str]) -> str:
     if not references:
         return "no code of yours"
-    unasked = [one for one in references if one.startswith(UNASKED)]
-    code = [one for one in references if is_imported(one)]
-    outside = [one for one in references if not is_imported(one) and one not in unasked]
+    unasked = [reference for reference in references if reference.startswith(UNASKED)]
+    code = [reference for reference in references if is_imported(reference)]
+    outside = [reference for reference in references if not is_imported(reference) and reference not in unasked]
     of = f", from {', '.join(files)}" if files else ""
     functions = [f"{pluralize(len(code), 'function')}: {', '.join(code)}{of}"] if code else []
     others = [f"{pluralize(len(outside), 'address or program', 'addresses and programs')}: {', '.join(outside)}"]
@@ -171,14 +171,19 @@ def allow_code(references: Sequence[str], state: State, *, db: Path, path: Path,
     if not needed:
         return
     if not trust:
-        _ask_for(needed, path, code_folder(state, Path.cwd()))
+        _ask_to_allow(needed, path, code_folder(state, Path.cwd()))
     grant(trust_list(), references, state, db=db, path=path, sha256=sha256)
 
 
-def _ask_for(needed: Sequence[str], source: Path, folder: Path) -> None:
+def _ask_to_allow(needed: Sequence[str], source: Path, folder: Path) -> None:
     if not is_interactive():
-        shown = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
-        fail("not_trusted", f"{source} runs code that is not trusted: {shown}", "allow it with --trust", REFUSED)
+        first_references = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
+        fail(
+            "not_trusted",
+            f"{source} runs code that is not trusted: {first_references}",
+            "allow it with --trust",
+            REFUSED,
+        )
     say(f"{source} runs code that is not trusted yet:", *(f"  {reference}" for reference in needed))
     _confirm(str(folder), "not trusted, so nothing was changed")
 

@@ -19,7 +19,7 @@ from engine.platform.garbage import collect_rarely
 from store import Reader
 
 if TYPE_CHECKING:
-    from dashboard.web.server import Terms
+    from dashboard.web.server import ServerOptions
 
 BIND = "127.0.0.1:8642"
 SHORTEST_TOKEN = 16
@@ -79,23 +79,23 @@ def serve(
 
     from dashboard.web.gate import Gate
     from dashboard.web.running import run
-    from dashboard.web.server import Terms
+    from dashboard.web.server import ServerOptions
 
     collect_rarely()
     gate = Gate(host, tuple(hosts), tls=context is not None)
-    terms = Terms(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
-    told = _Told(ctx, terms)
+    terms = ServerOptions(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
+    listener = _LinkPrinter(ctx, terms)
     try:
-        ended_by = anyio.run(run, terms, port, context, token, told)
+        ended_by = anyio.run(run, terms, port, context, token, listener)
     except OSError as error:
         fail("cannot_listen", f"cannot listen on {bind}: {error.strerror or error}", "choose another port with --bind")
     return INTERRUPTED if ended_by is signal.SIGINT else DONE
 
 
-class _Told:
+class _LinkPrinter:
     """What is printed while it runs."""
 
-    def __init__(self, ctx: click.Context, terms: "Terms") -> None:
+    def __init__(self, ctx: click.Context, terms: "ServerOptions") -> None:
         self._ctx = ctx
         self._terms = terms
 
@@ -121,19 +121,19 @@ class _Told:
 
 
 def _address(bind: str) -> tuple[str, int]:
-    found = _BIND.fullmatch(bind)
-    port = int(found["port"]) if found is not None else 65_536
-    if found is None or port > 65_535:
+    parts = _BIND.fullmatch(bind)
+    port = int(parts["port"]) if parts is not None else 65_536
+    if parts is None or port > 65_535:
         fail("usage", f"--bind {bind!r} is not HOST:PORT", f"such as --bind {BIND}, or [::1]:8642")
-    return found["six"] or found["host"], port
+    return parts["six"] or parts["host"], port
 
 
 def _context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
     if cert is None and key is None:
         return None
     if cert is None or key is None:
-        missing, given = ("--cert", "--key") if cert is None else ("--key", "--cert")
-        fail("usage", f"{given} without {missing}", "TLS needs both")
+        missing, given_option = ("--cert", "--key") if cert is None else ("--key", "--cert")
+        fail("usage", f"{given_option} without {missing}", "TLS needs both")
     for option, path in (("--cert", cert), ("--key", key)):
         if not os.access(path, os.R_OK) or not path.is_file():
             fail("no_certificate", f"{option} {path} is not there, or cannot be read", "give both files in PEM")

@@ -9,13 +9,13 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
-from dashboard.cli.printing.filtering import checked, filtering
+from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.output import DONE, Table, emit, is_interactive, say
 from dashboard.cli.printing.times import now_in, seconds
-from dashboard.cli.sending import Sending, change, order, plain, sending_options
+from dashboard.cli.sending import Sending, change, plain, send_and_report, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.views.drawing.call_lines import diffs_of, plain_lines
-from dashboard.views.inbox import need, otherwise
+from dashboard.views.inbox import default_text, need_fields
 from dashboard.views.measures.digest import needs_person
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
@@ -28,16 +28,16 @@ from engine.reading.folding import fold_file, fold_from
 from store import Reader
 
 
-def _stop(name: str, command: Callable[..., Command], how: str) -> click.Command:
+def _stop(name: str, command: Callable[..., Command], manner: str) -> click.Command:
     """Make a subcommand that stops work, and asks first in a terminal."""
 
     def build(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
         if not yes and is_interactive():
-            what = clean(_described(fold_file(sending().path), target))
-            click.confirm(f"{name.capitalize()} {what}?", abort=True, err=True)
+            target_text = clean(_describe_target(fold_file(sending().path), target))
+            click.confirm(f"{name.capitalize()} {target_text}?", abort=True, err=True)
         return command(target=target) if reason is None else command(target=target, reason=reason)
 
-    build.__doc__ = f"Stop the run or task TARGET, or the work of the agent TARGET, {how}; finished work is kept."
+    build.__doc__ = f"Stop the run or task TARGET, or the work of the agent TARGET, {manner}; finished work is kept."
     for option in (
         click.option("--reason", metavar="TEXT", help="The reason, recorded with what was stopped."),
         click.option("--yes", "-y", is_flag=True, help="Do not ask."),
@@ -59,7 +59,7 @@ steer = plain(
 )
 
 
-def _described(state: State, target: str) -> str:
+def _describe_target(state: State, target: str) -> str:
     """Return what a target is, so that a person sees what they stop."""
     target = id_in(target)
     if (run := state.runs.get(target)) is not None:
@@ -116,58 +116,68 @@ reassign = plain(
 
 
 @click.command("inbox")
-@filtering
+@filter_option
 @click.pass_context
-def inbox(ctx: click.Context, wanted: Filter) -> None:
+def inbox(ctx: click.Context, row_filter: Filter) -> None:
     """List the questions that wait for a person."""
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
         state, now_ms = fold_from(reader), now_in(reader)
-    waiting = wanted.of(state.escalations.values(), lambda one: need(state, one.id, now_ms))
-    checked(wanted)
+    waiting = row_filter.apply(state.escalations.values(), lambda escalation: need_fields(state, escalation.id, now_ms))
+    check_filter(row_filter)
     fields = ("subject", "run_id", "question", "options", "default", "due_ms", "left_ms", "asked_ms")
     items = [
-        {"id": one.id, "about": one.kind, **{name: getattr(one, name) for name in fields}, **_call_item(one)}
-        for one in waiting
+        {
+            "id": escalation.id,
+            "about": escalation.kind,
+            **{name: getattr(escalation, name) for name in fields},
+            **_call_item(escalation),
+        }
+        for escalation in waiting
     ]
 
-    def shown() -> list[str]:
+    def make_lines() -> list[str]:
         rows = [
             (
-                one.id,
-                one.kind,
-                state.tasks[one.subject].title if one.subject in state.tasks else name_of(state, one.subject),
-                moment(one.asked_ms, now_ms),
-                ", ".join(one.options),
-                "" if one.due_ms is None and one.left_ms is None else otherwise(one, now_ms),
-                one.question,
+                escalation.id,
+                escalation.kind,
+                state.tasks[escalation.subject].title
+                if escalation.subject in state.tasks
+                else name_of(state, escalation.subject),
+                moment(escalation.asked_ms, now_ms),
+                ", ".join(escalation.options),
+                "" if escalation.due_ms is None and escalation.left_ms is None else default_text(escalation, now_ms),
+                escalation.question,
             )
-            for one in waiting
+            for escalation in waiting
         ]
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
-        empty = "no question passes the filter" if wanted else "no question waits for an answer"
-        return [*Table(columns, rows, empty=empty).lines(), *(line for one in waiting for line in _called(one))]
+        empty = "no question passes the filter" if row_filter else "no question waits for an answer"
+        return [
+            *Table(columns, rows, empty=empty).lines(),
+            *(line for escalation in waiting for line in _call_lines(escalation)),
+        ]
 
-    emit(ctx, {"v": 1, "kind": "inbox", **team_fields(db, state), "seq": state.seq, "items": items}, shown)
-    troubles = wanted.of(needs_person(state), lambda key: need(state, key, now_ms))
-    if others := [_in_trouble(state, key) for key in troubles if key not in state.escalations]:
+    emit(ctx, {"v": 1, "kind": "inbox", **team_fields(db, state), "seq": state.seq, "items": items}, make_lines)
+    troubles = row_filter.apply(needs_person(state), lambda key: need_fields(state, key, now_ms))
+    if others := [_describe_trouble(state, key) for key in troubles if key not in state.escalations]:
         say(f"other problems: {', '.join(others)}")
 
 
-def _call_item(asked: Escalation) -> dict[str, object]:
+def _call_item(escalation: Escalation) -> dict[str, object]:
     """Return what a question about a call is to decide on."""
-    diffs = [{"path": path, "lines": lines} for path, lines in diffs_of(asked)]
-    arguments = {"arguments": asked.detail["arguments"]} if "arguments" in asked.detail else {}
+    diffs = [{"path": path, "lines": lines} for path, lines in diffs_of(escalation)]
+    arguments = {"arguments": escalation.detail["arguments"]} if "arguments" in escalation.detail else {}
     return {**arguments, **({"diffs": diffs} if diffs else {})}
 
 
-def _called(asked: Escalation) -> list[str]:
+def _call_lines(escalation: Escalation) -> list[str]:
     """Return the same in lines below the table."""
-    lines = plain_lines(asked)
-    return ["", f"{asked.id}:", *lines] if lines else []
+    lines = plain_lines(escalation)
+    return ["", f"{escalation.id}:", *lines] if lines else []
 
 
-def _in_trouble(state: State, key: str) -> str:
+def _describe_trouble(state: State, key: str) -> str:
     """Return what needs a person without a question, with the command that helps."""
     task = state.tasks.get(key)
     if task is None:
@@ -195,26 +205,28 @@ def answer(questions: str, answer: str, *, output: str | None, output_json: str 
 def grants(ctx: click.Context, revoke: str | None) -> int:
     """List the tools that agents may call, or may not, without a question."""
     if revoke is not None:
-        return order(ctx, Sending.of(ctx), commands.RevokeGrant(grant=revoke))
+        return send_and_report(ctx, Sending.of(ctx), commands.RevokeGrant(grant=revoke))
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
         state, now_ms = fold_from(reader), now_in(reader)
-    given = list(state.grants.values())
+    grants = list(state.grants.values())
     fields = ("id", "agent_id", "generation", "tool", "allows", "given_ms")
-    items = [{**{name: getattr(one, name) for name in fields}, "agent": name_of(state, one.agent_id)} for one in given]
+    items = [
+        {**{name: getattr(grant, name) for name in fields}, "agent": name_of(state, grant.agent_id)} for grant in grants
+    ]
 
-    def shown() -> Table:
+    def make_table() -> Table:
         rows = [
             (
-                one.id,
-                f"{name_of(state, one.agent_id)} g{one.generation}",
-                one.tool,
-                "allowed" if one.allows else "rejected",
-                moment(one.given_ms, now_ms),
+                grant.id,
+                f"{name_of(state, grant.agent_id)} g{grant.generation}",
+                grant.tool,
+                "allowed" if grant.allows else "rejected",
+                moment(grant.given_ms, now_ms),
             )
-            for one in given
+            for grant in grants
         ]
         return Table(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
 
-    emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, shown)
+    emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, make_table)
     return DONE

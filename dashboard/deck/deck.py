@@ -21,16 +21,23 @@ from textual.widget import Widget
 from dashboard.deck.background import do_nothing
 from dashboard.deck.time_travel import TimeTravel
 from dashboard.reading.feed import Feed
-from dashboard.user.settings import settings_shown
+from dashboard.user.settings import settings_path_text
 from dashboard.user.theme import THEMES
 from dashboard.views.changes.bulk import Bulk
-from dashboard.views.changes.bulk import spoken as spoken_all
-from dashboard.views.changes.outcomes import AGAIN, BEFORE, NOTHING_TO_UNDO, UNDO, can_be_undone, spoken
+from dashboard.views.changes.bulk import describe_outcomes as spoken_all
+from dashboard.views.changes.outcomes import (
+    NOTHING_TO_UNDO,
+    REDO_HINT,
+    UNDO_HINT,
+    UNDO_PREVIOUS_HINT,
+    can_be_undone,
+    describe_outcome,
+)
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.past import REFUSED
+from dashboard.views.past import PAST_REFUSAL
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import size
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.core.state import UNDOABLE
@@ -111,8 +118,8 @@ class Deck(TimeTravel):
         Textual notes it when the text changes, and not when the line that holds it moves.
         """
         line = self.focused if self.screen_stack else None
-        found: Offset = getattr(line, "cursor_screen_offset", Offset())
-        return found
+        offset: Offset = getattr(line, "cursor_screen_offset", Offset())
+        return offset
 
     @cursor_position.setter
     def cursor_position(self, offset: Offset) -> None:
@@ -122,7 +129,7 @@ class Deck(TimeTravel):
         """Quit."""
         raise NotImplementedError
 
-    def may_paint(self) -> bool:
+    def should_paint(self) -> bool:
         """Return whether a frame is painted now, as the answer to a key, and note it."""
         return False
 
@@ -131,80 +138,88 @@ class Deck(TimeTravel):
         """Whether a key has come that has no frame yet."""
         return False
 
-    def may(self) -> bool:
+    def can_write(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
-        refusal = keyed(REFUSED) if self.in_past else self._read_only() if self.readonly else self._lost()
+        refusal = (
+            fill_keys(PAST_REFUSAL)
+            if self.in_past
+            else self._explain_read_only()
+            if self.readonly
+            else self._explain_file_loss()
+        )
         if refusal:
             self.say(refusal, "warn")
         return not refusal
 
-    def _lost(self) -> str:
+    def _explain_file_loss(self) -> str:
         """Return why a change is refused because the file was deleted or replaced, also by an older copy; or empty."""
         try:
-            self.feed.stay()
+            self.feed.check_same_file()
         except (FileLost, ReadRowsLost):
             return f"refused: {self.feed.trouble}"
         return ""
 
-    def _read_only(self) -> str:
+    def _explain_read_only(self) -> str:
         """Say why this dashboard changes nothing."""
         if not self._may_command:
             return READ_ONLY_FILE.format(f"{self.path}-inbox")
         return READ_ONLY_TAB if self.in_browser else READ_ONLY
 
-    def at_hand(self, what: str) -> bool:
+    def has_local_access(self, request: str) -> bool:
         """Return whether files and programs of this machine may be used; if not, show why.
 
         Args:
-            what: What was asked for and how it is done instead, such as `a path; <export:x> exports to the browser`.
+            request: What was asked for and how it is done instead, such as `a path; <export:x> exports to the browser`.
         """
         if self.in_browser:
-            self.say(f"not in a browser: {keyed(what)}", "warn")
+            self.say(f"not in a browser: {fill_keys(request)}", "warn")
         return not self.in_browser
 
-    def paint(self, name: str | None) -> None:
+    def set_theme(self, name: str | None) -> None:
         """Change the colours: to a set by its name, or to the next one."""
         names = [*THEMES]
         if name is not None and name not in THEMES:
             self.say(f"there is no theme {name!r}; there are {', '.join(names)}", "warn")
             return
         now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
-        taken = name or names[(names.index(now) + 1) % len(names)]
-        self.theme = THEMES[taken].name
+        theme_name = name or names[(names.index(now) + 1) % len(names)]
+        self.theme = THEMES[theme_name].name
         if self.in_browser:
-            self.habits.painted(taken)
-        where = "" if self.in_browser else settings_shown()
-        self.say(f'{taken} · to keep it: theme = "{taken}" in {where}' if where else taken)
+            self.habits.remember_theme(theme_name)
+        where = "" if self.in_browser else settings_path_text()
+        self.say(f'{theme_name} · to keep it: theme = "{theme_name}" in {where}' if where else theme_name)
 
-    def switch(self, path: Path) -> None:
+    def open_database(self, path: Path) -> None:
         """Leave this database and show another one; the team here goes on."""
-        if self.at_hand("another database"):
+        if self.has_local_access("another database"):
             self.next_path = path
             self.exit(0)
 
-    def order(
+    def send_command(
         self,
         command: Command | None,
-        then: "Callable[[CommandReply], None] | None" = None,
+        receive: "Callable[[CommandReply], None] | None" = None,
         *,
         failed: Callable[[], None] = do_nothing,
     ) -> None:
         """Send a command, say what became of it, and go on here with that; if it cannot be sent, call `failed`."""
-        if command is not None and self.may():
+        if command is not None and self.can_write():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
 
-            def told(outcome: "CommandReply") -> None:
-                self._told(command, outcome)
-                if then is not None:
-                    then(outcome)
+            def announce(outcome: "CommandReply") -> None:
+                self._report_outcome(command, outcome)
+                if receive is not None:
+                    receive(outcome)
 
-            self.aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ", failed=failed)
+            self.run_in_thread(
+                partial(self._send, command), announce, (StoreError, CoreError), "not sent: ", failed=failed
+            )
 
     def _client(self) -> "Client":
         from dashboard.engines.client import Client  # only who changes the team needs it
         from engine.platform.sender import sender_of
 
-        self.feed.stay()
+        self.feed.check_same_file()
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
 
     def _send(self, command: Command) -> "CommandReply":
@@ -212,14 +227,14 @@ class Deck(TimeTravel):
         with self._client() as client:
             return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
 
-    def _told(self, command: Command, outcome: "CommandReply") -> None:
-        way_back = self._way_back([command], [outcome])
-        said = spoken(
+    def _report_outcome(self, command: Command, outcome: "CommandReply") -> None:
+        way_back = self._track_undo([command], [outcome])
+        cell = describe_outcome(
             command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, way_back=way_back
         )
-        self.say(said.text, said.tone)
+        self.say(cell.text, cell.tone)
 
-    def _way_back(self, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> str:
+    def _track_undo(self, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> str:
         """Keep what `u` undoes next, and return how to say that: an undo is undone only where no change is before it.
 
         Else a second press would repeat the change, and the ones before could not be reached. A new change, also one
@@ -228,76 +243,80 @@ class Deck(TimeTravel):
         applied = [pair for pair in zip(commands, outcomes, strict=True) if pair[1].status == "applied"]
         if not applied:
             return ""
-        undone = {reply.result.get("undone") for one, reply in applied if isinstance(one, Undo)}
+        undone = {reply.result.get("undone") for command, reply in applied if isinstance(command, Undo)}
         takes_back = bool(undone) and undone.isdisjoint(self._undos)
-        gone = undone | self._undos
-        self.undoable = [ids for ids in self.undoable if gone.isdisjoint(ids)]
-        done = [reply.command_id for one, reply in applied if can_be_undone(one)]
+        undone_ids = undone | self._undos
+        self.undoable = [ids for ids in self.undoable if undone_ids.isdisjoint(ids)]
+        done = [reply.command_id for command, reply in applied if can_be_undone(command)]
         if takes_back:
             self._undos.update(done)
         if not done or (takes_back and self.undoable):
-            return keyed(BEFORE) if done else ""
+            return fill_keys(UNDO_PREVIOUS_HINT) if done else ""
         newest = done[-UNDOABLE:]
         self.undoable.append(tuple(newest))
         some = f", the newest {len(newest):,} can be undone" if len(newest) < len(done) else ""
-        return some + keyed(AGAIN if undone else UNDO)
+        return some + fill_keys(REDO_HINT if undone else UNDO_HINT)
 
-    def order_all(self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing) -> None:
+    def send_commands(
+        self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing
+    ) -> None:
         """Send several commands, and say in one line what became of them; if they cannot be sent, call `failed`."""
-        if commands and self.may():
+        if commands and self.can_write():
             self.say(f"… {len(commands):,} changes", "muted")
-            told = partial(self._told_all, bulk, commands)
-            self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ", failed=failed)
+            announce = partial(self._report_outcomes, bulk, commands)
+            self.run_in_thread(
+                partial(self._send_all, commands), announce, (StoreError, CoreError), "not sent: ", failed=failed
+            )
 
     def _send_all(self, commands: Sequence[Command]) -> "list[CommandReply]":
         """Runs in a thread; no engine that answers is waited for once."""
         with self._client() as client:
             left_s = PATIENCE_S if client.engine_alive() else 0.0
-            found = []
+            replies = []
             for command_id in client.send_all(commands):
-                found.append(client.wait(command_id, left_s))
-                left_s = 0.0 if found[-1].status == "pending" else left_s
-        return found
+                replies.append(client.wait(command_id, left_s))
+                left_s = 0.0 if replies[-1].status == "pending" else left_s
+        return replies
 
-    def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> None:
-        said = spoken_all(bulk, outcomes, way_back=self._way_back(commands, outcomes))
-        self.say(said.text, said.tone)
+    def _report_outcomes(self, bulk: Bulk, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> None:
+        cell = spoken_all(bulk, outcomes, way_back=self._track_undo(commands, outcomes))
+        self.say(cell.text, cell.tone)
 
     def undo(self, command_id: str | None = None) -> None:
         """Undo a command, else the last ones of this session; refused where what they changed has changed since."""
         if command_id is not None:
-            self.order(Undo(command_id=command_id))
+            self.send_command(Undo(command_id=command_id))
         elif not self.undoable:
-            self.say(keyed(NOTHING_TO_UNDO), "muted")
-        elif self.may():
+            self.say(fill_keys(NOTHING_TO_UNDO), "muted")
+        elif self.can_write():
             # Taken before the outcome is known, so that a second press undoes the one before.
             last = self.undoable.pop()
             failed = partial(self.undoable.append, last)
-            undoes = [Undo(command_id=one) for one in reversed(last)]
+            undoes = [Undo(command_id=command_id) for command_id in reversed(last)]
             if len(undoes) == 1:
-                self.order(undoes[0], failed=failed)
+                self.send_command(undoes[0], failed=failed)
             else:
-                self.order_all(Bulk("Undo", "undone", tuple(undoes)), undoes, failed=failed)
+                self.send_commands(Bulk("Undo", "undone", tuple(undoes)), undoes, failed=failed)
 
     def export(self, target: Path) -> None:
         from engine.archive import ArchiveError, export_archive  # only who exports needs it
 
-        def told(done: "ExportResult") -> None:
+        def announce(done: "ExportResult") -> None:
             self.say(f"✓ exported as of seq {done.seq:,} to {done.path}, {size(done.bytes)}", "busy")
 
         self.say("… exporting", "muted")
         errors = (ArchiveError, StoreError, OSError)
 
         def exporting() -> "ExportResult":
-            self.feed.stay()
+            self.feed.check_same_file()
             return export_archive(self.path, target)
 
-        self.aside(exporting, told, errors, "not exported: ")
+        self.run_in_thread(exporting, announce, errors, "not exported: ")
 
     def ask_upload(self) -> None:
         """Ask the browser for a file."""
 
-    def plan_import(self, archive: Path, then: "Callable[[ImportPlan | str], None]") -> None:
+    def plan_import(self, archive: Path, receive: "Callable[[ImportPlan | str], None]") -> None:
         """Look into an archive; go on with its plan, or with what is wrong in one line."""
         from engine.archive import ArchiveError, plan_import  # only who imports needs it
         from engine.trusted_code.trust import user_list
@@ -308,14 +327,14 @@ class Deck(TimeTravel):
             except (ArchiveError, CoreError, StoreError, OSError) as error:
                 return str(error).split("\n", 1)[0]
 
-        self.aside(looking, then, ())
+        self.run_in_thread(looking, receive, ())
 
     @property
     def environment(self) -> Mapping[str, str]:
         """What names the user's own programs."""
         return os.environ
 
-    def untrusted(self, references: Sequence[str]) -> list[str]:
+    def untrusted_references(self, references: Sequence[str]) -> list[str]:
         """Return which of some references this user's list does not allow here; blocks where there are any."""
         from engine.trusted_code.trust import TrustError, needs_trust, user_list  # only who brings code needs it
 
@@ -325,7 +344,7 @@ class Deck(TimeTravel):
         except TrustError:
             return list(references)
 
-    def allow(self, references: Sequence[str], path: Path, sha256: str) -> bool:
+    def trust_code(self, references: Sequence[str], path: Path, sha256: str) -> bool:
         """Put code on the list of what this user trusts, for this database; say why where that cannot be.
 
         From a browser nothing is added: what is not on the list already is refused.
@@ -334,8 +353,8 @@ class Deck(TimeTravel):
         from engine.trusted_code.trust import TrustError, grant, user_list
 
         if self.in_browser:
-            new = self.untrusted(references)
-            return not new or self.at_hand(f"{', '.join(new[:3])} is not trusted; trust it in a shell first")
+            new = self.untrusted_references(references)
+            return not new or self.has_local_access(f"{', '.join(new[:3])} is not trusted; trust it in a shell first")
         try:
             if references and (allowed := user_list()) is not None:
                 grant(allowed, references, self.feed.state, db=self.path, path=path, sha256=sha256)
@@ -352,7 +371,7 @@ class Deck(TimeTravel):
         """Show newcomers around."""
         raise NotImplementedError
 
-    def part(self, *, stop_engine: bool) -> None:
+    def quit_app(self, *, stop_engine: bool) -> None:
         """Quit, with the engine or without it."""
         if not stop_engine:
             self.exit(0)
@@ -364,10 +383,10 @@ class Deck(TimeTravel):
             with self._client() as client:
                 client.perform(StopEngine(token=token), PATIENCE_S)
 
-        self.aside(stopping, lambda _: self.exit(0), (StoreError, CoreError), "not stopped: ")
+        self.run_in_thread(stopping, lambda _: self.exit(0), (StoreError, CoreError), "not stopped: ")
 
 
-class Looking:
+class LiveScreen:
     """Mixed into every screen and dialog: shows the team as it was last looked at."""
 
     has_begun = True
@@ -376,7 +395,7 @@ class Looking:
     """Whether what lies below stands still while it is on top."""
     typed_ahead: list[events.Key]
     """Keys that came before that."""
-    _waits: Sequence[Callable[[], None]] = ()
+    _deferred: Sequence[Callable[[], None]] = ()
     """What waits for the frame of a key."""
 
     def take_breakpoints(self) -> None:
@@ -395,52 +414,52 @@ class Looking:
         if not self.is_current or not isinstance(self.app, Deck):
             return
         # Each would tell by a message, and what the key changed would come in two frames.
-        changed = [one for one in self._compositor.visible_widgets if one._repaint_required]
+        changed = [widget for widget in self._compositor.visible_widgets if widget._repaint_required]
         is_due = changed or self._dirty_widgets or self._layout_required or self._scroll_required
-        if (is_due or self._repaint_required) and self.app.may_paint():
-            for one in changed:
-                one._repaint_required = False
+        if (is_due or self._repaint_required) and self.app.should_paint():
+            for widget in changed:
+                widget._repaint_required = False
             self._dirty_widgets.update(changed)
             self._on_timer_update()
             time.sleep(HAND_OVER_S)
-            self.call_next(self.do_what_waits)
+            self.call_next(self.run_deferred)
 
     def after_frame(self, do: Callable[[], None]) -> None:
         """Do something once the key that asks for it is on the screen; at once where none has to be answered."""
         assert isinstance(self, Screen)
         if isinstance(self.app, Deck) and self.app.is_answering:
-            self._waits = [*dict.fromkeys([*self._waits, do])]
+            self._deferred = [*dict.fromkeys([*self._deferred, do])]
         else:
             do()
 
-    def do_what_waits(self) -> None:
+    def run_deferred(self) -> None:
         """Do what waited for the frame of a key."""
-        waits, self._waits = self._waits, ()
+        waits, self._deferred = self._deferred, ()
         for do in waits:
             do()
 
-    def take_keys(self) -> None:
+    def replay_keys(self) -> None:
         """Let the keys come again that came before it had begun."""
         assert isinstance(self, Screen)
         ahead, self.typed_ahead = self.typed_ahead, []
         for key in ahead:
             self.app.post_message(events.Key(key.key, key.character))
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         """Bring up to date what it shows; called when the team has changed."""
 
-    def look_at_clock(self, view: ViewState) -> None:
+    def update_clock(self, view: ViewState) -> None:
         """Bring up to date what it shows; called in place of `look` when nothing but the clock has changed."""
-        self.look(view)
+        self.update_view(view)
 
-    def look_at_engine(self, view: ViewState) -> None:
+    def update_engine(self, view: ViewState) -> None:
         """Say whether an engine is there, where the header is out of sight; called with `look`."""
 
-    def look_at_time(self, view: ViewState) -> None:
+    def update_time_bar(self, view: ViewState) -> None:
         """Bring the time bar up to date, if there is one."""
 
 
-class OfOneSize(MessagePump):
+class IgnoreStaleResize(MessagePump):
     """Mixed into screens: the size that the terminal has counts, and none that it had before.
 
     A screen that was laid out sends itself its size once more. With two different sizes in the queue, as from a window
@@ -452,7 +471,7 @@ class OfOneSize(MessagePump):
             await super().on_event(event)
 
 
-class ClosesOnce(OfOneSize):
+class ClosesOnce(IgnoreStaleResize):
     """Mixed into what is shown over a screen: a second click or key closes nothing below."""
 
     def dismiss(self, result: Any = None) -> AwaitComplete:

@@ -17,7 +17,7 @@ LOOK_S = 0.2
 """Shortest time between two redraws under load, in seconds: a redraw costs as much as folding 500 events."""
 SLICE_S, CATCHING_UP_S = 0.03, 0.05
 """Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
-FAR_BEHIND = 5_000
+CATCH_UP_MIN_EVENTS = 5_000
 STEP_S = 0.002
 """Longest time for which folding keeps the event loop, in seconds."""
 KEY_S, STARVED_S = 0.1, 1.5
@@ -36,11 +36,11 @@ class Pace:
         self._looked_s = 0.0
         self._pressed_s = self._painted_s = -KEY_S
 
-    def pressed(self) -> None:
+    def note_key(self) -> None:
         """Note that a key or a button of the mouse was pressed; any thread."""
         self._pressed_s = self._clock()
 
-    def looked(self) -> None:
+    def note_redraw(self) -> None:
         """Note that everything is being redrawn."""
         self._looked_s = self._clock()
 
@@ -63,7 +63,7 @@ class Pace:
                 break
             await asyncio.sleep(STEP_S)
 
-    def may_paint(self) -> bool:
+    def should_paint(self) -> bool:
         """Return whether a frame is painted at once, because it answers a key, and note it."""
         now_s = self._clock()
         # A frame of before, painted when the key had just come, must not keep its own waiting for Textual's timer.
@@ -74,7 +74,7 @@ class Pace:
         return answers
 
     @property
-    def may_look(self) -> bool:
+    def should_redraw(self) -> bool:
         """Whether the last redraw is long enough ago for another one."""
         return self._clock() - self._looked_s >= LOOK_S
 
@@ -82,7 +82,7 @@ class Pace:
         """Fold what has arrived, in steps between which other tasks run; return whether the state changed."""
         await self.give_way()
         changed = False
-        until_s = self._clock() + (CATCHING_UP_S if feed.behind > FAR_BEHIND else SLICE_S)
+        until_s = self._clock() + (CATCHING_UP_S if feed.behind > CATCH_UP_MIN_EVENTS else SLICE_S)
         while self._clock() < until_s and feed.advance(STEP_S):
             changed = True
             await self.give_way()

@@ -40,15 +40,15 @@ _DASHBOARD = Path(__file__).resolve().parents[1]
 @cache
 def places() -> tuple[str, ...]:
     """Return the names of all places, those with a number key first."""
-    there = _files("screens")
-    return tuple(name for name in dict.fromkeys((*_ORDER, *there)) if name in there)
+    screen_names = _files("screens")
+    return tuple(name for name in dict.fromkeys((*_ORDER, *screen_names)) if name in screen_names)
 
 
 @cache
 def keys() -> dict[str, str]:
     """Return the key of every place, while there are keys: a number, else a function key."""
-    known = dict.fromkeys((*_ORDER, *places()))
-    return {name: key for name, key in zip(known, (*_NUMBERS, *_FUNCTION_KEYS), strict=False) if name in places()}
+    names = dict.fromkeys((*_ORDER, *places()))
+    return {name: key for name, key in zip(names, (*_NUMBERS, *_FUNCTION_KEYS), strict=False) if name in places()}
 
 
 @cache
@@ -63,7 +63,7 @@ def pages() -> tuple[str, ...]:
     return _files("pages")
 
 
-def part_of(package: str, name: str) -> Any:
+def screen_class_of(package: str, name: str) -> Any:
     """Return `SCREEN` of a place, or `PAGE` of the page about one kind of object."""
     module = import_module(f"dashboard.{package}.{name}")
     return module.SCREEN if package == "screens" else module.PAGE

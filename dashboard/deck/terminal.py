@@ -47,8 +47,8 @@ class Terminal:
             self._write(("" if self._title else _KEEP_TITLE) + _TITLE.format(title))
             self._title = title
         if self._needs is not None and needs > self._needs and self._call != "off":
-            said = clean(f"{team}: {needs} {'needs' if needs == 1 else 'need'} you")[:_LONGEST]
-            self._write(_NOTICE.format(said) if self._call == "desktop" else _BELL)
+            notice = clean(f"{team}: {needs} {'needs' if needs == 1 else 'need'} you")[:_LONGEST]
+            self._write(_NOTICE.format(notice) if self._call == "desktop" else _BELL)
         self._needs = needs
 
     def leave(self) -> None:

@@ -9,9 +9,9 @@ from dashboard.deck.background import BackgroundReading
 from dashboard.deck.playback import Playback
 from dashboard.reading.feed import Feed
 from dashboard.reading.summaries import Summaries
-from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, forked, no_mark
+from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, describe_fork, no_mark_message
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from engine.core.errors import CoreError
 from store import Reader, StoreError
 from store.journals.records import Span
@@ -35,7 +35,7 @@ class TimeTravel(BackgroundReading):
 
     def __init__(self, db: Path, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__(db, feed, clock)
-        self.playback = Playback(db, ready=self._past_came, stay=feed.stay)
+        self.playback = Playback(db, ready=self._on_past_ready, stay=feed.check_same_file)
         self.spans: Sequence[Span] = ()
         """What happened when, in the whole file."""
         self._summaries = Summaries()
@@ -44,7 +44,7 @@ class TimeTravel(BackgroundReading):
         self.acts: set[str] = set()
         """What was done in this session that the journal does not tell."""
 
-    def _past_came(self) -> None:
+    def _on_past_ready(self) -> None:
         """Called in the thread that builds past moments."""
         self.call_later(self.flush)
 
@@ -68,7 +68,7 @@ class TimeTravel(BackgroundReading):
     def goto_mark(self, by: int) -> None:
         """Show the next swap, switch, failure or question, or where `by` is negative the one before."""
         if self._begun(by):
-            self.playback.to_mark(by, partial(self.say, no_mark(by), "muted"))
+            self.playback.to_mark(by, partial(self.say, no_mark_message(by), "muted"))
 
     def step_events(self, by: int) -> None:
         """Go some events on or back."""
@@ -108,11 +108,11 @@ class TimeTravel(BackgroundReading):
             self.playback.leave()
             self.flush()
         else:
-            self.say(keyed(ALREADY_LIVE), "muted")
+            self.say(fill_keys(ALREADY_LIVE), "muted")
 
     def _begun(self, by: int) -> bool:
         if not self.in_past and by > 0:
-            self.say(keyed(ALREADY_LIVE), "muted")
+            self.say(fill_keys(ALREADY_LIVE), "muted")
             return False
         self.playback.begin(self.feed.state)
         return True
@@ -130,7 +130,7 @@ class TimeTravel(BackgroundReading):
                 self.say(trouble, "error")
         return changed
 
-    def sum_up(self, now_ms: int) -> None:
+    def update_summaries(self, now_ms: int) -> None:
         """Bring up to date what the time bar is made of, where there is something new."""
         seq = self.feed.file_seq
         if self._summing or seq == self._summed_seq or self.feed.trouble:
@@ -139,7 +139,7 @@ class TimeTravel(BackgroundReading):
             return
         self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
 
-        def then(spans: Sequence[Span]) -> None:
+        def receive(spans: Sequence[Span]) -> None:
             is_first = not self.spans
             self._summing, self.spans = False, spans
             if is_first or self.animation_level != "none":  # else the bar moves with everything, at the next second
@@ -153,7 +153,7 @@ class TimeTravel(BackgroundReading):
         def failed() -> None:
             self._summing, self._summed_seq = False, -1
 
-        self.read(work, then, failed=failed)
+        self.read(work, receive, failed=failed)
 
     def show_time(self) -> None:
         """Let every time bar that can be seen be drawn anew."""
@@ -163,19 +163,19 @@ class TimeTravel(BackgroundReading):
         """Make a database that goes on from an event of this one."""
         from engine.history.forking import fork  # only who forks needs it
 
-        def told(made: "Fork") -> None:
+        def announce(new_fork: "Fork") -> None:
             self.acts.add("fork")
-            what = forked(asked_seq=seq, at_seq=made.at_seq, runs=made.runs, tasks=made.tasks)
-            self.say(f"{what} · {self.hand_over(made.path)}", "busy")
+            outcome = describe_fork(asked_seq=seq, at_seq=new_fork.at_seq, runs=new_fork.runs, tasks=new_fork.tasks)
+            self.say(f"{outcome} · {self.hand_over(new_fork.path)}", "busy")
 
         self.say("… forking", "muted")
         errors = (StoreError, CoreError, OSError)
 
         def forking() -> "Fork":
-            self.feed.stay()
+            self.feed.check_same_file()
             return fork(self.path, target, at_seq=seq)
 
-        self.aside(forking, told, errors, "not forked: ")
+        self.run_in_thread(forking, announce, errors, "not forked: ")
 
     def hand_over(self, fork: Path) -> str:
         """Return how a fork that was made is opened."""

@@ -15,16 +15,16 @@ from store import Reader, Record
 
 PAGE = 5_000
 """Events that are read at once."""
-DETAIL = 60_000
+MAX_DETAIL_EVENTS = 60_000
 """So many events are read again, one by one, for a part of the time; of more there is only what was added up."""
 
-BEYOND = 1_000
+EXTRA_EVENTS = 1_000
 """Events after the one that a slot begins with which may still be of the part."""
-LONG = 4
+MAX_STRETCH_FACTOR = 4
 """A part that is so many times as long as what is shown is read again where its slots are too large."""
 
 
-def whole(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
+def read_all_lanes(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
     """Return the lanes of a whole journal.
 
     Args:
@@ -32,33 +32,33 @@ def whole(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
     """
     lanes, last_seq = Lanes(), reader.last_seq()
     while goes_on(lanes.seq / max(1, last_seq)):
-        found = reader.outlines(lanes.seq, PAGE, kinds=KINDS, bodies_of=BODIED)
-        lanes.learn(found)
-        if len(found) < PAGE:
+        records = reader.outlines(lanes.seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        lanes.add_records(records)
+        if len(records) < PAGE:
             lanes.seq = max(lanes.seq, last_seq)
             break
     return lanes
 
 
-def since(reader: Reader, after_seq: int) -> tuple[list[Record], int]:
+def read_since(reader: Reader, after_seq: int) -> tuple[list[Record], int]:
     """Return what lanes have to learn after an event, and up to which event that is all."""
-    last_seq, found = reader.last_seq(), list[Record]()
+    last_seq, records = reader.last_seq(), list[Record]()
     while True:
-        page = reader.outlines(found[-1].seq if found else after_seq, PAGE, kinds=KINDS, bodies_of=BODIED)
-        found += page
+        page = reader.outlines(records[-1].seq if records else after_seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        records += page
         if len(page) < PAGE:
-            return found, last_seq
+            return records, last_seq
 
 
-def part(reader: Reader, lanes: Lanes, first_seq: int, last_seq: int) -> Lanes | None:
+def read_part(reader: Reader, lanes: Lanes, first_seq: int, last_seq: int) -> Lanes | None:
     """Let the lanes of a part of a journal learn what happened in it; None where that is too much."""
-    if last_seq - first_seq > DETAIL:
+    if last_seq - first_seq > MAX_DETAIL_EVENTS:
         return None
     seq = max(0, first_seq - 1)
     while seq < last_seq:
-        found = reader.outlines(seq, PAGE, kinds=KINDS, bodies_of=BODIED)
-        lanes.learn(record for record in found if record.seq <= last_seq and lanes.holds(record.at_ms))
-        seq = found[-1].seq if len(found) == PAGE else last_seq
+        records = reader.outlines(seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        lanes.add_records(record for record in records if record.seq <= last_seq and lanes.covers(record.at_ms))
+        seq = records[-1].seq if len(records) == PAGE else last_seq
     lanes.seq = last_seq
     return lanes
 
@@ -71,7 +71,7 @@ def go_on(lanes: Lanes, recent: Sequence[Entry]) -> bool:
         return False
     since = lanes.seq
     newer = [*takewhile(lambda entry: entry.seq > since, reversed(recent))]
-    lanes.learn(_records(reversed(newer)))
+    lanes.add_records(_records(reversed(newer)))
     lanes.seq = recent[-1].seq
     return True
 
@@ -90,7 +90,7 @@ class History:
         self._part: Lanes | None = None
         self._covers: tuple[int, int | None] = (0, 0)
         """Positions of its begin and its end; None goes on with the newest event."""
-        self._asked: tuple[int, int | None] | None = None
+        self._cache_key: tuple[int, int | None] | None = None
         """Which part was read last."""
         self.is_behind = False
         """True while what happened meanwhile is read: until then lanes must not be counted up to now."""
@@ -105,7 +105,7 @@ class History:
         if self._reading or (self.is_read and go_on(self.lanes, self._deck.feed.recent)):
             return
         self._reading = True
-        if self.is_read and self._deck.feed.state.seq - self.lanes.seq <= DETAIL:
+        if self.is_read and self._deck.feed.state.seq - self.lanes.seq <= MAX_DETAIL_EVENTS:
             self._catch_up(self.lanes.seq)
             return
 
@@ -113,27 +113,27 @@ class History:
             self.progress = share
             return not self._left
 
-        def then(found: Lanes) -> None:
-            self._reading, self.is_read, self.lanes = False, True, found
+        def receive(lanes: Lanes) -> None:
+            self._reading, self.is_read, self.lanes = False, True, lanes
             self._changed()
 
-        self._deck.read(lambda reader: whole(reader, goes_on), then, failed=self._not_read)
+        self._deck.read(lambda reader: read_all_lanes(reader, goes_on), receive, failed=self._not_read)
 
     def _catch_up(self, after_seq: int) -> None:
         """Read only what the feed does not have any more, such as after a while on another screen."""
         self.is_behind = True
 
-        def then(found: tuple[list[Record], int]) -> None:
+        def receive(result: tuple[list[Record], int]) -> None:
             self._reading = self.is_behind = False
-            self.lanes.learn(found[0])
-            self.lanes.seq = max(self.lanes.seq, found[1])
+            self.lanes.add_records(result[0])
+            self.lanes.seq = max(self.lanes.seq, result[1])
             self._changed()
 
-        self._deck.read(lambda reader: since(reader, after_seq), then, failed=self._not_read)
+        self._deck.read(lambda reader: read_since(reader, after_seq), receive, failed=self._not_read)
 
     def _not_read(self) -> None:
         """Read again at the next look."""
-        self._reading, self._asked = False, None
+        self._reading, self._cache_key = False, None
 
     def zoomed(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
         """Return lanes whose slots are small enough for columns of `step_ms`, as soon as they were read.
@@ -144,32 +144,35 @@ class History:
             step_ms: Milliseconds of a column.
             follows: Whether the end goes on with the newest event.
         """
-        lanes, found, margin = self.lanes, self._part, (end - begin) // 2
+        lanes, zoomed_lanes, margin = self.lanes, self._part, (end - begin) // 2
         if step_ms >= lanes.slot_ms:
             return lanes
-        if found is not None and not self._has(found, begin, end, follows=follows):
-            found = None
-        if found is not None and (found.slot_ms <= step_ms or found.at(found.last_ms) <= LONG * (end - begin)):
-            return found
+        if zoomed_lanes is not None and not self._includes(zoomed_lanes, begin, end, follows=follows):
+            zoomed_lanes = None
+        if zoomed_lanes is not None and (
+            zoomed_lanes.slot_ms <= step_ms
+            or zoomed_lanes.at(zoomed_lanes.last_ms) <= MAX_STRETCH_FACTOR * (end - begin)
+        ):
+            return zoomed_lanes
         low, high = max(0, begin - margin), None if follows else end + margin
-        asked = (low // (margin + 1), high)  # what follows is not read at each look where that is too much
-        if not self._reading and asked != self._asked:
-            self._reading, self._asked = True, asked
+        cache_key = (low // (margin + 1), high)  # what follows is not read at each look where that is too much
+        if not self._reading and cache_key != self._cache_key:
+            self._reading, self._cache_key = True, cache_key
             first, empty = lanes.seq_at(low), lanes.part(low, high)
-            last = lanes.seq if high is None else (lanes.seq_at(high + lanes.slot_ms) or lanes.seq) + BEYOND
+            last = lanes.seq if high is None else (lanes.seq_at(high + lanes.slot_ms) or lanes.seq) + EXTRA_EVENTS
 
-            def then(found: Lanes | None) -> None:
-                self._reading, self._part, self._covers = False, found, (low, high)
+            def receive(part_lanes: Lanes | None) -> None:
+                self._reading, self._part, self._covers = False, part_lanes, (low, high)
                 self._changed()
 
-            self._deck.read(lambda reader: part(reader, empty, first, last), then, failed=self._not_read)
-        return found or lanes
+            self._deck.read(lambda reader: read_part(reader, empty, first, last), receive, failed=self._not_read)
+        return zoomed_lanes or lanes
 
-    def _has(self, found: Lanes, begin: int, end: int, *, follows: bool) -> bool:
+    def _includes(self, lanes: Lanes, begin: int, end: int, *, follows: bool) -> bool:
         """Tell whether a part has all of a stretch of time, once it has taken what has happened since."""
         low, high = self._covers
-        if high is None and not go_on(found, self._deck.feed.recent):
-            self._asked = None  # the feed does not have all of it any more
+        if high is None and not go_on(lanes, self._deck.feed.recent):
+            self._cache_key = None  # the feed does not have all of it any more
             return False
         return low <= begin and (high is None or (end <= high and not follows))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dashboard.deck.playback import Playback
 from dashboard.reading.feed import Feed
 from dashboard.views.header import engine_time_ms, gone_since_ms
-from dashboard.views.measures.digest import Digest, digest
+from dashboard.views.measures.digest import Digest, make_digest
 from dashboard.views.measures.queues import EVERY_MS, waiting_of
 from dashboard.views.past import Moment, rate_of
 from dashboard.views.situation import Situation
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dashboard.reading.past import Past
 
 
-def look(
+def make_view_state(
     feed: Feed,
     playback: Playback,
     *,
@@ -45,16 +45,16 @@ def look(
         opening=feed.opening,
         trouble=feed.trouble,
         readonly=readonly,
-        looked=feed.looked,
+        is_loaded=feed.has_looked,
         wall_ms=wall_ms,
         in_browser=in_browser,
     )
     if past is not None and playback.past is not None:
         _sample(feed, now_ms)
-        return _look_back(playback.past, past, situation, before)
+        return _past_view(playback.past, past, situation, before)
     state = State() if situation.opening else feed.state
-    working = not feed.looked or (feed.engine is not None and feed.engine.alive)
-    counts = _counted(state, before, working=working)
+    working = not feed.has_looked or (feed.engine is not None and feed.engine.alive)
+    counts = _digest_of(state, before, working=working)
     feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
@@ -68,18 +68,18 @@ def _sample(feed: Feed, now_ms: int) -> None:
         feed.activity.sample_queues(now_ms, waiting, waiting_of(feed.state))
 
 
-def _counted(state: State, before: ViewState | None, *, working: bool = True) -> Digest:
-    known = before.counts if before is not None and before.state is state else None
-    same = known is not None and (known.seq, known.working) == (state.seq, working)
-    return known if known is not None and same else digest(state, working=working)
+def _digest_of(state: State, before: ViewState | None, *, working: bool = True) -> Digest:
+    counts = before.counts if before is not None and before.state is state else None
+    same = counts is not None and (counts.seq, counts.working) == (state.seq, working)
+    return counts if counts is not None and same else make_digest(state, working=working)
 
 
-def _look_back(shown: "Past", past: Moment, now: Situation, before: ViewState | None) -> ViewState:
+def _past_view(playback: "Past", past: Moment, now: Situation, before: ViewState | None) -> ViewState:
     """Leave out what is known only of the present: the live file, and which engine holds the database."""
-    rate = rate_of(shown.recent, past.at_ms)
-    then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
-    stopped_ms = shown.state.engine.stopped_ms if shown.state.engine is not None else None
-    counts = _counted(shown.state, before, working=stopped_ms is None)
-    shown.activity.until_ms = stopped_ms
-    shown.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
-    return ViewState(shown.state, counts, {}, then, shown.names, shown.activity, shown.recent, past)
+    rate = rate_of(playback.recent, past.at_ms)
+    situation = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
+    stopped_ms = playback.state.engine.stopped_ms if playback.state.engine is not None else None
+    counts = _digest_of(playback.state, before, working=stopped_ms is None)
+    playback.activity.until_ms = stopped_ms
+    playback.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
+    return ViewState(playback.state, counts, {}, situation, playback.names, playback.activity, playback.recent, past)

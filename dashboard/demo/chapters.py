@@ -187,14 +187,14 @@ def dependencies(entries: Entries) -> dict[str, Any]:
         outside.update({imported.partition(".")[0] for imported, own in targets.items() if not own})
     own = {name.partition(".")[0] for name in modules} | set(sys.stdlib_module_names)
     ranked = [(name, n) for name, n in outside.most_common() if name not in own]
-    most = Counter(target for targets in graph.values() for target in targets).most_common(6)
+    most_imported = Counter(target for targets in graph.values() for target in targets).most_common(6)
     circles = cycles(graph)
     lines = [
         *(
             _listed("Imported from outside (files)", (f"{code(name)} ({n})" for name, n in ranked[:15]))
             or ["Nothing is imported from outside"]
         ),
-        *_listed("Most imported", (f"{place(modules[name])} by {n}" for name, n in most)),
+        *_listed("Most imported", (f"{place(modules[name])} by {n}" for name, n in most_imported)),
         *([f"Import cycles ({len(circles)}):"] if circles else ()),
     ]
     paths = [" ↔ ".join(place(modules[name]) for name in circle[:5]) for circle in circles[:6]]

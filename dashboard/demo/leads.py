@@ -108,9 +108,9 @@ async def metrician(task: Task, ctx: Context) -> dict[str, Any]:
 
     async def ask() -> None:
         nonlocal answer
-        shown = generated[0] + (", …" if len(generated) > 1 else "")
+        example = generated[0] + (", …" if len(generated) > 1 else "")
         verb = "looks" if len(generated) == 1 else "look"
-        question = f"{pluralize(len(generated), 'file')} {verb} generated ({shown}). Measure them too?"
+        question = f"{pluralize(len(generated), 'file')} {verb} generated ({example}). Measure them too?"
         answer = await ctx.ask(question, [LEAVE_OUT, MEASURE], LEAVE_OUT, ASK_S)
 
     async def measure() -> None:

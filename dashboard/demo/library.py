@@ -22,7 +22,7 @@ ODD_FILES = {
 """What a crew that reads other people's folders meets sooner or later."""
 MARK = "made-by-quarterdeck-demo.txt"
 """Marks a folder that may be deleted and created again."""
-FILES, MOST_FILES = 400, 1_500
+FILES, MAX_FILES = 400, 1_500
 """Files that are copied: a few minutes of work for a crew that reads them all, and more than one reads in its time."""
 _LEFT_OUT = frozenset(
     ("site-packages", "dist-packages", "__pycache__", "pydoc_data", "lib-dynload", "ensurepip", "lib2to3")
@@ -37,11 +37,11 @@ class FolderTaken(Exception):
         super().__init__(f"{folder} is not empty and was not made by the demo; move it away")
 
 
-def stdlib_folder(target: Path, *, most: int = FILES) -> Path:
+def stdlib_folder(target: Path, *, max_files: int = FILES) -> Path:
     """Make the folder that the demo audits, anew if an earlier demo made it; blocking, a second.
 
     Returns:
-        `target`, holding `most` files of the library at its top and the odd files in `odd/`.
+        `target`, holding `max_files` files of the library at its top and the odd files in `odd/`.
 
     Raises:
         FolderTaken: `target` holds files of another user or program.
@@ -58,7 +58,7 @@ def stdlib_folder(target: Path, *, most: int = FILES) -> Path:
             entry.unlink()
     library = Path(sysconfig.get_path("stdlib"))
     contents = {f"odd/{name}": data for name, data in ODD_FILES.items()}
-    contents |= {name: (library / name).read_bytes() for name in _ordered(library)[:most]}
+    contents |= {name: (library / name).read_bytes() for name in _ordered(library)[:max_files]}
     for name, data in contents.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_bytes(data)

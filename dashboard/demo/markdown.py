@@ -8,11 +8,11 @@ from dashboard.clean import clean
 
 def code(text: str) -> str:
     """A code span; a name with backticks gets a longer fence."""
-    shown = clean(text)
-    if "`" not in shown:
-        return f"`{shown}`"
-    fence = "`" * (max(map(len, re.findall(r"`+", shown))) + 1)
-    return f"{fence} {shown} {fence}"
+    content = clean(text)
+    if "`" not in content:
+        return f"`{content}`"
+    fence = "`" * (max(map(len, re.findall(r"`+", content))) + 1)
+    return f"{fence} {content} {fence}"
 
 
 def prose(text: str) -> str:

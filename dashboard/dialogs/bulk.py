@@ -5,18 +5,27 @@ from collections.abc import Iterable, Sequence
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.dialogs.dialog import Answer, Dialog, Told
-from dashboard.views.changes.bulk import Bulk, Part, changing, counts, lines, parts, reached, untouched
+from dashboard.dialogs.dialog import Answer, Dialog, DialogText
+from dashboard.views.changes.bulk import (
+    Bulk,
+    Part,
+    describe_reached,
+    describe_refused,
+    name_lines,
+    part_lines,
+    plan_change,
+    rehearse_parts,
+)
 from dashboard.views.changes.targets import Target
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.parsers import Line, Mistyped
+from dashboard.views.words.parsers import LineQuestion, Mistyped
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
 from engine.core.records.records import copy_with
 
-LOOK_MS, MANY = 1_000, 20
+LOOK_MS, MAX_FREQUENT_CHECKS = 1_000, 20
 """More than MANY changes are checked again only every LOOK_MS."""
 
 
@@ -27,22 +36,22 @@ class BulkDialog(Dialog):
         super().__init__()
         self._bulk = bulk
         self._parts: list[Part] = []
-        self.taken: list[Command] = []
+        self.chosen_commands: list[Command] = []
         """The confirmed commands."""
         self._next_ms = 0
 
     @property
     def _cancels(self) -> bool:
-        return any(isinstance(one, Cancel) for one in self._bulk.commands)
+        return any(isinstance(command, Cancel) for command in self._bulk.commands)
 
     def title_line(self) -> str:
         return f"{self._bulk.does} {pluralize(len(self._bulk.commands) + self._bulk.below, 'marked row')}"
 
-    def does(self) -> str:
+    def button_label(self) -> str:
         return self._bulk.does
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
+        yield DialogText(id="told")
         if self._cancels:
             yield TextLine(placeholder="why; else: cancelled by the operator", id="reason")
 
@@ -50,83 +59,83 @@ class BulkDialog(Dialog):
         super().begin()
         if self._cancels:
             self.query_one("#reason", Input).focus()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
-    def look(self, view: ViewState) -> None:
-        if not view.due(self._next_ms):
+    def update_view(self, view: ViewState) -> None:
+        if not view.is_due(self._next_ms):
             return
-        self._next_ms = view.wall_ms + (LOOK_MS if len(self._bulk.commands) > MANY else 0)
-        self._parts = parts(view.state, self._bulk, view.now_ms)
-        said = filter(None, (reached(self._bulk), counts(self._parts)))
-        self.told("told").show([*lines(self._parts), *(Cell(one, "muted") for one in said)])
-        self.say_what(f"{self._bulk.does} {sum(not one.refused for one in self._parts)}")
-        if any(not one.refused for one in self._parts):
-            self.problem("")
+        self._next_ms = view.wall_ms + (LOOK_MS if len(self._bulk.commands) > MAX_FREQUENT_CHECKS else 0)
+        self._parts = rehearse_parts(view.state, self._bulk, view.now_ms)
+        summaries = filter(None, (describe_reached(self._bulk), describe_refused(self._parts)))
+        self.text_of("told").show([*part_lines(self._parts), *(Cell(summary, "muted") for summary in summaries)])
+        self.set_button_label(f"{self._bulk.does} {sum(not part.refused for part in self._parts)}")
+        if any(not part.refused for part in self._parts):
+            self.show_problem("")
 
     def _chosen(self) -> list[Command]:
         """Return each command that would not be refused."""
         reason = self.query_one("#reason", Input).value.strip() if self._cancels else ""
         return [
-            copy_with(one.command, reason=reason) if reason and isinstance(one.command, Cancel) else one.command
-            for one in self._parts
-            if not one.refused
+            copy_with(part.command, reason=reason) if reason and isinstance(part.command, Cancel) else part.command
+            for part in self._parts
+            if not part.refused
         ]
 
     def answer(self) -> Answer:
         """Return the first command; all are in `taken`."""
         self._next_ms = 0
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
         try:
-            return self.meant()
+            return self.build_command()
         except Mistyped as error:
-            self.problem(str(error))
+            self.show_problem(str(error))
             return None
 
-    def meant(self) -> Answer:
-        self.taken = self._chosen()
-        if not self.taken:
+    def build_command(self) -> Answer:
+        self.chosen_commands = self._chosen()
+        if not self.chosen_commands:
             raise Mistyped("all of them would be refused")
-        return self.taken[0]
+        return self.chosen_commands[0]
 
 
 class BulkLineDialog(BulkDialog):
     """Ask one line about several objects, and show what it means for each."""
 
-    def __init__(self, line: Line, found: Sequence[Target]) -> None:
-        super().__init__(changing(found, ()))
-        self._line, self._found = line, found
+    def __init__(self, line: LineQuestion, targets: Sequence[Target]) -> None:
+        super().__init__(plan_change(targets, ()))
+        self._line, self._targets = line, targets
         self._typed = ""
 
     def title_line(self) -> str:
-        return self._line.title.format(pluralize(len(self._found), "marked row"))
+        return self._line.title.format(pluralize(len(self._targets), "marked row"))
 
     def inside(self) -> Iterable[Widget]:
         yield TextLine(placeholder=self._line.placeholder, id="line")
-        yield Told(id="told")
+        yield DialogText(id="told")
 
     def begin(self) -> None:
         self.query_one("#line", Input).focus()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         typed, problem = self.query_one("#line", Input).value, ""
         if typed != self._typed:
             self._typed, self._next_ms = typed, 0
         try:
-            made = [self._line.meant(one.id, typed, view.now_ms) for one in self._found]
+            target_commands = [self._line.parse(target.id, typed, view.now_ms) for target in self._targets]
         except Mistyped as error:
-            made, problem = [], str(error)
-        commands = [one for one in made if one is not None]
-        self._bulk = changing(self._found, commands)
-        self.problem(problem)
+            target_commands, problem = [], str(error)
+        commands = [command for command in target_commands if command is not None]
+        self._bulk = plan_change(self._targets, commands)
+        self.show_problem(problem)
         if commands:
-            super().look(view)
+            super().update_view(view)
             return
         self._parts = []
-        self.told("told").show(untouched(self._bulk.names))
-        self.say_what(self._line.does)
+        self.text_of("told").show(name_lines(self._bulk.names))
+        self.set_button_label(self._line.does)
 
-    def meant(self) -> Answer:
+    def build_command(self) -> Answer:
         if not self._bulk.commands:
             raise Mistyped(f"write {self._line.placeholder}")
-        return super().meant()
+        return super().build_command()

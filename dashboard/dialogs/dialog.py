@@ -20,15 +20,15 @@ from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
 
 from dashboard.clean import clean
-from dashboard.deck.deck import ClosesOnce, Deck, Looking, deck_of, is_on_top
-from dashboard.views.changes.outcomes import Rehearsal, rehearsed
+from dashboard.deck.deck import ClosesOnce, Deck, LiveScreen, deck_of, is_on_top
+from dashboard.views.changes.outcomes import Rehearsal, rehearse
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import OneOf, Paged
 from dashboard.widgets.pane import Pane
-from dashboard.widgets.tones import WIDEST
+from dashboard.widgets.tones import MAX_CHARACTERS
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
 from engine.core.records.records import copy_with
@@ -41,11 +41,11 @@ CSS = Path(__file__).with_name("dialogs.tcss")
 Answer = Command | None
 
 
-class Told(Pane, can_focus=False):
+class DialogText(Pane, can_focus=False):
     """Lines of a dialog, as tall as they are."""
 
     DEFAULT_CSS = """
-    Told {
+    DialogText {
         height: auto;
     }
     """
@@ -62,7 +62,7 @@ class Problem(Pane, can_focus=False):
     DEFAULT_CSS = "Problem { height: auto; }"
 
 
-class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
+class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
     """A dialog about one object."""
 
     CSS_PATH = CSS
@@ -75,9 +75,9 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
         Binding("pageup", "scroll_inside(-1)", "page up", show=False),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    DOES: ClassVar[str] = "Do it"
+    BUTTON_LABEL: ClassVar[str] = "Do it"
     """Text of the first button."""
-    SENDS: ClassVar[bool] = True
+    NEEDS_ENGINE: ClassVar[bool] = True
     """Whether what it does needs an engine."""
 
     def __init__(self) -> None:
@@ -94,17 +94,17 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
         """The team as it was last looked at."""
         return self.deck.view.state
 
-    def told(self, name: str) -> Told:
-        return self.query_one(f"#{name}", Told)
+    def text_of(self, name: str) -> DialogText:
+        return self.query_one(f"#{name}", DialogText)
 
     def rehearse(self, command: Command, shell: str = "") -> Rehearsal:
         """Show the effect of a command or the reason of its refusal, and the same command line."""
         view = self.deck.view
-        found = rehearsed(view.state, command, view.now_ms)
-        self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
-        lines = [labelled("would do", found.summary, "busy")] if found.summary else []
-        self.told("would").show_any([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
-        return found
+        rehearsal = rehearse(view.state, command, view.now_ms)
+        self.show_problem(f"would be refused: {rehearsal.refusal}" if rehearsal.refusal else "")
+        lines = [labelled("would do", rehearsal.summary, "busy")] if rehearsal.summary else []
+        self.text_of("would").show_any([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
+        return rehearsal
 
     def title_line(self) -> str:
         raise NotImplementedError
@@ -115,11 +115,11 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
         return ""
 
     @property
-    def written(self) -> str:
+    def draft_text(self) -> str:
         """The text that is kept until its command was taken."""
         return ""
 
-    def after(self, outcome: "CommandReply") -> None:
+    def handle_outcome(self, outcome: "CommandReply") -> None:
         """Delete the text once its command was taken; else say that it is kept."""
         if outcome.status != "refused":
             self.deck.drafts.pop(self.draft_key, None)
@@ -128,9 +128,9 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
 
     def inside(self) -> Iterable[Widget]:
         """Yield the widgets between title and buttons."""
-        yield Told(id="told")
+        yield DialogText(id="told")
 
-    def meant(self) -> Answer:
+    def build_command(self) -> Answer:
         """Return the command that the input describes; None while it is incomplete.
 
         Raises:
@@ -141,18 +141,18 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
     def answer(self) -> Answer:
         """Return the command to send; None keeps the dialog open."""
         try:
-            command = self.meant()
+            command = self.build_command()
         except Mistyped as error:
-            self.problem(str(error))
+            self.show_problem(str(error))
             return None
         view = self.deck.view
-        refusal = rehearsed(view.state, command, view.now_ms).refusal if command is not None else ""
+        refusal = rehearse(view.state, command, view.now_ms).refusal if command is not None else ""
         if refusal:
-            self.problem(f"would be refused: {refusal}")
+            self.show_problem(f"would be refused: {refusal}")
         return None if refusal else command
 
-    def does(self) -> str:
-        return self.DOES
+    def button_label(self) -> str:
+        return self.BUTTON_LABEL
 
     def compose(self) -> ComposeResult:
         self.take_breakpoints()
@@ -165,7 +165,7 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
                 yield from self.buttons()
 
     def buttons(self) -> Iterable[Widget]:
-        yield Button(Text(f"{clean(self.does())}  enter"), id="confirm", compact=True)
+        yield Button(Text(f"{clean(self.button_label())}  enter"), id="confirm", compact=True)
         yield Button(Text("Back  esc"), id="decline", compact=True)
 
     def action_scroll_inside(self, by: int) -> None:
@@ -174,31 +174,33 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
 
     def on_mount(self) -> None:
         self._title = [Cell(self.title_line(), "strong")]
-        self.look_at_engine(self.deck.view)
+        self.update_engine(self.deck.view)
         self.begin()
         self.has_begun = True
-        self.take_keys()
+        self.replay_keys()
 
     def begin(self) -> None:
         """Fill in what depends on the state."""
         self.query_one("#confirm", Button).focus()
 
-    def look_at_engine(self, view: ViewState) -> None:
+    def update_engine(self, view: ViewState) -> None:
         """Say beside the title when there is no engine, which a dialog over the whole window hides."""
-        waits = [Cell("no engine: it waits for the next one", "error")] if self.SENDS and not view.working else []
+        waits = (
+            [Cell("no engine: it waits for the next one", "error")] if self.NEEDS_ENGINE and not view.working else []
+        )
         self.query_one("#title", Bar).show(self._title, [*waits, *self.title_notes()])
 
     def title_notes(self) -> Sequence[Cell]:
         """Return what else stands beside the title."""
         return []
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         """Update what depends on the team; called on each refresh, and when something is chosen or typed."""
 
-    def say_what(self, does: str) -> None:
+    def set_button_label(self, does: str) -> None:
         self.query_one("#confirm", Button).label = Text(f"{clean(does)}  enter")
 
-    def problem(self, text: str) -> None:
+    def show_problem(self, text: str) -> None:
         """Show an error, and keep the dialog open."""
         self.query_one("#problem", Problem).show([Cell(text, "error")] if text else [])
         self._fit_height()
@@ -218,7 +220,7 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
     @on(OneOf.Changed)
     @on(Input.Changed)
     def _changed(self) -> None:
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)
@@ -231,8 +233,8 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
         """Close with the answer, if there is one."""
         command = self.answer() if is_on_top(self) else None
         if command is not None:
-            if self.written:
-                self.deck.drafts[self.draft_key] = self.written
+            if self.draft_text:
+                self.deck.drafts[self.draft_key] = self.draft_text
             self.dismiss(command)
 
     @on(Button.Pressed, "#decline")
@@ -244,42 +246,46 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
 class Confirm(Dialog):
     """Confirm a command that stops, removes or trusts something."""
 
-    def __init__(self, question: str, told: Callable[[State], Sequence[str]], does: str, command: Command) -> None:
+    def __init__(
+        self, question: str, consequences: Callable[[State], Sequence[str]], does: str, command: Command
+    ) -> None:
         """Ask.
 
         Args:
-            told: What it would come to for a state, which may change while it is asked.
+            consequences: What it would come to for a state, which may change while it is asked.
         """
         super().__init__()
-        self._question, self._told, self._does, self._command = question, told, does, command
+        self._question, self._consequences, self._does, self._command = question, consequences, does, command
 
     def title_line(self) -> str:
         return self._question
 
-    def does(self) -> str:
+    def button_label(self) -> str:
         return self._does
 
     def inside(self) -> Iterable[Widget]:
         yield from super().inside()
-        yield Told(id="would")
+        yield DialogText(id="would")
 
     def begin(self) -> None:
         super().begin()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
-    def look(self, view: ViewState) -> None:
-        self.told("told").show_any([Cell(line) for line in self._told(view.state)])
-        self.rehearse(self.meant())
+    def update_view(self, view: ViewState) -> None:
+        self.text_of("told").show_any([Cell(line) for line in self._consequences(view.state)])
+        self.rehearse(self.build_command())
 
-    def meant(self) -> Command:
+    def build_command(self) -> Command:
         return self._command
 
 
 class ConfirmCancel(Confirm):
     """Confirm a cancellation, and ask for its reason, which is recorded."""
 
-    def __init__(self, question: str, told: Callable[[State], Sequence[str]], does: str, command: Cancel) -> None:
-        super().__init__(question, told, does, command)
+    def __init__(
+        self, question: str, consequences: Callable[[State], Sequence[str]], does: str, command: Cancel
+    ) -> None:
+        super().__init__(question, consequences, does, command)
         self._cancel = command
 
     def inside(self) -> Iterable[Widget]:
@@ -290,9 +296,9 @@ class ConfirmCancel(Confirm):
         super().begin()
         self.query_one(Input).focus()
 
-    def meant(self) -> Command:
-        said = self.query_one(Input).value.strip()
-        return copy_with(self._cancel, reason=said) if said else self._cancel
+    def build_command(self) -> Command:
+        reason = self.query_one(Input).value.strip()
+        return copy_with(self._cancel, reason=reason) if reason else self._cancel
 
 
 class HelpScreen(ClosesOnce, ModalScreen[None]):
@@ -347,7 +353,7 @@ class Choices(Paged, OptionList):
         """Offer items: id, name, and a reason to choose it."""
         self.clear_options()
         widest = max((len(name) for _, name, _ in choices), default=0)
-        named = ((an_id, f"{clean(name):<{widest}}", clean(about[:WIDEST])) for an_id, name, about in choices)
+        named = ((an_id, f"{clean(name):<{widest}}", clean(about[:MAX_CHARACTERS])) for an_id, name, about in choices)
         self.add_options(
             Option(Text.assemble(" ", (name, "bold"), "  ", about, no_wrap=True, overflow="ellipsis"), id=an_id)
             for an_id, name, about in named
@@ -381,9 +387,9 @@ class ChoiceDialog(Dialog):
     """Choose an item of a list; the effect is shown below."""
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
+        yield DialogText(id="told")
         yield Choices(id="choices")
-        yield Told(id="would")
+        yield DialogText(id="would")
 
     def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
         """Offer items: id, name, and a reason to choose it."""

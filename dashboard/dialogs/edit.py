@@ -2,12 +2,12 @@
 
 from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
-from dashboard.user.spec_text import Draft, lost_in_text, text_of_agent, text_of_new
-from dashboard.views.changes.swaps import attempt_lines, its_work, mode_lines
+from dashboard.user.spec_text import Draft, fields_lost_in_text, text_of_agent, text_of_new
+from dashboard.views.changes.swaps import attempt_lines, describe_work, mode_lines
 from dashboard.views.drawing.rows import Cell, Choice, labelled
-from dashboard.views.facts.spec_fields import changes
+from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.parsers import Mistyped
 from dashboard.widgets.fields import Picker
 from engine.core.commands import AddAgent, SwapAgent
@@ -21,7 +21,7 @@ GONE = "this agent has left the team; copy the text, and <new-agent:N> begins a 
 class EditDialog(SpecEditor):
     """Edit the spec of an existing agent: a swap."""
 
-    DOES = "Swap"
+    BUTTON_LABEL = "Swap"
 
     def __init__(self, agent_id: str, supervisor_id: str) -> None:
         super().__init__(supervisor_id)
@@ -41,7 +41,7 @@ class EditDialog(SpecEditor):
         agent = self._agent
         return f"Edit {agent.name} (g{agent.generation} → g{agent.generation + 1})" if agent is not None else "Edit"
 
-    def text_to_begin(self) -> str:
+    def initial_text(self) -> str:
         agent = self._agent
         if agent is not None and agent.generation != self._generation:
             self._generation, self._begins = agent.generation, text_of_agent(self.state, agent)
@@ -51,8 +51,8 @@ class EditDialog(SpecEditor):
         super().action_begin_again()
         self._opened_on = self._generation
 
-    def keep(self) -> None:
-        super().keep()
+    def save_draft(self) -> None:
+        super().save_draft()
         self.deck.begun_on[self.draft_key] = self._opened_on
 
     def notes(self) -> list[Cell]:
@@ -60,7 +60,7 @@ class EditDialog(SpecEditor):
         self._opened_on = agent.generation if agent is not None else 0
         if self.draft_key in self.deck.drafts:
             self._opened_on = self.deck.begun_on.get(self.draft_key, self._opened_on)
-        lost = lost_in_text(self.state, agent) if agent is not None else []
+        lost = fields_lost_in_text(self.state, agent) if agent is not None else []
         return [Cell(f"YAML cannot express its {', '.join(lost)}: a swap would lose it", "warn")] if lost else []
 
     def own_references(self) -> list[str]:
@@ -82,38 +82,38 @@ class EditDialog(SpecEditor):
         meaning = dict(mode_lines(state, ids))
         picker.offer([Choice(name, name) for name in meaning])
         mode = picker.chosen or "drain"
-        told = f"it got another spec meanwhile, g{agent.generation}; ctrl+r starts over with it"
-        cells = [Cell(told, "warn")] if agent.generation != self._opened_on else []
-        cells += changes(state.spec_of(agent), spec) if not self.is_unchanged(spec) else []
+        warning = f"it got another spec meanwhile, g{agent.generation}; ctrl+r starts over with it"
+        cells = [Cell(warning, "warn")] if agent.generation != self._opened_on else []
+        cells += spec_changes(state.spec_of(agent), spec) if not self.is_unchanged(spec) else []
         if spec.name != state.spec_of(agent).name:
             cells.append(Cell(f"the agent stays {agent.name}; {spec.name} is the name of its spec", "muted"))
-        cells += [labelled("its work", its_work(agent, state)), labelled(mode, meaning[mode])]
+        cells += [labelled("its work", describe_work(agent, state)), labelled(mode, meaning[mode])]
         cells += attempt_lines(state, ids, mode)
         shell = f"quarterdeck swap {shortest_target(state, agent.id)} --with FILE --mode {mode}"
         return [*cells, labelled("in a shell", shell, "muted")]
 
-    def look(self, view: ViewState) -> None:
-        super().look(view)
+    def update_view(self, view: ViewState) -> None:
+        super().update_view(view)
         if self._agent is None:
-            self.told("would").show_any([])
-            self.problem(keyed(GONE))
+            self.text_of("would").show_any([])
+            self.show_problem(fill_keys(GONE))
 
     def is_unchanged(self, spec: AgentSpec) -> bool:
         agent = self._agent
         return agent is not None and spec == self.state.spec_of(agent)
 
-    def meant(self) -> Answer:
+    def build_command(self) -> Answer:
         if self._agent is None:
-            raise Mistyped(keyed(GONE))
+            raise Mistyped(fill_keys(GONE))
         if self._draft.spec is not None and self.is_unchanged(self._draft.spec):
             raise Mistyped("nothing is changed yet")
-        return super().meant()
+        return super().build_command()
 
 
 class NewAgentDialog(SpecEditor):
     """Write the spec of a new agent."""
 
-    DOES = "Add"
+    BUTTON_LABEL = "Add"
 
     def __init__(self, supervisor_id: str) -> None:
         super().__init__(supervisor_id)
@@ -127,7 +127,7 @@ class NewAgentDialog(SpecEditor):
         supervisor = self.state.supervisors.get(self._supervisor_id)
         return f"A new agent under {supervisor.name}" if supervisor is not None else "A new agent"
 
-    def text_to_begin(self) -> str:
+    def initial_text(self) -> str:
         self._begins = self._begins or text_of_new(self.state, self._supervisor_id)
         return self._begins
 

@@ -8,13 +8,13 @@ from textual.widget import Widget
 from textual.widgets import Button, Input
 
 from dashboard.deck.deck import is_on_top
-from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
+from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, DialogText
 from dashboard.engines.process import EngineDidNotStart, engine_at_work, leave, start_engine, wait_until_up
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.header import can_hand_over, leading_lines, paused_runs, restart_lines
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.parsers import Mistyped, length_s
+from dashboard.views.words.parsers import Mistyped, parse_duration_s
 from dashboard.widgets.fields import Field
 from engine.core.commands import HandOver
 from store import StoreError
@@ -25,15 +25,15 @@ GRACE_S, LONGEST_GRACE_S = 2.0, 600.0
 class EngineDialog(Dialog, ModalScreen[object]):
     """Show what an engine would continue with; enter starts it."""
 
-    DOES = "Start"
-    SENDS = False
+    BUTTON_LABEL = "Start"
+    NEEDS_ENGINE = False
 
     def title_line(self) -> str:
         return "Start an engine"
 
     def begin(self) -> None:
         view = self.deck.view
-        self.told("told").show(restart_lines(view.state, view.situation))
+        self.text_of("told").show(restart_lines(view.state, view.situation))
         self.query_one("#confirm", Button).focus()
 
     def confirm(self) -> None:
@@ -49,19 +49,19 @@ class EngineDialog(Dialog, ModalScreen[object]):
             leader = engine_at_work(deck.path)  # another may have been first
             return started.process.pid if leader is None else leader.pid
 
-        def told(pid: int) -> None:
+        def announce(pid: int) -> None:
             stays = f"✓ engine {pid} is at work, and stays when this screen is closed"
             deck.say(stays + paused_runs(deck.feed.state), "busy")
 
         self.app.pop_screen()
         deck.say("… starting an engine", "muted")
-        deck.aside(starting, told, (EngineDidNotStart, StoreError, OSError))
+        deck.run_in_thread(starting, announce, (EngineDidNotStart, StoreError, OSError))
 
 
 class LeadingDialog(Dialog):
     """Show who leads; with a standby the first button hands over."""
 
-    DOES = "Hand over"
+    BUTTON_LABEL = "Hand over"
 
     def __init__(self, grace: str | None = None, *, hands_over: bool = False) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class LeadingDialog(Dialog):
         return "Hand over to the standby engine" if self._hands_over else "The leading engine"
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
+        yield DialogText(id="told")
         field = Field("grace", id="grace", text=self._grace or f"{GRACE_S:g}s", placeholder="2s")
         field.add_class("-first")
         yield field
@@ -81,16 +81,16 @@ class LeadingDialog(Dialog):
         self.query_one("#grace-field").display = able
         self.query_one("#confirm", Button).display = able or self._hands_over
         self.query_one("#confirm" if self._hands_over and able else "#decline", Button).focus()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
-    def look(self, view: ViewState) -> None:
-        self.told("told").show(leading_lines(view.state, view.situation))
+    def update_view(self, view: ViewState) -> None:
+        self.text_of("told").show(leading_lines(view.state, view.situation))
 
-    def meant(self) -> Answer:
+    def build_command(self) -> Answer:
         info = self.deck.view.situation.engine
         if info is None or not can_hand_over(self.deck.view.situation):
             raise Mistyped("no engine stands by; start one: quarterdeck engine --standby")
-        grace_s = length_s(self.query_one("#grace", Input).value or f"{GRACE_S:g}")
+        grace_s = parse_duration_s(self.query_one("#grace", Input).value or f"{GRACE_S:g}")
         if grace_s is not None and grace_s > LONGEST_GRACE_S:
             raise Mistyped(f"the engine waits for {LONGEST_GRACE_S:g} s at most before it hands over")
         return HandOver(token=info.token, grace_s=GRACE_S if grace_s is None else grace_s)
@@ -99,8 +99,8 @@ class LeadingDialog(Dialog):
 class LeaveDialog(ChoiceDialog, ModalScreen[object]):
     """Ask whether the engine goes on."""
 
-    DOES = "Quit"
-    SENDS = False
+    BUTTON_LABEL = "Quit"
+    NEEDS_ENGINE = False
 
     def title_line(self) -> str:
         return "Quit. What about the engine?"
@@ -109,13 +109,13 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         feed = self.deck.feed  # and not what is looked at, which may be a moment of the past
         pid = feed.engine.pid if feed.engine is not None else "?"
         runs = len(feed.state.runs)
-        told = f"engine {pid} works on {pluralize(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
+        text = f"engine {pid} works on {pluralize(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
         back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
-        lines = [Cell(told), Cell(back, "accent", "come back with  ")]
+        lines = [Cell(text), Cell(back, "accent", "come back with  ")]
         if self.deck.tip is not None:
             lines.append(Cell("quarterdeck init my-team", "accent", "a team of yours "))
-        self.told("told").show(lines)
-        self.told("would").show_any([])
+        self.text_of("told").show(lines)
+        self.text_of("would").show_any([])
         self.offer(
             (
                 ("go on", "leave it running", "it works without a screen"),
@@ -124,4 +124,4 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         )
 
     def confirm(self) -> None:
-        self.deck.part(stop_engine=self.chosen == "stop")
+        self.deck.quit_app(stop_engine=self.chosen == "stop")

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.deck.deck import is_on_top
-from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.changes.outcomes import plan_lines
 from dashboard.views.drawing.rows import Cell
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class ExportDialog(Dialog, ModalScreen[object]):
     """Ask for the path of an export."""
 
-    DOES = "Export"
-    SENDS = False
+    BUTTON_LABEL = "Export"
+    NEEDS_ENGINE = False
 
     def __init__(self, db: Path) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def inside(self) -> Iterable[Widget]:
         if not self.deck.in_browser:
             yield TextLine(str(self._suggested), id="path")
-        yield Told(id="told")
+        yield DialogText(id="told")
 
     @property
     def _suggested(self) -> Path:
@@ -52,15 +52,15 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def begin(self) -> None:
         state = self.state
         amounts = ((len(state.agents), "agent"), (len(state.runs), "open run"), (len(state.tasks), "task"))
-        told = f"{', '.join(pluralize(number, noun) for number, noun in amounts)}, as of now"
-        self.told("told").show([Cell(told), Cell("JSON in a zip; the team keeps working", "muted")])
+        text = f"{', '.join(pluralize(number, noun) for number, noun in amounts)}, as of now"
+        self.text_of("told").show([Cell(text), Cell("JSON in a zip; the team keeps working", "muted")])
         self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
 
     def confirm(self) -> None:
         """Export to the path, or to the browser."""
         path = str(self._suggested) if self.deck.in_browser else self.query_one(Input).value.strip()
         if not path:
-            self.problem("write the path of the archive to make")
+            self.show_problem("write the path of the archive to make")
         elif is_on_top(self):
             self.app.pop_screen()
             self.deck.export(path_typed(path))
@@ -69,17 +69,17 @@ class ExportDialog(Dialog, ModalScreen[object]):
 class ImportDialog(Dialog):
     """Show the effects of an import; enter again confirms it."""
 
-    DOES = "Look into it"
+    BUTTON_LABEL = "Look into it"
 
-    def __init__(self, db: Path, path: str, *, shown: str = "") -> None:
+    def __init__(self, db: Path, path: str, *, display_name: str = "") -> None:
         """Ask for an archive, or look into one.
 
         Args:
             path: The archive; empty where it is asked for.
-            shown: What it is called, where that is not its path.
+            display_name: What it is called, where that is not its path.
         """
         super().__init__()
-        self._db, self._path, self._shown = db, path, shown
+        self._db, self._path, self._display_name = db, path, display_name
         self._plan: ImportPlan | None = None
 
     def title_line(self) -> str:
@@ -88,7 +88,7 @@ class ImportDialog(Dialog):
     def inside(self) -> Iterable[Widget]:
         if not self.deck.in_browser:
             yield TextLine(self._path, placeholder="the archive, such as team.zip", id="path")
-        yield Told(id="told")
+        yield DialogText(id="told")
 
     def begin(self) -> None:
         self._show_nothing()
@@ -96,26 +96,26 @@ class ImportDialog(Dialog):
         if self._path:
             self._look_into(self._path)
         elif self.deck.in_browser:
-            self.say_what("Choose a file")
+            self.set_button_label("Choose a file")
             self.deck.ask_upload()
 
     def _show_nothing(self) -> None:
-        self.told("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
+        self.text_of("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
 
     def received(self, path: str, name: str) -> None:
         """Look into an archive that a browser has sent."""
-        self._path, self._shown, self._plan = path, name, None
-        self.problem("")
-        self.told("told").show([Cell(f"looking into {name} …", "muted")])
+        self._path, self._display_name, self._plan = path, name, None
+        self.show_problem("")
+        self.text_of("told").show([Cell(f"looking into {name} …", "muted")])
         self._look_into(path)
 
     @on(Input.Changed)
-    def _another(self, event: Input.Changed) -> None:
+    def _forget_plan(self, event: Input.Changed) -> None:
         """Forget what another archive would bring."""
         if event.value.strip() != self._path:
             self._plan, self._path = None, ""
             self._show_nothing()
-            self.say_what(self.DOES)
+            self.set_button_label(self.BUTTON_LABEL)
 
     def answer(self) -> Answer:
         path = self._path if self.deck.in_browser else self.query_one(Input).value.strip()
@@ -125,10 +125,10 @@ class ImportDialog(Dialog):
             elif self.deck.in_browser:
                 self.deck.ask_upload()
             else:
-                self.problem("write the path of an archive; State (9) lists those beside this team's file")
+                self.show_problem("write the path of an archive; State (9) lists those beside this team's file")
             return None
         archive = str(path_typed(path).resolve())
-        if not self.deck.allow(self._plan.references, Path(archive), self._plan.sha256):
+        if not self.deck.trust_code(self._plan.references, Path(archive), self._plan.sha256):
             return None
         return ImportState(path=archive, sha256=self._plan.sha256)
 
@@ -136,20 +136,22 @@ class ImportDialog(Dialog):
         self._path = path
         self.deck.plan_import(path_typed(path), partial(self._show, path))
 
-    def _show(self, path: str, found: "ImportPlan | str") -> None:
+    def _show(self, path: str, outcome: "ImportPlan | str") -> None:
         if not self.is_attached or path != self._path:
             return
-        if isinstance(found, str):
-            if self._shown:  # the browser knows no path, and may choose another file
-                found, self._path = found.replace(self._path, self._shown), ""
+        if isinstance(outcome, str):
+            if self._display_name:  # the browser knows no path, and may choose another file
+                outcome, self._path = outcome.replace(self._path, self._display_name), ""
                 self._show_nothing()
-                self.say_what("Choose a file")
-            self.problem(found)
+                self.set_button_label("Choose a file")
+            self.show_problem(outcome)
             return
-        self.problem("")
-        self._plan = found
-        told = plan_lines(found.creates, found.needs_trust, found.missing, found.clashes, found.bound)
-        self.told("told").show([Cell(self._shown, "strong"), *told] if self._shown else told)
+        self.show_problem("")
+        self._plan = outcome
+        cells = plan_lines(outcome.creates, outcome.needs_trust, outcome.missing, outcome.clashes, outcome.bound)
+        self.text_of("told").show([Cell(self._display_name, "strong"), *cells] if self._display_name else cells)
         if self._plan.needs_trust and self.deck.in_browser:
-            self.problem("its code is not trusted yet; trust it in a shell first: quarterdeck import")
-        self.say_what("Import and trust its code" if self._plan.needs_trust and not self.deck.in_browser else "Import")
+            self.show_problem("its code is not trusted yet; trust it in a shell first: quarterdeck import")
+        self.set_button_label(
+            "Import and trust its code" if self._plan.needs_trust and not self.deck.in_browser else "Import"
+        )

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.deck.deck import is_on_top
-from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.dialogs.dialog import Dialog, DialogText
 from dashboard.user.typed_paths import exists, path_typed
 from dashboard.views.drawing.rows import labelled
 from dashboard.views.past import fork_lines, fork_path, fork_shell
@@ -22,8 +22,8 @@ from dashboard.widgets.typing import TextLine
 class ForkDialog(Dialog, ModalScreen[object]):
     """Show what a fork continues and where its file will be; enter creates it."""
 
-    DOES = "Fork"
-    SENDS = False
+    BUTTON_LABEL = "Fork"
+    NEEDS_ENGINE = False
 
     def __init__(self, db: Path, target: str | None) -> None:
         super().__init__()
@@ -33,29 +33,29 @@ class ForkDialog(Dialog, ModalScreen[object]):
         return f"Fork at seq {self.deck.view.state.seq:,}"
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
+        yield DialogText(id="told")
         self._seq = self.deck.view.state.seq  # of when it was asked for: the team goes on
         if not self.deck.in_browser:
             yield TextLine(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
-        yield Told(id="would")
+        yield DialogText(id="would")
 
     def begin(self) -> None:
         view = self.deck.view
         live_seq = view.past.live_seq if view.past is not None else self._seq
-        self.told("told").show(fork_lines(view.state, live_seq=live_seq, now_ms=view.present_ms))
+        self.text_of("told").show(fork_lines(view.state, live_seq=live_seq, now_ms=view.present_ms))
         self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
-        self.look(view)
+        self.update_view(view)
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         if self.deck.in_browser:
             name = fork_path(self._db, self._seq).name
-            self.told("would").show([labelled("saved as", f"{name}, by this browser", "muted")])
+            self.text_of("would").show([labelled("saved as", f"{name}, by this browser", "muted")])
             return
         path = self.query_one(Input).value.strip()
         is_taken = bool(path) and exists(path_typed(path))
-        self.problem(f"a file exists at {path} already; write another name" if is_taken else "")
+        self.show_problem(f"a file exists at {path} already; write another name" if is_taken else "")
         shell = [labelled("in a shell", fork_shell(self._db, str(path_typed(path)), self._seq), "muted")]
-        self.told("would").show(shell if path and not is_taken else [])
+        self.text_of("would").show(shell if path and not is_taken else [])
 
     def confirm(self) -> None:
         """Create the file, or one for the browser."""

@@ -7,12 +7,12 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from dashboard.deck.deck import ClosesOnce, Looking
+from dashboard.deck.deck import ClosesOnce, LiveScreen
 from dashboard.views.drawing.jumping import labels
 from dashboard.widgets.spots import Spot
 
 
-class JumpScreen(Looking, ClosesOnce, ModalScreen[Spot | None]):
+class JumpScreen(LiveScreen, ClosesOnce, ModalScreen[Spot | None]):
     """Shows labels over the frozen screen; returns the chosen spot."""
 
     holds = True
@@ -32,8 +32,8 @@ class JumpScreen(Looking, ClosesOnce, ModalScreen[Spot | None]):
 
     def __init__(self, spots: Sequence[Spot]) -> None:
         super().__init__()
-        free = iter(labels(sum(not one.letter for one in spots)))
-        self.spots = {one.letter or next(free): one for one in spots}
+        free = iter(labels(sum(not spot.letter for spot in spots)))
+        self.spots = {spot.letter or next(free): spot for spot in spots}
         """Spots by label."""
         self._pressed = ""
 
@@ -57,12 +57,14 @@ class JumpScreen(Looking, ClosesOnce, ModalScreen[Spot | None]):
         pressed = self._pressed + (event.character or "") if event.is_printable else ""
         if pressed in self.spots:
             self.dismiss(self.spots[pressed])
-        elif pressed and any(one.startswith(pressed) for one in self.spots):
+        elif pressed and any(label.startswith(pressed) for label in self.spots):
             self._pressed = pressed
         else:
             self.dismiss(None)
 
     def on_click(self, event: events.Click) -> None:
         at = event.screen_offset
-        found = (one for key, one in self.spots.items() if one.y == at.y and one.x <= at.x < one.x + len(key))
-        self.dismiss(next(found, None))
+        matching_spots = (
+            spot for key, spot in self.spots.items() if spot.y == at.y and spot.x <= at.x < spot.x + len(key)
+        )
+        self.dismiss(next(matching_spots, None))

@@ -5,25 +5,25 @@ from collections.abc import Iterable
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.views.changes.targets import target_of
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.parsers import Line, Mistyped
+from dashboard.views.words.parsers import LineQuestion, Mistyped
 from dashboard.widgets.typing import TextLine
 
 
 class LineDialog(Dialog):
-    """Ask for a `Line`."""
+    """Ask for a `LineQuestion`."""
 
-    def __init__(self, line: Line, subject_id: str, text: str = "") -> None:
+    def __init__(self, line: LineQuestion, subject_id: str, text: str = "") -> None:
         super().__init__()
         self._line, self._subject_id, self._text = line, subject_id, text
 
     def title_line(self) -> str:
         target = target_of(self.state, self._subject_id)
-        return self._line.title.format(target.titled if target is not None else self._subject_id)
+        return self._line.title.format(target.title if target is not None else self._subject_id)
 
-    def does(self) -> str:
+    def button_label(self) -> str:
         return self._line.does
 
     @property
@@ -31,33 +31,33 @@ class LineDialog(Dialog):
         return f"{self._line.title} {self._subject_id}"
 
     @property
-    def written(self) -> str:
+    def draft_text(self) -> str:
         return self.query_one(Input).value if self._line.keeps else ""
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
+        yield DialogText(id="told")
         text = self._text or self.deck.drafts.get(self.draft_key, "")
         yield TextLine(text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
-        yield Told(id="would")
+        yield DialogText(id="would")
 
     def begin(self) -> None:
         self.query_one(Input).focus()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
-    def look(self, view: ViewState) -> None:
-        self.told("told").show(self._line.about(view.state, self._subject_id, view.now_ms))
-        self.told("would").show([])
+    def update_view(self, view: ViewState) -> None:
+        self.text_of("told").show(self._line.about(view.state, self._subject_id, view.now_ms))
+        self.text_of("would").show([])
         try:
-            command = self._line.meant(self._subject_id, self.query_one(Input).value, view.now_ms)
+            command = self._line.parse(self._subject_id, self.query_one(Input).value, view.now_ms)
         except Mistyped as error:
-            self.problem(str(error))
+            self.show_problem(str(error))
             return
-        self.problem("")
+        self.show_problem("")
         if command is not None:
             self.rehearse(command)
 
-    def meant(self) -> Answer:
-        command = self._line.meant(self._subject_id, self.query_one(Input).value, self.deck.view.now_ms)
+    def build_command(self) -> Answer:
+        command = self._line.parse(self._subject_id, self.query_one(Input).value, self.deck.view.now_ms)
         if command is None:
             raise Mistyped(f"write {self._line.placeholder}")
         return command

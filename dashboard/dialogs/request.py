@@ -6,14 +6,14 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.dialogs.dialog import Dialog, DialogText
 from dashboard.engines.client import CommandReply
 from dashboard.views.changes import members
-from dashboard.views.changes.outcomes import rehearsed
+from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.command_line import in_shell
-from dashboard.views.words.parsers import Mistyped, due_in_s, limits_of
+from dashboard.views.words.command_line import shell_line
+from dashboard.views.words.parsers import Mistyped, parse_deadline_s, parse_limits
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Submit, SwitchStrategy
@@ -27,7 +27,7 @@ _UNWRITTEN = "…"
 class RequestDialog(Dialog):
     """Ask for a request; enter sends it."""
 
-    DOES = "Send"
+    BUTTON_LABEL = "Send"
 
     def __init__(self, supervisor_id: str | None) -> None:
         super().__init__()
@@ -44,12 +44,12 @@ class RequestDialog(Dialog):
         return "request"
 
     @property
-    def written(self) -> str:
+    def draft_text(self) -> str:
         return self._text("request")
 
     def inside(self) -> Iterable[Widget]:
-        kept, asks = self.deck.drafts.get(self.draft_key, ""), "what should be done?  enter sends it as it is"
-        yield TextLine(kept, placeholder=asks, id="request", select_on_focus=False)
+        draft, asks = self.deck.drafts.get(self.draft_key, ""), "what should be done?  enter sends it as it is"
+        yield TextLine(draft, placeholder=asks, id="request", select_on_focus=False)
         yield Picker("to", id="to")
         yield Picker("priority", id="priority")
         yield Picker("category", id="category")
@@ -58,19 +58,19 @@ class RequestDialog(Dialog):
         yield Field("conversation", id="conversation")
         yield Field("limits", id="limits", placeholder="none; tokens=20000 cost_usd=0.5 time_s=60 attempts=9 then=ask")
         yield Field("after", id="after", placeholder="at once; or the runs that must be done before: r3 r4")
-        yield Told(id="told")
-        yield Told(id="would")
+        yield DialogText(id="told")
+        yield DialogText(id="would")
 
     def begin(self) -> None:
         state = self.state
-        found = members.receivers(state)
-        self._picker("to").offer(found, self._supervisor_id)
-        self._picker("to").display = len(found) > 1
-        self._picker("to" if len(found) > 1 else "priority").add_class("-first")
+        choices = members.receivers(state)
+        self._picker("to").offer(choices, self._supervisor_id)
+        self._picker("to").display = len(choices) > 1
+        self._picker("to" if len(choices) > 1 else "priority").add_class("-first")
         self._picker("priority").offer(members.priorities(), str(DEFAULT_PRIORITY))
         self.query_one("#after-field").display = bool(state.runs)
         self.query_one("#request", Input).focus()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def _picker(self, name: str) -> Picker:
         return self.query_one(f"#{name}", Picker)
@@ -80,32 +80,32 @@ class RequestDialog(Dialog):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self.problem("")
+        self.show_problem("")
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         self._fit(view)
         self._title = [Cell(self.title_line(), "strong")]
-        self.look_at_engine(view)
+        self.update_engine(view)
         mode = self._picker("mode").chosen or ""
-        told = members.how_it_goes(view.state, self._supervisor_id, self._picker("category").chosen, mode)
-        self.told("told").show([*told, Cell("its output appears under Runs when it has ended", "muted")])
+        cells = members.describe_coordination(view.state, self._supervisor_id, self._picker("category").chosen, mode)
+        self.text_of("told").show([*cells, Cell("its output appears under Runs when it has ended", "muted")])
         try:
             command = self._command(self._text("request") or _UNWRITTEN)
         except Mistyped as error:
-            self.told("would").show_any([])
-            self.problem(str(error))
+            self.text_of("would").show_any([])
+            self.show_problem(str(error))
             return
         if refusal := self._refusal_of_mode(mode):
-            self.told("would").show_any([])
-            self.problem(refusal)
+            self.text_of("would").show_any([])
+            self.show_problem(refusal)
             return
         self.rehearse(command, "" if command.request == _UNWRITTEN else self._shell(command, mode))
         if command.request == _UNWRITTEN:
-            self.told("would").show_any([])
+            self.text_of("would").show_any([])
 
     def _shell(self, command: Submit, mode: str) -> str:
         """Return the same for a shell, empty where no line does it; one that asks for another strategy is two lines."""
-        line = in_shell(self.state, command)
+        line = shell_line(self.state, command)
         word = shortest_target(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
         return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode and line else line
 
@@ -113,15 +113,15 @@ class RequestDialog(Dialog):
         """Offer the options of the chosen supervisor."""
         state = view.state
         self._supervisor_id = self._picker("to").chosen or self._supervisor_id
-        found = members.categories(state, self._supervisor_id)
-        self._picker("category").offer(found)
-        self._picker("category").display = len(found) > 1
+        choices = members.categories(state, self._supervisor_id)
+        self._picker("category").offer(choices)
+        self._picker("category").display = len(choices) > 1
         self._picker("mode").offer(members.modes(state, self._supervisor_id))
         field = self.query_one("#conversation-field")
         field.display = members.has_conversations(state, self._supervisor_id)
-        known = ", ".join(members.conversations(state, self._supervisor_id)[:4])
+        conversations = ", ".join(members.conversations(state, self._supervisor_id)[:4])
         self.query_one("#conversation", Input).placeholder = (
-            f"none; {known} continues, another name starts one" if known else "none; a name starts one"
+            f"none; {conversations} continues, another name starts one" if conversations else "none; a name starts one"
         )
 
     def _refusal_of_mode(self, mode: str) -> str:
@@ -130,10 +130,10 @@ class RequestDialog(Dialog):
             return ""
         view = self.deck.view
         command = SwitchStrategy(supervisor=at(self._supervisor_id), mode=mode, scope="new")
-        refusal = rehearsed(view.state, command, view.now_ms).refusal
+        refusal = rehearse(view.state, command, view.now_ms).refusal
         return f"strategy {mode}: {refusal}" if refusal else ""
 
-    def meant(self) -> Submit:
+    def build_command(self) -> Submit:
         request, self._mode = self._text("request"), self._picker("mode").chosen or ""
         if not request:
             self.query_one("#request", Input).focus()
@@ -154,22 +154,22 @@ class RequestDialog(Dialog):
             request=request,
             supervisor=at(self._supervisor_id) if self._supervisor_id is not None else None,
             priority=priority if priority != DEFAULT_PRIORITY else None,
-            deadline_s=due_in_s(deadline, self.deck.view.now_ms) if deadline else None,
-            limits=limits_of(self._text("limits")),
+            deadline_s=parse_deadline_s(deadline, self.deck.view.now_ms) if deadline else None,
+            limits=parse_limits(self._text("limits")),
             category=self._picker("category").chosen or None,
             after=self._text("after").replace(",", " ").split(),
             conversation=(self._text("conversation") or None) if conversation.display else None,
         )
 
-    def after(self, outcome: CommandReply) -> None:
+    def handle_outcome(self, outcome: CommandReply) -> None:
         """Once the run exists, switch it to the chosen strategy: a request itself names none."""
-        super().after(outcome)
+        super().handle_outcome(outcome)
         run_id = outcome.result.get("run_id")
         if not self._mode or self._supervisor_id is None or outcome.status == "refused":
             return
         if isinstance(run_id, str):
             supervisor = at(self._supervisor_id)
-            self.deck.order(SwitchStrategy(supervisor=supervisor, mode=self._mode, scope="run", run=run_id))
+            self.deck.send_command(SwitchStrategy(supervisor=supervisor, mode=self._mode, scope="run", run=run_id))
         else:
             self.deck.say(
                 f"queued, without {self._mode}: once an engine has taken it, S on the run sets that", "draining"

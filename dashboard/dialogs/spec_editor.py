@@ -15,17 +15,17 @@ from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
 from dashboard.deck.deck import is_on_top
-from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.dialogs.dialog import Answer, Dialog, DialogText
 from dashboard.engines.client import CommandReply
-from dashboard.user.external_editor import EditorFailed, edited, editor_of
+from dashboard.user.external_editor import EditorFailed, edit_externally, editor_of
 from dashboard.user.spec_text import (
     NEW,
     Draft,
     fault_lines,
+    known_servers,
     read_draft,
-    servers_known,
 )
-from dashboard.views.changes.outcomes import rehearsed
+from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
@@ -34,7 +34,7 @@ from dashboard.widgets.yaml_area import YamlArea
 from engine.core.specs.spec import AgentSpec
 
 NO_PROGRAMS = "$EDITOR is a program of this machine; write here"
-CHECK_S, LONG = 0.3, 20_000
+CHECK_S, LONG_TEXT_CHARACTERS = 0.3, 20_000
 """How long a long text is left alone before it is read again, in seconds; and from how many characters it is long."""
 
 
@@ -52,14 +52,14 @@ class SpecEditor(Dialog):
     def __init__(self, supervisor_id: str) -> None:
         super().__init__()
         self._supervisor_id = supervisor_id
-        self._asked: list[str] = []
+        self._pending_references: list[str] = []
         """Untrusted code that was named; sending the same text again trusts it."""
         self._draft = Draft(None)
         self._read: str | None = None
         self._unopened = ""
         """Why the editor could not be used; said until the text is another one."""
 
-    def text_to_begin(self) -> str:
+    def initial_text(self) -> str:
         raise NotImplementedError
 
     def command_of(self, spec: AgentSpec) -> Answer:
@@ -84,24 +84,24 @@ class SpecEditor(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         with Container(id="columns"):
-            yield YamlArea(self.deck.drafts.get(self.draft_key) or self.text_to_begin(), id="yaml")
+            yield YamlArea(self.deck.drafts.get(self.draft_key) or self.initial_text(), id="yaml")
             with Vertical(id="beside"):
-                yield Told(id="note")
-                yield Told(id="faults")
+                yield DialogText(id="note")
+                yield DialogText(id="faults")
                 yield Picker("mode", id="mode")
-                yield Told(id="would")
-                yield Told(id="preview")
+                yield DialogText(id="would")
+                yield DialogText(id="preview")
 
     def buttons(self) -> Iterable[Widget]:
-        yield Button(Text(f"{self.does()}  ctrl+s"), id="confirm", compact=True)
+        yield Button(Text(f"{self.button_label()}  ctrl+s"), id="confirm", compact=True)
         if not self.deck.in_browser:
             yield Button(Text("$EDITOR  ctrl+o"), id="editor", compact=True)
         yield Button(Text("Back  esc"), id="decline", compact=True)
 
     def begin(self) -> None:
-        kept = self.draft_key in self.deck.drafts
-        told = [Cell("your earlier text; ctrl+r starts over", "paused")] if kept else []
-        self.told("note").show_any(told + self.notes())
+        has_draft = self.draft_key in self.deck.drafts
+        cells = [Cell("your earlier text; ctrl+r starts over", "paused")] if has_draft else []
+        self.text_of("note").show_any(cells + self.notes())
         self.query_one("#mode").display = False
         self.area.focus()
         self._check()
@@ -112,17 +112,17 @@ class SpecEditor(Dialog):
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        self._asked, self._unopened = [], ""
-        self.keep()
-        if len(self.area.text) > LONG:
+        self._pending_references, self._unopened = [], ""
+        self.save_draft()
+        if len(self.area.text) > LONG_TEXT_CHARACTERS:
             self.set_timer(CHECK_S, self._check)
         else:
             self._check()
 
-    def keep(self) -> None:
+    def save_draft(self) -> None:
         """Remember the text for the next time, unless it is the one to begin with."""
         text = self.area.text
-        if text == self.text_to_begin():
+        if text == self.initial_text():
             self.deck.drafts.pop(self.draft_key, None)
         else:
             self.deck.drafts[self.draft_key] = text
@@ -132,41 +132,42 @@ class SpecEditor(Dialog):
         if not self.is_attached or self.area.text == self._read:
             return
         self._read = self.area.text
-        self._draft = read_draft(self._read, servers_known(self.state, self._supervisor_id))
-        self.area.show_faults(one.line for one in self._draft.problems)
-        self.look(self.deck.view)
+        self._draft = read_draft(self._read, known_servers(self.state, self._supervisor_id))
+        self.area.show_faults(problem.line for problem in self._draft.problems)
+        self.update_view(self.deck.view)
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         spec = self._draft.spec
-        self.told("faults").show_any(fault_lines(self._draft.problems))
+        self.text_of("faults").show_any(fault_lines(self._draft.problems))
         command = self.command_of(spec) if spec is not None else None
         if spec is None or command is None:
-            self.told("would").show_any([])
-            self.told("preview").show_any([])
+            self.text_of("would").show_any([])
+            self.text_of("preview").show_any([])
             self.query_one("#mode").display = False
-            self.problem(self._unopened)
+            self.show_problem(self._unopened)
             return
-        self.told("preview").show_any([*self._code(), *self.preview(view, spec)])
+        self.text_of("preview").show_any([*self._code(), *self.preview(view, spec)])
         if self.is_unchanged(spec):
-            self.told("would").show_any([Cell("nothing is changed yet", "muted")])
-            self.problem(self._unopened)
+            self.text_of("would").show_any([Cell("nothing is changed yet", "muted")])
+            self.show_problem(self._unopened)
             return
-        found = rehearsed(view.state, command, view.now_ms)
-        self.told("would").show_any([labelled("would do", found.summary, "busy")] if found.summary else [])
-        refused = f"would be refused: {found.refusal}" if found.refusal else ""
-        self.problem(self._unopened or refused or self._to_trust())
+        rehearsal = rehearse(view.state, command, view.now_ms)
+        self.text_of("would").show_any([labelled("would do", rehearsal.summary, "busy")] if rehearsal.summary else [])
+        refused = f"would be refused: {rehearsal.refusal}" if rehearsal.refusal else ""
+        self.show_problem(self._unopened or refused or self._trust_hint())
 
     def _new_references(self) -> list[str]:
         own = self.own_references()
-        return [one for one in self._draft.references if one not in own]
+        return [reference for reference in self._draft.references if reference not in own]
 
     def _code(self) -> list[Cell]:
         new = self._new_references()
         return [labelled("runs", ", ".join(new), "draining")] if new else []
 
-    def _to_trust(self) -> str:
-        return f"not trusted yet: {', '.join(self._asked)}; look at that code, then ctrl+s trusts it" * bool(
-            self._asked
+    def _trust_hint(self) -> str:
+        return (
+            f"not trusted yet: {', '.join(self._pending_references)}; look at that code, then ctrl+s trusts it"
+            * bool(self._pending_references)
         )
 
     def action_send(self) -> None:
@@ -179,26 +180,26 @@ class SpecEditor(Dialog):
             self.action_fault()
             return None
         command = super().answer()
-        return command if command is not None and self._may_run() else None
+        return command if command is not None and self._is_code_trusted() else None
 
-    def meant(self) -> Answer:
+    def build_command(self) -> Answer:
         if self._draft.spec is None:
             raise Mistyped("there is no agent in the text")
         return self.command_of(self._draft.spec)
 
-    def _may_run(self) -> bool:
+    def _is_code_trusted(self) -> bool:
         """Tell whether its code is trusted; name untrusted code, and trust it the second time."""
         new = self._new_references()
-        missing = self.deck.untrusted(new)
+        missing = self.deck.untrusted_references(new)
         if not missing:
             return True
-        if self._asked == missing or self.deck.in_browser:
-            trusted = self.deck.allow(new, self.deck.path.resolve(), "")
+        if self._pending_references == missing or self.deck.in_browser:
+            trusted = self.deck.trust_code(new, self.deck.path.resolve(), "")
             if not trusted and self.deck.message is not None:
-                self.problem(self.deck.message.text)
+                self.show_problem(self.deck.message.text)
             return trusted
-        self._asked = missing
-        self.problem(self._to_trust())
+        self._pending_references = missing
+        self.show_problem(self._trust_hint())
         return False
 
     def action_fault(self) -> None:
@@ -210,7 +211,7 @@ class SpecEditor(Dialog):
 
     def action_begin_again(self) -> None:
         """Restore the original text; ctrl+z undoes that."""
-        self.area.put(self.text_to_begin())
+        self.area.put(self.initial_text())
 
     @on(Button.Pressed, "#editor")
     def action_editor(self) -> None:
@@ -218,7 +219,7 @@ class SpecEditor(Dialog):
         self._unopened = ""
         if self.deck.in_browser:
             self._unopened = f"not in a browser: {NO_PROGRAMS}"
-            self.problem(self._unopened)
+            self.show_problem(self._unopened)
             return
         try:
             argv = editor_of(self.deck.environment)
@@ -227,7 +228,7 @@ class SpecEditor(Dialog):
             self._unopened = str(failed)
         except SuspendNotSupported:
             self._unopened = f"this terminal cannot be given to {argv[0]}; write here"
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
         self.app.refresh(layout=True)
 
     def _take_over(self, argv: list[str]) -> None:
@@ -237,7 +238,7 @@ class SpecEditor(Dialog):
         with self.app.suspend():
             # Textual takes the terminal back only where nothing is raised in here.
             try:
-                back = edited(self.area.text, argv, name=NEW.name)
+                back = edit_externally(self.area.text, argv, name=NEW.name)
             except EditorFailed as error:
                 failed = error
         if failed is not None:
@@ -249,7 +250,7 @@ class SpecEditor(Dialog):
             self.deck.say("nothing was sent; the text is kept until the dashboard is left", "muted")
         super().action_decline()
 
-    def after(self, outcome: CommandReply) -> None:
+    def handle_outcome(self, outcome: CommandReply) -> None:
         """Keep it also while it is queued: its effect is not known yet."""
         if outcome.status != "pending":
-            super().after(outcome)
+            super().handle_outcome(outcome)

@@ -8,12 +8,12 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
-from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.dialogs.dialog import Answer, Choices, Dialog, DialogText
 from dashboard.views.changes import switching
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.command_line import in_shell
-from dashboard.views.words.parsers import Mistyped, settings_line, settings_of, words_of
+from dashboard.views.words.command_line import shell_line
+from dashboard.views.words.parsers import Mistyped, parse_settings, settings_line, split_words
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
@@ -25,16 +25,16 @@ from engine.core.state import Supervisor
 _LED = ("delegate",)
 _SYNTHESIS = ("parallel", "parallel_then_synthesis")
 _JOINED = ("parallel",)
-LOW = 30
+SIDE_BY_SIDE_MAX_HEIGHT = 30
 """Rows below which graphs stand beside each other even where that breaks them: of the second one nothing was seen."""
-TALL = 50
+TALL_STACK_MIN_HEIGHT = 50
 """Rows from which more nodes of a layer are shown."""
 
 
 class StrategyDialog(Dialog):
     """Choose another strategy; finished work stays."""
 
-    DOES = "Switch"
+    BUTTON_LABEL = "Switch"
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class StrategyDialog(Dialog):
         self._supervisor_id, self._mode = supervisor_id, mode
         self._settings, self._lead, self._run = dict(settings or {}), lead, run
         self._misnamed = ""
-        self._shown: tuple[object, ...] = ()
+        self._preview_key: tuple[object, ...] = ()
 
     @property
     def _supervisor(self) -> Supervisor | None:
@@ -71,11 +71,11 @@ class StrategyDialog(Dialog):
             yield Picker(label, id=name)
         yield Picker("at work", id="preserve")
         yield Picker("for", id="scope")
-        yield Told(id="consequence")
+        yield DialogText(id="consequence")
         with Horizontal(id="graphs"):
-            yield Told(id="before")
-            yield Told(id="after")
-        yield Told(id="shell")
+            yield DialogText(id="before")
+            yield DialogText(id="after")
+        yield DialogText(id="shell")
 
     def begin(self) -> None:
         state = self.state
@@ -85,40 +85,42 @@ class StrategyDialog(Dialog):
         choices.offer(offered, self._mode)
         lead = supervisor.options.lead
         self.query_one("#lead", Picker).offer(
-            switching.members_to_choose(state, supervisor, lead, "not set"), self._lead if self._lead != lead else None
+            switching.member_choices(state, supervisor, lead, "not set"), self._lead if self._lead != lead else None
         )
         self.query_one("#aggregator", Picker).offer(
-            switching.members_to_choose(state, supervisor, supervisor.aggregator, "the best writer")
+            switching.member_choices(state, supervisor, supervisor.aggregator, "the best writer")
         )
         self.query_one("#preserve", Picker).offer(switching.PRESERVE)
-        self.query_one("#scope", Picker).offer(switching.scopes(state, supervisor), switching.scope_of_run(self._run))
+        self.query_one("#scope", Picker).offer(
+            switching.scope_choices(state, supervisor), switching.scope_of_run(self._run)
+        )
         choices.focus()
         if self._mode is not None and self._mode not in known_strategies():
             self._misnamed = f"no strategy {self._mode!r}; there are {', '.join(known_strategies())}"
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     @on(OptionList.OptionHighlighted)
     def _chosen(self) -> None:
-        if self._shown:
+        if self._preview_key:
             self._misnamed = ""
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         mode = self.query_one(Choices).chosen
         if mode is None:
             return
         self._run = switching.run_of(self.query_one("#scope", Picker).chosen)
         self._title = [Cell(self.title_line(), "strong")]
-        self.look_at_engine(view)
+        self.update_engine(view)
         self._fit(mode)
         try:
             command = self._command(mode)
         except Mistyped as error:
-            self._shown = (str(error),)
-            self.problem(str(error))
+            self._preview_key = (str(error),)
+            self.show_problem(str(error))
             return
-        if self._shown == (command, view.state.seq):
+        if self._preview_key == (command, view.state.seq):
             return
-        self._shown = (command, view.state.seq)
+        self._preview_key = (command, view.state.seq)
         self._show(view, command)
 
     def _fit(self, mode: str) -> None:
@@ -126,11 +128,11 @@ class StrategyDialog(Dialog):
         self.query_one("#join").display = mode in _JOINED
         join, supervisor = self.query_one("#join", Picker), self._supervisor
         now = supervisor.aggregation if supervisor is not None else ""
-        join.offer(switching.joins(now))
+        join.offer(switching.join_choices(now))
         synthesis = (join.chosen or now) == "synthesis" or mode != "parallel"
         self.query_one("#aggregator").display = mode in _SYNTHESIS and synthesis
         self.query_one("#settings-field").display = switching.has_settings(mode)
-        self.query_one("#settings", Input).placeholder = switching.asks_for(mode) + ";  write key=value"
+        self.query_one("#settings", Input).placeholder = switching.settings_hint(mode) + ";  write key=value"
 
     def _command(self, mode: str) -> SwitchStrategy:
         """Return the command.
@@ -141,7 +143,7 @@ class StrategyDialog(Dialog):
         if self._supervisor is None:
             raise Mistyped("this supervisor has left the team")
         text = self.query_one("#settings", Input).value if switching.has_settings(mode) else ""
-        settings = settings_of(words_of(text)) if text.strip() else None
+        settings = parse_settings(split_words(text)) if text.strip() else None
         scope = self.query_one("#scope", Picker).chosen
         run = switching.run_of(scope)
         kind: Literal["run", "open", "new"] = "run" if run is not None else "new" if scope == "new" else "open"
@@ -166,33 +168,35 @@ class StrategyDialog(Dialog):
         from engine.core.preview import switch_event  # not for the first frame
 
         state = view.state
-        graphs, told = self.query_one("#graphs"), self.told("consequence")
+        graphs, consequence = self.query_one("#graphs"), self.text_of("consequence")
         try:
             event = switch_event(state, command)
         except Refused as error:
-            self.problem(f"would be refused: {error}")
-            graphs.display = told.display = False
+            self.show_problem(f"would be refused: {error}")
+            graphs.display = consequence.display = False
             return
-        self.problem(self._misnamed)
-        told.display = True
-        told.show(switching.consequence(state, event))
-        shell = in_shell(state, command)
-        self.told("shell").show_any([labelled("in a shell", shell, "muted")] if shell else [])
+        self.show_problem(self._misnamed)
+        consequence.display = True
+        consequence.show(switching.describe_switch(state, event))
+        shell = shell_line(state, command)
+        self.text_of("shell").show_any([labelled("in a shell", shell, "muted")] if shell else [])
         change = event.groups[-1] if event.groups else None
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None
         if change is not None:
             whole = max(40, min(self.size.width, 116) - 12)
-            both = {"before": switching.before(state, change), "after": switching.after(state, change)}
-            stack = switching.STACK if self.size.height < TALL else switching.TALL_STACK
-            beside = self.size.height < LOW or all(
-                switching.fits(nodes, whole // 2, stack=stack) for nodes in both.values()
+            both = {"before": switching.current_graph(state, change), "after": switching.resulting_graph(state, change)}
+            stack = switching.STACK if self.size.height < TALL_STACK_MIN_HEIGHT else switching.TALL_STACK
+            beside = self.size.height < SIDE_BY_SIDE_MAX_HEIGHT or all(
+                switching.fits_in_width(nodes, whole // 2, stack=stack) for nodes in both.values()
             )
             graphs.set_class(not beside, "-below")
             for name, nodes in both.items():
                 title = Cell("now" if name == "before" else name, "muted")
-                self.told(name).show([title, *switching.drawn(nodes, whole // 2 if beside else whole, stack=stack)])
+                self.text_of(name).show(
+                    [title, *switching.graph_cells(nodes, whole // 2 if beside else whole, stack=stack)]
+                )
 
-    def meant(self) -> Answer:
+    def build_command(self) -> Answer:
         mode = self.query_one(Choices).chosen
         return self._command(mode) if mode is not None else None

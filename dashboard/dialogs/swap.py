@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.dialogs.dialog import Answer, Choices, Dialog, DialogText
 from dashboard.user.typed_paths import path_typed
-from dashboard.views.changes.outcomes import rehearsed
+from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.changes.swaps import (
     attempt_lines,
     candidate_line,
-    its_work,
+    describe_record,
+    describe_work,
     mode_lines,
     refusal_of,
-    sharing,
-    so_far,
+    split_candidates,
 )
 from dashboard.views.drawing.rows import Cell, Choice, labelled
-from dashboard.views.facts.spec_fields import changes
+from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.parsers import Mistyped
@@ -41,16 +41,16 @@ class SpecDialog(Dialog):
 
     def __init__(self, agent_ids: Sequence[str], mode: str | None) -> None:
         super().__init__()
-        self._agent_ids, self._wanted = agent_ids, mode
+        self._agent_ids, self._initial_mode = agent_ids, mode
         self.generations: dict[str, int] = {}
         """Of each agent when the dialog was opened: what is changed is what was looked at."""
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="work")
+        yield DialogText(id="work")
         yield Radio(id="mode")
-        yield Told(id="each")
-        yield Told(id="changes")
-        yield Told(id="shell")
+        yield DialogText(id="each")
+        yield DialogText(id="changes")
+        yield DialogText(id="shell")
 
     def begin(self) -> None:
         self.generations = {agent.id: agent.generation for agent in self.agents()}
@@ -67,21 +67,27 @@ class SpecDialog(Dialog):
     def compare(self, state: State, new: AgentSpec | None, shell: str, *code: Cell) -> None:
         """Show both specs, the effect on work, and the same command line; `new` is None before one is chosen."""
         agents, ids = self.agents(), self._agent_ids
-        self.query_one(Radio).offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._wanted)
-        self._wanted = None
-        self.told("changes").show_any(changes(state.spec_of(agents[0]), new) if new is not None else [])
-        work = its_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
-        known = [labelled("so far", so_far(one)) for one in agents if len(agents) == 1 and one.done + one.failed]
-        self.told("work").show([labelled("its work", work), *known])
-        self.told("each").show_any(attempt_lines(state, ids, self.mode))
-        said = [labelled("in a shell", f"quarterdeck {shell} --mode {self.mode}", "muted")] if shell else []
-        self.told("shell").show_any([*code, *said])
+        self.query_one(Radio).offer(
+            [Choice(name, name, about) for name, about in mode_lines(state, ids)], self._initial_mode
+        )
+        self._initial_mode = None
+        self.text_of("changes").show_any(spec_changes(state.spec_of(agents[0]), new) if new is not None else [])
+        work = describe_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
+        history_cells = [
+            labelled("so far", describe_record(agent))
+            for agent in agents
+            if len(agents) == 1 and agent.done + agent.failed
+        ]
+        self.text_of("work").show([labelled("its work", work), *history_cells])
+        self.text_of("each").show_any(attempt_lines(state, ids, self.mode))
+        shell_cells = [labelled("in a shell", f"quarterdeck {shell} --mode {self.mode}", "muted")] if shell else []
+        self.text_of("shell").show_any([*code, *shell_cells])
 
 
 class SwapDialog(SpecDialog):
     """Choose another spec for one agent, or for several as one change; ids, histories and queues stay."""
 
-    DOES = "Swap"
+    BUTTON_LABEL = "Swap"
 
     def __init__(self, *agent_ids: str, choice: str | None = None, mode: str | None = None) -> None:
         super().__init__(agent_ids, mode)
@@ -108,50 +114,50 @@ class SwapDialog(SpecDialog):
         choices = self.query_one(Choices)
         if choices.option_count:
             choices.focus()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def _offer(self, chosen: str | None = None) -> None:
         state, agents = self.state, self.agents()
         if not agents:
             return
-        likely, others = sharing(state, agents)
+        likely, others = split_candidates(state, agents)
         named = self._choice in others
         self._unfolded = self._unfolded or named
-        shown = likely + (others if self._unfolded else [])
-        offered = [(name, name, candidate_line(state, agents, name)) for name in shown]
+        spec_names = likely + (others if self._unfolded else [])
+        offered = [(name, name, candidate_line(state, agents, name)) for name in spec_names]
         if self._of_file is not None:
             offered.insert(0, (_FILE, self._of_file.name, f"from {self._choice}"))
         if others and not self._unfolded:
             offered.append((_MORE, f"+{len(others)}", "that share no specialty; enter shows them"))
-        wanted = chosen or (_FILE if self._of_file is not None else self._choice)
-        self.query_one(Choices).offer(offered, wanted)
+        choice = chosen or (_FILE if self._of_file is not None else self._choice)
+        self.query_one(Choices).offer(offered, choice)
         if not offered:
             word = shortest_target(state, agents[0].id)
-            self.problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
+            self.show_problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
 
     def _read_file(self, path: Path) -> None:
         from dashboard.user.specfile import read_spec_file  # reads YAML: only who brings a file needs it
         from engine.teamfile import TeamFileError
 
         try:
-            found = read_spec_file(path)
+            spec_file = read_spec_file(path)
         except TeamFileError as error:
-            self.problem(str(error).split("\n", 1)[0])
+            self.show_problem(str(error).split("\n", 1)[0])
             return
-        if len(found.agents) != 1:
-            self.problem(f"{path} has {len(found.agents)} agents; a swap takes a file with one")
+        if len(spec_file.agents) != 1:
+            self.show_problem(f"{path} has {len(spec_file.agents)} agents; a swap takes a file with one")
             return
-        self._of_file, self._file = found.agents[0], found
+        self._of_file, self._file = spec_file.agents[0], spec_file
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         agents, new = self.agents(), self._spec()
         refusal = refusal_of(view.state, self._agent_ids)
         if new is not None and not refusal:
-            refusal = rehearsed(view.state, self._command(new), view.now_ms).refusal
+            refusal = rehearse(view.state, self._command(new), view.now_ms).refusal
         if not agents:
-            self.problem(refusal)
+            self.show_problem(refusal)
             return
-        self.problem(f"would be refused: {refusal}" if refusal else "")
+        self.show_problem(f"would be refused: {refusal}" if refusal else "")
         code = []
         if self._file is not None and self._file.references and new is self._of_file:
             runs = f"runs {', '.join(self._file.references)}; swapping trusts it"
@@ -176,33 +182,33 @@ class SwapDialog(SpecDialog):
         command, file = super().answer(), self._file
         if command is None or file is None or self._spec() is not self._of_file:
             return command
-        return command if self.deck.allow(file.references, file.path, file.sha256) else None
+        return command if self.deck.trust_code(file.references, file.path, file.sha256) else None
 
-    def meant(self) -> Answer:
+    def build_command(self) -> Answer:
         new = self._spec()
         if new is None:
             raise Mistyped("choose a spec first")
         return self._command(new)
 
     def _command(self, new: AgentSpec) -> SwapAgent | SwapAgents:
-        swaps = [self._one(agent_id, new) for agent_id in self._agent_ids]
+        swaps = [self._swap_command(agent_id, new) for agent_id in self._agent_ids]
         return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
 
     def _unfold(self) -> None:
         self._unfolded = True
-        _, others = sharing(self.state, self.agents())
+        _, others = split_candidates(self.state, self.agents())
         self._offer(others[0])
 
-    def _one(self, agent_id: str, new: AgentSpec) -> SwapAgent:
+    def _swap_command(self, agent_id: str, new: AgentSpec) -> SwapAgent:
         spec, registered = (new, None) if new is self._of_file else (None, new.name)
-        seen = self.generations.get(agent_id)
-        return SwapAgent(agent=at(agent_id), spec=spec, registered=registered, mode=self.mode, generation=seen)
+        generation = self.generations.get(agent_id)
+        return SwapAgent(agent=at(agent_id), spec=spec, registered=registered, mode=self.mode, generation=generation)
 
 
 class RollbackDialog(SpecDialog):
     """Show the previous spec, and the effect of a rollback on its work."""
 
-    DOES = "Roll back"
+    BUTTON_LABEL = "Roll back"
 
     def __init__(self, agent_id: str, mode: str | None = None) -> None:
         super().__init__([agent_id], mode)
@@ -213,20 +219,20 @@ class RollbackDialog(SpecDialog):
 
     def begin(self) -> None:
         super().begin()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
         self.query_one(Radio).focus()
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         state, agents = view.state, self.agents()
         if not agents:
-            self.problem("this agent has left the team")
+            self.show_problem("this agent has left the team")
             return
         before, word = state.specs.get(agents[0].previous or ""), shortest_target(state, agents[0].id)
         self.compare(state, before, f"rollback {word}")
-        found = rehearsed(state, self.meant(), view.now_ms)
-        self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
+        rehearsal = rehearse(state, self.build_command(), view.now_ms)
+        self.show_problem(f"would be refused: {rehearsal.refusal}" if rehearsal.refusal else "")
 
-    def meant(self) -> Rollback:
+    def build_command(self) -> Rollback:
         agent_id = self._agent_ids[0]
         return Rollback(agent=at(agent_id), mode=self.mode, generation=self.generations.get(agent_id))
 

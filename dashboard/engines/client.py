@@ -118,10 +118,10 @@ class Client:
         try:
             outcome = self._outcome_after(after_seq, command_id)
             if outcome is None and timeout_s > 0:
-                outcome = self._tailed(after_seq, command_id, timeout_s)
+                outcome = self._wait_for_outcome(after_seq, command_id, timeout_s)
         except StoreError as error:  # who took it for not sent would send it again
-            told = f"sent, but what became of it cannot be read: {error}"
-            return CommandReply(command_id=command_id, status="pending", reason=told)
+            reason = f"sent, but what became of it cannot be read: {error}"
+            return CommandReply(command_id=command_id, status="pending", reason=reason)
         return outcome or CommandReply(command_id=command_id, status="pending")
 
     def perform(self, command: Command, timeout_s: float = 10.0) -> CommandReply:
@@ -130,10 +130,10 @@ class Client:
 
     def _outcome_after(self, seq: int, command_id: str) -> CommandReply | None:
         with Reader(self.path) as reader:
-            found = reader.records(seq, 1, kinds=_OUTCOMES, contains=command_id)
-        return _outcome_in(found, command_id)
+            records = reader.records(seq, 1, kinds=_OUTCOMES, contains=command_id)
+        return _outcome_in(records, command_id)
 
-    def _tailed(self, after_seq: int, command_id: str, timeout_s: float) -> CommandReply | None:
+    def _wait_for_outcome(self, after_seq: int, command_id: str, timeout_s: float) -> CommandReply | None:
         stop = Stop()
         deadline = threading.Timer(timeout_s, stop.set)
         deadline.daemon = True
@@ -150,8 +150,8 @@ class Client:
 
 
 def _outcome_in(records: list[Record], command_id: str) -> CommandReply | None:
-    told = [record for record in records if record.kind.startswith(_OUTCOMES)]
-    for record, event in zip(told, events_of(told), strict=True):
+    outcomes = [record for record in records if record.kind.startswith(_OUTCOMES)]
+    for record, event in zip(outcomes, events_of(outcomes), strict=True):
         if isinstance(event, CommandApplied) and event.command_id == command_id:
             return CommandReply(
                 command_id=command_id, status="applied", seq=record.seq, result=event.result, summary=event.summary

@@ -24,7 +24,7 @@ QUIET_S = 30.0
 _BEAT_S = 1.0
 _WORKING = b"."
 _UP = b"up\n"
-LARGEST_LOG_BYTES = 4_000_000
+MAX_LOG_BYTES = 4_000_000
 _TAIL_BYTES = 8_000
 
 
@@ -45,7 +45,7 @@ class EngineDidNotStart(Exception):
 def _silence(log: Path) -> str:
     """Return why a log may be empty."""
     with suppress(OSError):
-        if shutil.disk_usage(log.parent).free < LARGEST_LOG_BYTES:
+        if shutil.disk_usage(log.parent).free < MAX_LOG_BYTES:
             return f"no space is left in {log.parent}"
     return "it said nothing"
 
@@ -130,19 +130,19 @@ def start_engine(
     db = db.absolute()
     check_place(db)  # before anything is made, the log included
     log = log_of(db)
-    ready, told = os.pipe()
+    ready, write_end = os.pipe()
     watched, lifeline = os.pipe() if bound else (None, None)
-    command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
+    command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(write_end)]
     command += ["--takeover"] * takeover + ["--without-code"] * without_code + ["--standby"] * standby
     command += ["--accept-loss", str(accept_loss)] if accept_loss else []
     command += [] if watched is None else ["--while-fd", str(watched)]
     try:
-        process = _spawned(command, log, folder, [end for end in (told, watched) if end is not None])
+        process = _spawn(command, log, folder, [end for end in (write_end, watched) if end is not None])
     except BaseException:
         _close(ready, lifeline)
         raise
     finally:
-        _close(told, watched)
+        _close(write_end, watched)
     return Detached(process, db, log, ready, lifeline)
 
 
@@ -160,10 +160,10 @@ def bound_engine(db: Path, *, folder: Path | None, without_code: bool = False) -
         wait_until_up(engine)
         yield
     finally:
-        let_go(engine)
+        end_bound_engine(engine)
 
 
-def let_go(engine: Detached) -> None:
+def end_bound_engine(engine: Detached) -> None:
     """End an engine that is bound to this process, and wait until it has."""
     _close(engine.lifeline)
     engine.process.wait()
@@ -181,8 +181,8 @@ def end(engine: Detached) -> None:
     _close(engine.lifeline)
 
 
-def _spawned(command: list[str], log: Path, folder: Path | None, kept: list[int]) -> "subprocess.Popen[bytes]":
-    output = _opened_log(log)
+def _spawn(command: list[str], log: Path, folder: Path | None, descriptors: list[int]) -> "subprocess.Popen[bytes]":
+    output = _open_log(log)
     try:
         return subprocess.Popen(
             command,
@@ -190,7 +190,7 @@ def _spawned(command: list[str], log: Path, folder: Path | None, kept: list[int]
             stdout=output,
             stderr=output,
             cwd=folder,
-            pass_fds=kept,
+            pass_fds=descriptors,
             start_new_session=True,
         )
     finally:
@@ -214,7 +214,7 @@ def wait_until_up(engine: Detached, *, quiet_s: float = QUIET_S) -> None:
         EngineDidNotStart: If it ended, or stood still for so long; then it is ended.
     """
     try:
-        if _said_ready(engine.ready, quiet_s):
+        if _wait_until_ready(engine.ready, quiet_s):
             return
     finally:
         os.close(engine.ready)
@@ -271,18 +271,18 @@ def last_error(log: Path) -> str:
     return (errors or lines or [""])[-1].removeprefix("quarterdeck: ").strip()
 
 
-def _said_ready(descriptor: int, quiet_s: float) -> bool:
+def _wait_until_ready(descriptor: int, quiet_s: float) -> bool:
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
         while selector.select(quiet_s):
-            said = os.read(descriptor, 16)
-            if said.strip(_WORKING) or not said:
-                return said != b""
+            chunk = os.read(descriptor, 16)
+            if chunk.strip(_WORKING) or not chunk:
+                return chunk != b""
     return False
 
 
-def _opened_log(log: Path) -> int:
+def _open_log(log: Path) -> int:
     """Open the log to append to it; a long one is put aside first."""
-    if log.is_file() and log.stat().st_size > LARGEST_LOG_BYTES:
+    if log.is_file() and log.stat().st_size > MAX_LOG_BYTES:
         log.replace(log.with_name(f"{log.name}.1"))
     return open_for_writing(log, append=True)

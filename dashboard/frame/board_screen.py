@@ -27,7 +27,7 @@ class BoardScreen(Frame):
         """Draw at once, also where the next drawing is not due yet."""
         self.forget()
         if self.is_current:
-            self.look(self.deck.view)
+            self.update_view(self.deck.view)
 
     def forget(self) -> None:
         """Forget what was drawn, so that the next look draws it anew."""

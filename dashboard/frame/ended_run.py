@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dashboard.deck.deck import Deck
 from dashboard.views.graph.model import COOL_MS
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.view_state import ViewState
 from engine.core.state import RunSummary, State
 
@@ -29,22 +29,24 @@ class EndedRun:
 
     def sight(self, run_id: str, view: ViewState) -> Sight | None:
         """Return the team just before a run ended, all its work unfolded; None while it is read, and without one."""
-        ended = view.state.summary(run_id)
-        if ended is None:
+        summary = view.state.summary(run_id)
+        if summary is None:
             return None
-        if run_id != self._run_id and view.due(self._failed_ms + READ_AGAIN_MS):
+        if run_id != self._run_id and view.is_due(self._failed_ms + READ_AGAIN_MS):
             self._run_id, self._sight = run_id, None
-            self._read(ended)
+            self._read(summary)
         return self._sight if run_id == self._run_id else None
 
-    def _read(self, ended: RunSummary) -> None:
-        def then(state: State) -> None:
-            if ended.id == self._run_id and ended.id in state.runs:  # one that was imported ended in another file
-                self._sight = Sight(state=state, counts=digest(state), now_ms=ended.ended_ms + COOL_MS, idle=True)
+    def _read(self, summary: RunSummary) -> None:
+        def receive(state: State) -> None:
+            if summary.id == self._run_id and summary.id in state.runs:  # one that was imported ended in another file
+                self._sight = Sight(
+                    state=state, counts=make_digest(state), now_ms=summary.ended_ms + COOL_MS, idle=True
+                )
                 self._ready()
 
         def failed() -> None:
-            if ended.id == self._run_id:
+            if summary.id == self._run_id:
                 self._run_id, self._failed_ms = "", self._deck.view.wall_ms
 
-        self._deck.read_state(ended.seq - 1, then, failed=failed)
+        self._deck.read_state(summary.seq - 1, receive, failed=failed)

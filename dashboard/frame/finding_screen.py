@@ -34,10 +34,10 @@ class FindingScreen(PageScreen):
         self._is_typed = False
         """Whether the words were just typed: the enter after them stays at their first place."""
 
-    def look_inside(self, view: ViewState) -> None:
+    def update_body(self, view: ViewState) -> None:
         if self.needle:
             self._seek()
-        super().look_inside(view)
+        super().update_body(view)
 
     def filter_typed(self, needle: str) -> None:
         """Show the first place with the words that are being typed."""
@@ -52,7 +52,7 @@ class FindingScreen(PageScreen):
             self._hit += 1
         self._is_typed = False
         self._show_words(needle)
-        self.deck.say(self._said_of_hits() if needle else "", "muted")
+        self.deck.say(self._hits_text() if needle else "", "muted")
 
     def action_prompt(self, purpose: Purpose) -> None:
         """Ask for other words, or for none: those that were sought are sought on."""
@@ -70,12 +70,12 @@ class FindingScreen(PageScreen):
             self._hit %= len(places)
             pane, number = places[self._hit]
             pane.show_hit(number)
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def _seek(self) -> list[tuple[Searched, int]]:
         """Let lines with the words stand out; return them, each by its pane and its number there."""
         words = self.needle.strip().strip('"').casefold()
-        panes = [one for one in self.query("*") if isinstance(one, Searched) and one.is_on_screen]
+        panes = [pane for pane in self.query("*") if isinstance(pane, Searched) and pane.is_on_screen]
         places: list[tuple[Searched, int]] = [(pane, number) for pane in panes for number in range(pane.seek(words))]
         self._hits = len(places)
         return places
@@ -84,9 +84,9 @@ class FindingScreen(PageScreen):
         return []
 
     def _filter_advice(self, text: str) -> Cell:
-        return Cell(self._said_of_hits() if text.strip() else "words to find on this page", "muted")
+        return Cell(self._hits_text() if text.strip() else "words to find on this page", "muted")
 
-    def _said_of_hits(self) -> str:
+    def _hits_text(self) -> str:
         return (
             f"{min(self._hit + 1, self._hits):,} of {self._hits:,} · {NEXT}" if self._hits else "nowhere on this page"
         )

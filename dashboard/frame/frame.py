@@ -14,25 +14,35 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard import dialogs
-from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
-from dashboard.actions.action import Spoken
+from dashboard.actions import (
+    BY_KEY,
+    BY_NAME,
+    InvalidCommandLine,
+    bindings,
+    completions,
+    help_lines,
+    hint,
+    key_of,
+    parse_line,
+)
+from dashboard.actions.action import CommandLine
 from dashboard.deck.deck import is_on_top
 from dashboard.deck.places import SHORT, tabs
-from dashboard.frame.front_first import FrontFirst
+from dashboard.frame.front_first import OcclusionCompositor
 from dashboard.frame.sizing import Sized
 from dashboard.user.key_labels import key_at, sign_of
-from dashboard.user.settings import settings_shown
-from dashboard.views.changes.outcomes import WAYS_BACK
-from dashboard.views.drawing.lines import Span, cells, spread
+from dashboard.user.settings import settings_path_text
+from dashboard.views.changes.outcomes import UNDO_HINTS
+from dashboard.views.drawing.lines import Span, cell_width, spread
 from dashboard.views.drawing.rows import Cell, Column
-from dashboard.views.header import path_to, team_of
+from dashboard.views.header import path_cells, team_of
 from dashboard.views.measures.strip import strip
 from dashboard.views.past import play_keys
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.filter_words import HINT, suggestions
-from dashboard.views.words.filters import filter_typed, last_token
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.filters import last_token, parse_partial_filter
+from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.tips import DISMISS
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
@@ -46,15 +56,15 @@ from dashboard.widgets.time_bar import Scrubber
 TIME_KEYS = "<mark before:[> <next mark:]>"
 ANSWER = "answer"
 """What a screen says that a key of its own does which changes the team; those of actions know it themselves."""
-LANE = "−60 s"
+LANE_HEADING_START = "−60 s"
 """How the heading of a lane begins."""
-AIRY = 110
+PADDED_TABS_MIN_WIDTH = 110
 """Columns from which on a tab has a blank on both sides."""
-TALL = 30
+TALL_HEADER_MIN_HEIGHT = 30
 """Screen height from which the header has a second line."""
 OwnKey: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
 """The name of an action; or such a name or another key, with the word for what it does on this screen, and a sentence
-for the help where `HERE` of `views/words/help.py` has none for the word.
+for the help where `SHARED_KEYS` of `views/words/help.py` has none for the word.
 """
 STRIP_EVERY_MS = 500
 """The health strip there is drawn at most this often."""
@@ -99,7 +109,7 @@ class Frame(Sized):
 
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = FrontFirst()
+        self._compositor = OcclusionCompositor()
         self.has_begun, self.typed_ahead = False, []
         self.is_typing = False
         """Whether it is looked at because of a letter in the line for a filter."""
@@ -135,46 +145,48 @@ class Frame(Sized):
         """Whether its widgets are: what was read for it may come before it is laid out, or while it is taken away."""
         return self.is_attached and self.is_mounted and self.display and bool(self.children)
 
-    def look(self, view: ViewState) -> None:
+    def update_view(self, view: ViewState) -> None:
         if not self.is_there:
             return
-        self.look_inside(view)  # first: the frame says how much of it there is
+        self.update_body(view)  # first: the frame says how much of it there is
         if self.is_typing:
             self._show_tabs()
-            self.after_frame(self._look_around)
+            self.after_frame(self._update_surroundings)
         else:
-            self.show_around(view)
+            self.update_surroundings(view)
 
-    def _look_around(self) -> None:
+    def _update_surroundings(self) -> None:
         if self.is_there:
-            self.show_around(self.deck.view)
+            self.update_surroundings(self.deck.view)
 
     def _show_tabs(self) -> None:
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
 
-    def look_inside(self, view: ViewState) -> None:
+    def update_body(self, view: ViewState) -> None:
         """Bring the body up to date, with what the screen has to know for that."""
         self.show(view)
 
-    def show_around(self, view: ViewState) -> None:
+    def update_surroundings(self, view: ViewState) -> None:
         """Bring all but the body up to date."""
         brief = self._show_strip(view)
         header = self.query_one("#header", Bar)
         left, right = view.header(brief=brief, room=Bar.room(self.size.width - 2))
         if not self.PLACE:
-            opened, room = [page.called(view) for page in self._pages()], header.room_beside(right, self.size.width)
-            left = self._path = path_to(team_of(view.state, view.situation), opened, room)
+            opened, room = [page.path_title(view) for page in self._pages()], header.room_beside(right, self.size.width)
+            left = self._path = path_cells(team_of(view.state, view.situation), opened, room)
         header.show(left, right)
         self._show_tabs()
         self.set_class(view.past is not None, "-past")
         self._show_tour()
-        self.look_at_time(view)
+        self.update_time_bar(view)
         self._show_tip()
-        self.query_one("#keys", Keys).show(_told(self._keys_now(view)), _told([(":", "command"), ("?", "keys")]))
+        self.query_one("#keys", Keys).show(
+            _key_cells(self._keys_now(view)), _key_cells([(":", "command"), ("?", "keys")])
+        )
 
-    def look_at_time(self, view: ViewState) -> None:
+    def update_time_bar(self, view: ViewState) -> None:
         if self.is_there:
-            self.query_one("#time", Scrubber).show_time(view, self.deck.spans, self._said(view))
+            self.query_one("#time", Scrubber).show_time(view, self.deck.spans, self._message_cell(view))
 
     def _show_tour(self) -> None:
         """Bring the card of the tour up to date, and point at what its step is about."""
@@ -193,11 +205,11 @@ class Frame(Sized):
     def _show_strip(self, view: ViewState) -> bool:
         """Bring the health strip up to date; False where there is no room for it."""
         below = self.query_one("#strip", Lines)
-        asked = (self.size.width, view.past, view.situation.opening)
-        if below.display and (asked != self._strip_of or view.due(self._strip_ms)):
-            self._strip_of, self._strip_ms = asked, view.wall_ms + STRIP_EVERY_MS
-            drawn = strip(view.state, view.counts, view.activity, now_ms=view.now_ms, width=self.size.width)
-            below.show([drawn])
+        cache_key = (self.size.width, view.past, view.situation.opening)
+        if below.display and (cache_key != self._strip_of or view.is_due(self._strip_ms)):
+            self._strip_of, self._strip_ms = cache_key, view.wall_ms + STRIP_EVERY_MS
+            line = strip(view.state, view.counts, view.activity, now_ms=view.now_ms, width=self.size.width)
+            below.show([line])
         return below.display
 
     def _show_tip(self) -> None:
@@ -205,38 +217,38 @@ class Frame(Sized):
         line, tip = self.query_one("#tip", Lines), self.deck.tip if self.deck.tour is None else None
         line.display = tip is not None
         if tip is not None:
-            told = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
+            spans = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
             # A tip that has no room beside its key is read to its end instead.
-            ends = [Span(f"{DISMISS} dismisses it ", "faint")] if told else []
-            line.show([spread(told, ends if cells([*told, *ends]) < self.size.width else [], self.size.width)])
+            ends = [Span(f"{DISMISS} dismisses it ", "faint")] if spans else []
+            line.show([spread(spans, ends if cell_width([*spans, *ends]) < self.size.width else [], self.size.width)])
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only where there is room for it."""
         if not self.display or event.size == self._laid_out_for:  # Textual tells a new screen its size three times
             return
         self._laid_out_for = event.size
-        self.query_one("#strip", Lines).display = event.size.height >= TALL
-        self.give_sizes()
+        self.query_one("#strip", Lines).display = event.size.height >= TALL_HEADER_MIN_HEIGHT
+        self.apply_sizes()
         self.call_after_refresh(self._laid_out)
 
     def _laid_out(self) -> None:
         view = self.deck.view
         self.deck.begin()
         if self.deck.view is view:  # else this has just been looked at
-            self.look(view)
+            self.update_view(view)
 
-    def _said(self, view: ViewState) -> Cell | None:
+    def _message_cell(self, view: ViewState) -> Cell | None:
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(self._advice(prompt.text), "muted")
-        if prompt.is_open and prompt.purpose == "filter" and (said := self._filter_advice(prompt.text)).text:
-            return said
+        if prompt.is_open and prompt.purpose == "filter" and (cell := self._filter_advice(prompt.text)).text:
+            return cell
         return self.deck.message or view.banner or self.deck.offer
 
     def _keys_now(self, view: ViewState) -> list[tuple[str, str]]:
         if view.past is not None:
             return [*play_keys(view.past.speed)]
-        return [*self.keys(), (keyed(TIME_KEYS), "time")]
+        return [*self.keys(), (fill_keys(TIME_KEYS), "time")]
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
@@ -248,15 +260,15 @@ class Frame(Sized):
         if not self.deck.readonly:
             return [*own]
         refused = {key for key, action in BY_KEY.items() if action.writes} | {ANSWER}
-        return [one for one in own if one[0] not in refused and one[1] not in refused]
+        return [key for key in own if key[0] not in refused and key[1] not in refused]
 
-    def looked_at(self, *, whole: bool = False) -> str:
+    def id_at_cursor(self, *, whole: bool = False) -> str:
         if isinstance(self.focused, Picks) and self.focused.chosen:
             return self.focused.chosen.removeprefix("event:")
         table = self._table()
         return (table.selected or "") if table is not None else self.selected_key()
 
-    def copied(self) -> tuple[str, str]:
+    def copyable_text(self) -> tuple[str, str]:
         table = self._table()
         if table is None:
             return "this page", "\n".join(pane.text for pane in self.query(Pane) if pane.display)
@@ -268,7 +280,7 @@ class Frame(Sized):
     def _table(self) -> Table | None:
         return next(iter(self.query(Table)), None)
 
-    def explain(self) -> None:
+    def show_help(self) -> None:
         columns = [*(column for table in self.query(Table) for column in table.rows.columns), *self.HEADINGS]
         titles = [column.title for column in columns]
         self.app.push_screen(
@@ -276,21 +288,21 @@ class Frame(Sized):
                 self.PLACE.capitalize() or "this page",
                 help_lines(
                     [(sign_of(key), does, says) for key, does, says in self._own_keys()],
-                    ["LAST 60 s" if title.startswith(LANE) else title for title in titles],
-                    taken=self.taken(),
+                    ["LAST 60 s" if title.startswith(LANE_HEADING_START) else title for title in titles],
+                    overridden_keys=self.overridden_keys(),
                     writes=not self.deck.readonly,
                     meanings={column.title: column.means for column in columns if column.means},
-                    settings="" if self.deck.in_browser else settings_shown(),
+                    settings="" if self.deck.in_browser else settings_path_text(),
                 ),
             )
         )
 
     @classmethod
-    def taken(cls) -> set[str]:
+    def overridden_keys(cls) -> set[str]:
         """Return the keys of actions that do something else on this screen."""
-        above = (one for one in cls.__mro__ if issubclass(one, Frame) and one is not Frame)
-        bindings = [key for one in above for key in one.__dict__.get("BINDINGS", ()) if isinstance(key, Binding)]
-        return {key for one in bindings if not one.action.startswith("act(") for key in one.key.split(",")}
+        classes = (base for base in cls.__mro__ if issubclass(base, Frame) and base is not Frame)
+        bindings = [key for base in classes for key in base.__dict__.get("BINDINGS", ()) if isinstance(key, Binding)]
+        return {key for binding in bindings if not binding.action.startswith("act(") for key in binding.key.split(",")}
 
     def beside_tabs(self) -> list[Cell]:
         """Cells at the right of the tabs: the filter, and the screen's own facts."""
@@ -304,27 +316,27 @@ class Frame(Sized):
 
     def _tabs(self) -> list[Cell]:
         """Return the tabs, only the own one in the colour of keys; where it is narrow the last others are numbers."""
-        names, shown = {place: place for place in tabs()}, self._tab()
+        names, own_place = {place: place for place in tabs()}, self._tab()
         over = sum(len(place) + 3 for place in names) - self.size.width
         if over > 0:
             names |= SHORT
             over = sum(len(name) + 3 for name in names.values()) - self.size.width
         for place in reversed(tabs()):
-            if over > 0 and place != shown:
+            if over > 0 and place != own_place:
                 over -= len(names[place]) + 1
                 names[place] = ""
-        airy, last = self.size.width >= AIRY, [*names][-1]
-        found = []
+        airy, last = self.size.width >= PADDED_TABS_MIN_WIDTH, [*names][-1]
+        tab_cells = []
         for place, number in tabs().items():
-            own, name = place == shown, names[place].capitalize()
+            own, name = place == own_place, names[place].capitalize()
             text = f" {number} {name} " if airy else (f"{number} {name}" if name else number)
             text += "" if airy or place == last else " "
             at = text.index(number) + 1
             tones = ("tab accent", "tab") if own and airy else ("accent", "strong") if own else ("faint", "muted")
-            found.append(Cell(text, spans=(Span(text[:at], tones[0]), Span(text[at:], tones[1]))))
-        return found
+            tab_cells.append(Cell(text, spans=(Span(text[:at], tones[0]), Span(text[at:], tones[1]))))
+        return tab_cells
 
-    def called(self, view: ViewState) -> str:
+    def path_title(self, view: ViewState) -> str:
         """Return what it is called in the path to the pages above it."""
         return self.PLACE
 
@@ -332,11 +344,13 @@ class Frame(Sized):
         """Return the pages up to this one, in the order in which they were opened."""
         stack = self.app.screen_stack
         below = stack[: stack.index(self) + 1] if self in stack else [self]
-        return [one for one in below if isinstance(one, Frame) and not one.PLACE]
+        return [screen for screen in below if isinstance(screen, Frame) and not screen.PLACE]
 
     def _tab(self) -> str:
         """Return its place; of a page that of the screen from which it was opened."""
-        below = (one.PLACE for one in reversed(self.app.screen_stack) if isinstance(one, Frame) and one.PLACE)
+        below = (
+            screen.PLACE for screen in reversed(self.app.screen_stack) if isinstance(screen, Frame) and screen.PLACE
+        )
         return self.PLACE or next(below, "")
 
     def _completed(self, purpose: Purpose, line: str) -> list[str]:
@@ -347,18 +361,18 @@ class Frame(Sized):
         return suggestions(line, self.state)
 
     def on_mount(self) -> None:
-        self.give_sizes()
+        self.apply_sizes()
         self.has_begun = True
-        self.look(self.deck.view)
-        self.take_keys()
+        self.update_view(self.deck.view)
+        self.replay_keys()
 
     def on_screen_resume(self) -> None:
-        self.give_sizes()
-        self.look(self.deck.view)
+        self.apply_sizes()
+        self.update_view(self.deck.view)
 
     def on_table_resized(self) -> None:
         """Look again: rows may have been made for the width that their table had before."""
-        self.look_again()
+        self.update_now()
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         """Press the key that was clicked: what it does here may differ from what it does on other screens."""
@@ -373,7 +387,7 @@ class Frame(Sized):
         elif cell == self.ASKS:
             self.action_prompt("filter")
         elif cell.tone == "badge":
-            BY_NAME["who needs me"].call(self, Spoken())
+            BY_NAME["who needs me"].call(self, CommandLine())
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
         self.deck.goto_seq(event.seq)
@@ -381,27 +395,27 @@ class Frame(Sized):
     def on_scrubber_said_clicked(self) -> None:
         """Undo where a click can only mean that."""
         message = self.deck.message
-        if message is not None and message.text.endswith(tuple(map(keyed, WAYS_BACK))):
+        if message is not None and message.text.endswith(tuple(map(fill_keys, UNDO_HINTS))):
             self.action_act("undo")
 
     def action_act(self, name: str) -> None:
-        BY_NAME[name].call(self, Spoken())
+        BY_NAME[name].call(self, CommandLine())
 
     def perform(self, line: str) -> None:
         """Perform a `:` line; an error is shown as one line."""
         try:
-            action, said = understand(line)
-        except Misspoken as error:
+            action, command_line = parse_line(line)
+        except InvalidCommandLine as error:
             self.warn(str(error))
         else:
-            action.call(self, said)
+            action.call(self, command_line)
 
     def action_prompt(self, purpose: Purpose) -> None:
         self.query_one(Prompt).open(purpose, "" if purpose == "command" else self.needle)
 
     def action_back(self) -> None:
         """Clear the marks or the filter; without any, close a page."""
-        if self.marked():
+        if self.marked_keys():
             self.unmark()
         elif self.needle:
             self.filter("")
@@ -419,7 +433,7 @@ class Frame(Sized):
     def filter(self, needle: str) -> None:
         """Show only what matches."""
         self.needle = needle
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def filter_typed(self, needle: str) -> None:
         """Filter by what has been typed so far: rows and their number at once, the rest after the frame of the key."""
@@ -433,12 +447,12 @@ class Frame(Sized):
         if purpose == "filter":
             self.filter_typed(text)
         else:
-            self.look(self.deck.view)
-        self.query_one(Prompt).then(self.paint_answer)
+            self.update_view(self.deck.view)
+        self.query_one(Prompt).after_key(self.paint_answer)
 
     def _filter_advice(self, text: str) -> Cell:
         """The error of a filter that is being typed, else its completions."""
-        if fault := filter_typed(text.strip()).fault:
+        if fault := parse_partial_filter(text.strip()).fault:
             return Cell(fault, "warn")
         ways = "  ".join(last_token(way) for way in suggestions(text, self.state)[:12])
         return Cell(ways or ("" if text else HINT), "muted")
@@ -464,7 +478,7 @@ class Frame(Sized):
     def _close_prompt(self) -> None:
         self.query_one(Prompt).close()
         self.focus_body()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def jump(self) -> None:
         """Put a letter on all that can be gone to, and go where the next key says."""
@@ -479,12 +493,12 @@ class Frame(Sized):
         self.query_one("#body").focus()
 
 
-def _key_of(said: OwnKey) -> tuple[str, str, str]:
+def _key_of(own_key: OwnKey) -> tuple[str, str, str]:
     """Return a key, the word for what it does, and the sentence where the screen has one of its own."""
-    name, does, says = (said, "", "") if isinstance(said, str) else (*said, "")[:3]
+    name, does, says = (own_key, "", "") if isinstance(own_key, str) else (*own_key, "")[:3]
     action = BY_NAME.get(name)
     return (name, does, says) if action is None else (key_of(action), does or action.label or action.name, says)
 
 
-def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:
+def _key_cells(keys: Iterable[tuple[str, str]]) -> list[Cell]:
     return [Cell(does, "muted", f"{sign_of(key)} ") for key, does in keys]

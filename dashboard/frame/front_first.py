@@ -17,7 +17,7 @@ _PASSED = Strip([])
 """In place of a scroll bar that is not needed: what stands behind it comes in one piece."""
 
 
-class FrontFirst(Compositor):
+class OcclusionCompositor(Compositor):
     """Asks widgets only for the lines that are painted, and for none that those before them have filled."""
 
     def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
@@ -27,18 +27,20 @@ class FrontFirst(Compositor):
         for widget, (region, clip) in self.visible_widgets.items():
             if not missing:
                 break
-            seen = region.intersection(clip)
-            lines = [y for y in seen.line_range if y in missing]
-            if not lines or not seen.width:
+            visible_region = region.intersection(clip)
+            lines = [y for y in visible_region.line_range if y in missing]
+            if not lines or not visible_region.width:
                 continue
             if isinstance(widget, SlimScrollBar) and not widget.is_needed:
-                for chop, y in ((chops[y], y) for y in lines if chops[y].get(seen.x, _PASSED) is None):
-                    chop[seen.x] = _PASSED
+                for chop, y in ((chops[y], y) for y in lines if chops[y].get(visible_region.x, _PASSED) is None):
+                    chop[visible_region.x] = _PASSED
                     missing[y] -= 1
                 continue
-            asked = Region(seen.x - region.x, lines[0] - region.y, seen.width, lines[-1] - lines[0] + 1)
-            strips = widget.render_lines(asked)
-            first, last = seen.column_span
+            widget_crop = Region(
+                visible_region.x - region.x, lines[0] - region.y, visible_region.width, lines[-1] - lines[0] + 1
+            )
+            strips = widget.render_lines(widget_crop)
+            first, last = visible_region.column_span
             for y in lines:
                 if y - lines[0] >= len(strips):
                     break  # it has another size already than it had when the screen was laid out

@@ -22,24 +22,24 @@ class OnceScreen(FindingScreen):
         super().__init__(key)
         self._cells: Sequence[Cell] = (Cell(self.WAITING, "muted"),)
 
-    def made(self, now_ms: int) -> Sequence[Cell]:
+    def build_cells(self, now_ms: int) -> Sequence[Cell]:
         """Return its paragraphs; called in a thread."""
         raise NotImplementedError
 
     def on_mount(self) -> None:
         now_ms = self.deck.view.present_ms
-        self.deck.aside(lambda: self._made(now_ms), self._show_made, ())
+        self.deck.run_in_thread(lambda: self._build(now_ms), self._show_cells, ())
 
-    def _made(self, now_ms: int) -> Sequence[Cell]:
+    def _build(self, now_ms: int) -> Sequence[Cell]:
         try:
-            self.deck.feed.stay()
-            return self.made(now_ms)
+            self.deck.feed.check_same_file()
+            return self.build_cells(now_ms)
         except self.ERRORS as error:
             return [Cell(str(error), "error")]
 
-    def _show_made(self, found: Sequence[Cell]) -> None:
-        self._cells = found
-        self.look_again()
+    def _show_cells(self, cells: Sequence[Cell]) -> None:
+        self._cells = cells
+        self.update_now()
 
     def show(self, view: ViewState) -> None:
         self.pane.show(self._cells)

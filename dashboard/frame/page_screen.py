@@ -28,7 +28,7 @@ READ_EVERY_MS = 500
 """They are read again at most this often while it works."""
 
 
-class _Found(NamedTuple):
+class _ReadResult(NamedTuple):
     """What a page read from the journal."""
 
     bodies: dict[int, bytes]
@@ -63,7 +63,7 @@ class PageScreen(Frame):
         """What tasks were given that the state has forgotten, by task."""
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
-        self._told: dict[int, tuple[int, int, Sentence]] = {}
+        self._sentences: dict[int, tuple[int, int, Sentence]] = {}
         self._called: object = None
         """What members were called when that was said."""
 
@@ -75,7 +75,7 @@ class PageScreen(Frame):
         """Return its paragraphs."""
         raise NotImplementedError
 
-    def asks_input_of(self, view: ViewState) -> str | None:
+    def task_needing_input(self, view: ViewState) -> str | None:
         """Return the task whose input is read from the journal, if it is shown here and forgotten by the state."""
         return None
 
@@ -92,68 +92,68 @@ class PageScreen(Frame):
 
     def draw(self, view: ViewState) -> None:
         """Show what is known; what is asked of `texts` and not there yet is read afterwards."""
-        self.pane.show(self.page(view, self.texts, self.told(view)))
+        self.pane.show(self.page(view, self.texts, self.sentences(view)))
 
-    def told(self, view: ViewState) -> History:
+    def sentences(self, view: ViewState) -> History:
         """Return its events as sentences, the newest first; each is made once, and again after a rename."""
         called = view.names, view.names.renames
-        made = self._told if called == self._called else {}
+        sentences = self._sentences if called == self._called else {}
         self._called = called
-        self._told = {
-            one.seq: made.get(one.seq) or (one.seq, one.at_ms, sentence(one.event, view.names))
-            for one in reversed(self.entries)
+        self._sentences = {
+            entry.seq: sentences.get(entry.seq) or (entry.seq, entry.at_ms, sentence(entry.event, view.names))
+            for entry in reversed(self.entries)
         }
-        return list(self._told.values())
+        return list(self._sentences.values())
 
     def show(self, view: ViewState) -> None:
         self.texts.look()
         self.forget_later(view)
         self.draw(view)
-        due = self._read_seq != view.state.seq and view.due(self._read_ms + READ_EVERY_MS)
-        asked = self._first_asked(view)
-        if not self._reading and (self.texts.missing or due or asked is not None):
-            self._read(view, list(self.texts.missing), asked)
+        due = self._read_seq != view.state.seq and view.is_due(self._read_ms + READ_EVERY_MS)
+        input_entry = self._first_input_entry(view)
+        if not self._reading and (self.texts.missing or due or input_entry is not None):
+            self._read(view, list(self.texts.missing), input_entry)
 
     def forget_later(self, view: ViewState) -> None:
         """Drop what was read of later than the moment shown."""
         if self.entries and self.entries[-1].seq > view.state.seq:
-            self.entries = [one for one in self.entries if one.seq <= view.state.seq]
+            self.entries = [entry for entry in self.entries if entry.seq <= view.state.seq]
 
-    def _first_asked(self, view: ViewState) -> Entry | None:
+    def _first_input_entry(self, view: ViewState) -> Entry | None:
         """Return the first known event of the task whose input is to be read."""
-        task_id = self.asks_input_of(view)
+        task_id = self.task_needing_input(view)
         if task_id is None or task_id in self.inputs:
             return None
-        return next((one for one in self.entries if getattr(one.event, "task_id", None) == task_id), None)
+        return next((entry for entry in self.entries if getattr(entry.event, "task_id", None) == task_id), None)
 
-    def _read(self, view: ViewState, missing: list[TextRef], asked: Entry | None = None) -> None:
+    def _read(self, view: ViewState, missing: list[TextRef], input_entry: Entry | None = None) -> None:
         self._reading, self._read_seq, self._read_ms = True, view.state.seq, view.wall_ms
 
-        def read(reader: Reader) -> _Found:
+        def read(reader: Reader) -> _ReadResult:
             entries = self.read(reader, view)
-            parts = parts_of(reader, entries, known=self.parts)
-            inputs = _input_of(reader, asked) if asked is not None else {}
-            return _Found(reader.bodies({ref.seq for ref in missing}), entries, parts, inputs)
+            parts = parts_of(reader, entries, known_hashes=self.parts)
+            inputs = _input_of(reader, input_entry) if input_entry is not None else {}
+            return _ReadResult(reader.bodies({ref.seq for ref in missing}), entries, parts, inputs)
 
-        def then(found: _Found) -> None:
+        def receive(result: _ReadResult) -> None:
             self._reading = False
-            is_news = bool(missing or found.parts or found.inputs)
-            is_news = is_news or [one.seq for one in found.entries] != [one.seq for one in self.entries]
-            self.entries = found.entries
-            self.parts |= found.parts
-            self.inputs |= found.inputs
+            is_news = bool(missing or result.parts or result.inputs)
+            is_news = is_news or [entry.seq for entry in result.entries] != [entry.seq for entry in self.entries]
+            self.entries = result.entries
+            self.parts |= result.parts
+            self.inputs |= result.inputs
             for ref in missing:
-                self.texts.add(ref, found.bodies.get(ref.seq))
+                self.texts.add(ref, result.bodies.get(ref.seq))
             if self.is_there and is_news:  # else it waits for the next look, as all that moves
                 self.show(self.deck.view)
 
-        self.deck.read(read, then, failed=self._not_read)
+        self.deck.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
         """Read again after a while."""
         self._reading, self._read_seq = False, -1
 
-    def called(self, view: ViewState) -> str:
+    def path_title(self, view: ViewState) -> str:
         if self._key.isdigit():
             return f"event {self._key}"
         name = view.names.of(self._key)
@@ -164,7 +164,7 @@ class PageScreen(Frame):
     def subject_id(self) -> str:
         return self._key
 
-    def looked_at(self, *, whole: bool = False) -> str:
+    def id_at_cursor(self, *, whole: bool = False) -> str:
         pane = self.focused
         chosen = pane.selected if isinstance(pane, Panel) and not whole else ""
         return chosen if chosen.isdigit() or object_of(self.state, chosen) is not None else self._key

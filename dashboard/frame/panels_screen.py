@@ -8,10 +8,10 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.finding_screen import FindingScreen
-from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_says import happened
+from dashboard.views.facts.agent_says import event_lines
 from dashboard.views.facts.step_table import LIVE, step_lines
 from dashboard.views.words.names import Names
 from dashboard.widgets.lines import Lines
@@ -39,7 +39,7 @@ class PanelsScreen(FindingScreen):
         super().__init__(key)
         self.unfolded: set[str] = set()
         """Steps that are shown whole, by the seq of their event."""
-        self._made: dict[str, tuple[object, list[Line]]] = {}
+        self._line_cache: dict[str, tuple[object, list[Line]]] = {}
         """Long lists of lines, each with what it was made of: what has not changed is not made again in every frame."""
         self._grown: str | None = None
         """The task whose text was growing at the last look."""
@@ -49,7 +49,7 @@ class PanelsScreen(FindingScreen):
     @property
     def is_stacked(self) -> bool:
         """Whether the panes are stacked because the screen is narrow."""
-        return self.size.width < PANE_FROM
+        return self.size.width < PANE_MIN_COLUMNS
 
     def steps(self) -> Sequence[Entry]:
         """The steps that it lists."""
@@ -74,36 +74,36 @@ class PanelsScreen(FindingScreen):
         sizes = [pane.size for pane in self.query(Lines)]
         if sizes != self._sizes and self.is_there:  # each of them tells, and one look fills them all
             self._sizes = sizes
-            self.look(self.deck.view)
+            self.update_view(self.deck.view)
 
     def on_panel_opened(self, event: Panel.Opened) -> None:
         key = event.key
         if key in {str(entry.seq) for entry in self.steps()}:
             self.unfolded ^= {key}
-            self.look(self.deck.view)
+            self.update_view(self.deck.view)
         elif not key.startswith(LIVE):
             self.deck.open_key(key)
 
-    def copied(self) -> tuple[str, str]:
+    def copyable_text(self) -> tuple[str, str]:
         pane = self.focused if isinstance(self.focused, Panel) else self.panel(self.GROWING)
         return pane.title.lower(), pane.whole
 
-    def made(self, what: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
+    def cached_lines(self, name: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
         """Return lines, made anew where they would be made of something else."""
-        made = self._made.get(what)
-        if made is None or made[0] != of:
-            made = self._made[what] = of, make()
-        return made[1]
+        cache_entry = self._line_cache.get(name)
+        if cache_entry is None or cache_entry[0] != of:
+            cache_entry = self._line_cache[name] = of, make()
+        return cache_entry[1]
 
     def step_lines(self, width: int) -> list[Line]:
         """Return the steps that it lists."""
         of = (self.steps(), width, frozenset(self.unfolded))
-        return self.made("steps", of, lambda: step_lines(of[0], width, unfolded=of[2]))
+        return self.cached_lines("steps", of, lambda: step_lines(of[0], width, unfolded=of[2]))
 
-    def happened(self, names: Names, width: int, *, agent_id: str = "") -> list[Line]:
+    def cached_event_lines(self, names: Names, width: int, *, agent_id: str = "") -> list[Line]:
         """Return its events as sentences."""
         of = (self.entries, width, names, names.renames)
-        return self.made("events", of, lambda: happened(of[0], names, width, agent_id=agent_id))
+        return self.cached_lines("events", of, lambda: event_lines(of[0], names, width, agent_id=agent_id))
 
     def follow_text(self, task_id: str | None) -> str:
         """Follow the end of a text from when it begins to grow, unless it is held; return what its title says of that.
@@ -127,13 +127,13 @@ class PanelsScreen(FindingScreen):
             pane.follows = False
         else:
             pane.follow()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def action_prompt_pane(self) -> None:
         """Unfold the prompt as it was sent, or fold it."""
         self.toggle_class("-prompt")
         self.focus_body()
-        self.call_after_refresh(self.look_again)
+        self.call_after_refresh(self.update_now)
 
     def action_back(self) -> None:
         if self.has_class("-prompt"):

@@ -7,15 +7,15 @@ from itertools import islice
 from dashboard.deck.deck import Deck
 from dashboard.reading.feed import entries_of
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_pane import Seen, oldest_in_queue, oldest_of_queues
+from dashboard.views.facts.agent_pane import PaneData, oldest_in_queue, oldest_of_queues
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from store import Reader
 
-KEPT = 160
+MAX_KEPT = 160
 """Events of an agent that are kept."""
-ENOUGH = 40
+ENOUGH_EVENTS = 40
 """With so many of its events at hand the journal is not read, nor read on."""
 RESTS_MS = 300
 """The journal is read once the cursor has rested for so long: it is walked from its end."""
@@ -23,11 +23,11 @@ AT_ONCE, WALKED_AT_ONCE = 5, 10_000
 """Of an agent's events, and of the journal, so much is read before the cursor is looked at again."""
 WALKS_MS = 1_000
 """Which tasks wait longest is looked up once in so long, for all queues."""
-LONG_BYTES = 500_000
+MAX_DECODED_BYTES = 500_000
 """Once so much has been decoded no more is: it would keep the keys waiting, such as a call with thousands of tasks."""
 
 
-class Remembered:
+class RecentEvents:
     """Follows the agent that it is asked about; another one begins anew."""
 
     def __init__(self, deck: Deck) -> None:
@@ -36,12 +36,12 @@ class Remembered:
         self._seq = 0
         """Events up to this one were looked at."""
         self._since_ms = 0
-        self._entries: deque[Entry] = deque(maxlen=KEPT)
+        self._entries: deque[Entry] = deque(maxlen=MAX_KEPT)
         self._read = self._reading = False
         self._oldest: Mapping[str, str] = {}
         self._walked_ms = 0
 
-    def of(self, agent_id: str, view: ViewState) -> list[Entry]:
+    def entries_of_agent(self, agent_id: str, view: ViewState) -> list[Entry]:
         """Return its newest events, the newest first, as far as they are known now."""
         seq = view.state.seq
         if agent_id != self._agent_id or seq < self._seq:
@@ -49,35 +49,35 @@ class Remembered:
         recent, since = view.recent, self._seq
         newer = recent[-1].seq - since if recent else 0  # they have no gaps; two thousand when the cursor moves
         fresh = [
-            one
-            for one in islice(reversed(recent), max(0, newer))
-            if getattr(one.event, "agent_id", None) == agent_id and since < one.seq <= seq
+            entry
+            for entry in islice(reversed(recent), max(0, newer))
+            if getattr(entry.event, "agent_id", None) == agent_id and since < entry.seq <= seq
         ]
         self._entries.extend(reversed(fresh))
         self._seq = seq
         if not self._read and not self._reading and view.has_passed(self._since_ms + RESTS_MS):
             self._read = True
-            if len(self._entries) < ENOUGH:
+            if len(self._entries) < ENOUGH_EVENTS:
                 self._read_before(agent_id, seq)
         return [*reversed(self._entries)]
 
-    def seen(self, key: str, view: ViewState) -> Seen:
+    def pane_data(self, key: str, view: ViewState) -> PaneData:
         """Return all that a pane about an agent or a supervisor is made from."""
         state, waiting = view.state, view.counts.waiting_of[key]
         if waiting and abs(view.now_ms - self._walked_ms) >= WALKS_MS:  # goes through every task: not at each key
             self._walked_ms, self._oldest = view.now_ms, oldest_of_queues(state)
         oldest = oldest_in_queue(state, key, self._oldest) if waiting else ""
-        return Seen(
+        return PaneData(
             view.state,
             view.counts,
             view.live,
             view.names,
             view.activity,
             view.now_ms,
-            view.activity.queues.of(key),
+            view.activity.queues.lengths_of(key),
             oldest,
             is_metered(view.state),
-            view.acts,
+            view.can_write,
         )
 
     def _begin(self, agent_id: str, view: ViewState) -> None:
@@ -87,17 +87,17 @@ class Remembered:
     def _read_before(self, agent_id: str, seq: int) -> None:
         self._reading = True
 
-        def then(found: list[Entry]) -> None:
+        def receive(entries: list[Entry]) -> None:
             self._reading = False
             if agent_id == self._agent_id and self._seq >= seq:
-                later = [one for one in self._entries if one.seq > seq]
-                self._entries = deque([*found, *later], maxlen=KEPT)
+                later = [entry for entry in self._entries if entry.seq > seq]
+                self._entries = deque([*entries, *later], maxlen=MAX_KEPT)
                 self._deck.show()
 
         names = self._deck.feed.names
         self._deck.read(
-            lambda reader: walked(reader, names, agent_id, seq, goes_on=lambda: agent_id == self._agent_id),
-            then,
+            lambda reader: read_agent_events(reader, names, agent_id, seq, goes_on=lambda: agent_id == self._agent_id),
+            receive,
             failed=self._not_read,
         )
 
@@ -107,19 +107,19 @@ class Remembered:
         self._since_ms = self._deck.view.wall_ms
 
 
-def walked(
+def read_agent_events(
     reader: Reader, names: Names, agent_id: str, seq: int, *, goes_on: Callable[[], bool] = lambda: True
 ) -> list[Entry]:
     """Return the newest events of an agent up to one, about `ENOUGH` of them, the newest last.
 
     Nothing finds them but walking, which takes seconds in a long journal: it ends once `goes_on` says so.
     """
-    found: list[Entry] = []
+    entries: list[Entry] = []
     decoded_bytes = 0
-    while seq > 0 and len(found) < ENOUGH and decoded_bytes < LONG_BYTES and goes_on():
+    while seq > 0 and len(entries) < ENOUGH_EVENTS and decoded_bytes < MAX_DECODED_BYTES and goes_on():
         low = max(0, seq - WALKED_AT_ONCE)
         records = reader.records_before(seq + 1, AT_ONCE, after_seq=low, agent_id=agent_id)
-        found = [*entries_of(reader, records, names), *found]
-        decoded_bytes += sum(len(one.body) for one in records)
+        entries = [*entries_of(reader, records, names), *entries]
+        decoded_bytes += sum(len(record.body) for record in records)
         seq = records[0].seq - 1 if len(records) == AT_ONCE else low
-    return found
+    return entries

@@ -6,13 +6,13 @@ from textual.binding import Binding
 from textual.geometry import Offset
 from textual.widget import Widget
 
-from dashboard.actions.action import Acting
-from dashboard.views.arrangement import PANE_FROM
+from dashboard.actions.action import ActionScreen
+from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.widgets.lines import Lines
 
-LEAST_WIDE, LEAST_HIGH = 24, 4
+MIN_WIDTH, MIN_HEIGHT = 24, 4
 """What every pane keeps, the one that is sized and what is left beside it."""
-STEP_WIDE = 3
+WIDTH_STEP = 3
 """Cells by which a key moves an upright hairline."""
 
 
@@ -27,18 +27,18 @@ class Grip(NamedTuple):
     before: bool = False
     """Whether the pane that is sized stands before the hairline; else behind it."""
 
-    def cells(self, sized: Widget, at: Offset) -> int:
+    def size_at(self, sized: Widget, at: Offset) -> int:
         """Return how large the pane is once the hairline has gone to a cell of the screen."""
         assert isinstance(sized.parent, Widget)
         own, area = sized.region, sized.parent.region
         if self.edge == "left":
-            wanted, whole, least = at.x - own.x if self.before else own.right - at.x, area.width, LEAST_WIDE
+            size, whole, least = at.x - own.x if self.before else own.right - at.x, area.width, MIN_WIDTH
         else:
-            wanted, whole, least = at.y - own.y if self.before else own.bottom - at.y, area.height, LEAST_HIGH
-        return max(least, min(wanted, whole - least))
+            size, whole, least = at.y - own.y if self.before else own.bottom - at.y, area.height, MIN_HEIGHT
+        return max(least, min(size, whole - least))
 
 
-class Sized(Acting):
+class Sized(ActionScreen):
     """A screen whose panes can be made larger and smaller."""
 
     GRIPS: ClassVar[tuple[Grip, ...]] = ()
@@ -49,7 +49,7 @@ class Sized(Acting):
         Binding("ctrl+down", "size('top', 1)", "line down", show=False),
     ]
 
-    def wished(self, grip: Grip) -> int | None:
+    def user_size(self, grip: Grip) -> int | None:
         """Return the size that the user gave a pane; None where it has its own."""
         return self.deck.habits.panes.get(self._name_of(grip))
 
@@ -58,21 +58,21 @@ class Sized(Acting):
 
     def is_open(self, grip: Grip) -> bool:
         """Tell whether its panes stand beside each other now."""
-        return self.size.width >= PANE_FROM and not self.has_class("-prompt")
+        return self.size.width >= PANE_MIN_COLUMNS and not self.has_class("-prompt")
 
-    def give_sizes(self) -> None:
+    def apply_sizes(self) -> None:
         """Make panes as large as the user wants them, where they stand beside each other."""
         for grip in self.GRIPS if self.display else ():  # a page may be left before it is laid out
             for lines in self.query(f"#{grip.at}").results(Lines):
                 lines.grip = grip.edge if self.is_open(grip) else ""
-            self.give(grip, self.wished(grip) if self.is_open(grip) else None)
+            self.set_size(grip, self.user_size(grip) if self.is_open(grip) else None)
 
-    def give(self, grip: Grip, cells: int | None) -> None:
+    def set_size(self, grip: Grip, cells: int | None) -> None:
         """Make one pane so large; None lets the style sheet say it."""
         sized, upright = self.query_one(f"#{grip.sizes}"), grip.edge == "left"
         rules = ("width", "max_width") if upright else ("height", "max_height")
         if cells is not None:
-            whole, least = (self.size.width, LEAST_WIDE) if upright else (self.size.height, LEAST_HIGH)
+            whole, least = (self.size.width, MIN_WIDTH) if upright else (self.size.height, MIN_HEIGHT)
             cells = min(cells, whole - least)
         for rule in rules:
             if cells is None and sized.styles.inline.has_rule(rule):
@@ -82,7 +82,7 @@ class Sized(Acting):
 
     def on_lines_dragged(self, event: Lines.Dragged) -> None:
         """Move a hairline to the mouse; put it back where it was at first after a double click."""
-        grip = next((one for one in self.GRIPS if one.at == event.lines.id), None)
+        grip = next((grip for grip in self.GRIPS if grip.at == event.lines.id), None)
         if grip is not None:
             self._move(grip, event.at, save=event.done)
 
@@ -91,17 +91,17 @@ class Sized(Acting):
         for grip in self.GRIPS:
             line = self.query_one(f"#{grip.at}")
             if grip.edge == edge and self.is_open(grip) and line.display and line.region:
-                step = Offset(by * STEP_WIDE, 0) if edge == "left" else Offset(0, by)
+                step = Offset(by * WIDTH_STEP, 0) if edge == "left" else Offset(0, by)
                 self._move(grip, line.region.offset + step, save=True)
                 return
 
     def _move(self, grip: Grip, at: Offset | None, *, save: bool) -> None:
-        cells = None if at is None else grip.cells(self.query_one(f"#{grip.sizes}"), at)
+        cells = None if at is None else grip.size_at(self.query_one(f"#{grip.sizes}"), at)
         self.deck.habits.size(self._name_of(grip), cells, save=save)
-        self.give_sizes()
-        self.call_after_refresh(self.look_again)
+        self.apply_sizes()
+        self.call_after_refresh(self.update_now)
 
-    def own_sizes(self) -> None:
+    def reset_sizes(self) -> None:
         """Let every pane of this screen have its own size again."""
         for grip in self.GRIPS:
             self._move(grip, None, save=True)

@@ -10,15 +10,15 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
-from dashboard.frame.sizing import LEAST_HIGH, Grip
+from dashboard.frame.sizing import MIN_HEIGHT, Grip
 from dashboard.views.changes.targets import Target, target_of
-from dashboard.views.drawing.row_pane import More, drawn
-from dashboard.views.drawing.rows import OFFER, Cell, Listing, in_order_of
-from dashboard.views.drawing.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
-from dashboard.views.header import reading
+from dashboard.views.drawing.row_pane import RowDetails, draw_details
+from dashboard.views.drawing.rows import OFFER, Cell, Listing, reorder
+from dashboard.views.drawing.sorting import DOWN, UP, Sorting, reverse_rows, sort_by_cells, title_of
+from dashboard.views.header import reading_message
 from dashboard.views.past import empty_in_past
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
 
@@ -32,11 +32,11 @@ SORTS = (
 """Keys of screens whose rows can be sorted."""
 BELOW = Grip("below", "below", "top")
 """The pane below the table, on screens that have one."""
-BELOW_LEAST = 45
+BELOW_MIN_PERCENT = 45
 """Part of the body that it has at least, in percent."""
 BELOW_LINES = 6
 """Lines that rows have to leave free for it on a low screen."""
-LONG, ROWS_A_MS = 1_000, 10
+LONG_LISTING_ROWS, ROWS_PER_MS = 1_000, 10
 """A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
 
@@ -54,7 +54,7 @@ class TableScreen(Frame):
     """The ways to sort, in the order in which a key goes through them; without any, rows are sorted by their cells."""
     HEADS: ClassVar[Mapping[str, str]] = {}
     """Which of them a click on a heading chooses."""
-    BELOW_FROM: ClassVar[int] = 0
+    BELOW_MIN_HEIGHT: ClassVar[int] = 0
     """Rows of the screen from which on a pane below tells more of the row under the cursor; 0: it has none."""
     FILLS: ClassVar[bool] = False
     """Whether that pane takes what few rows leave free, on low screens too: only where rows seldom come and go, so that
@@ -72,7 +72,7 @@ class TableScreen(Frame):
         self._next_ms = 0
         self._more: tuple[str, object] = ("", None)
         self._reading_more = False
-        self._shown = 0
+        self._shown_count = 0
         self._total = 0
 
     @property
@@ -82,9 +82,9 @@ class TableScreen(Frame):
 
     def body(self) -> Iterable[Widget]:
         table = Table(id="body", sorts=self.SORTED)
-        yield Vertical(table, Lines(id="below")) if self.BELOW_FROM else table
+        yield Vertical(table, Lines(id="below")) if self.BELOW_MIN_HEIGHT else table
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         """Return what the pane below tells of a row."""
         return None
 
@@ -95,29 +95,32 @@ class TableScreen(Frame):
     def sorted(self, listing: Listing) -> Listing:
         """Return rows that came in one of `ORDERS` as the operator has chosen."""
         if self.ORDERS:
-            return turned(listing) if self.sorting.turned else listing
-        return sorted_by_cells(listing, self.sorting) if self.sorting.order else listing
+            return reverse_rows(listing) if self.sorting.is_reversed else listing
+        return sort_by_cells(listing, self.sorting) if self.sorting.order else listing
 
     @property
     def table(self) -> Table:
         return self.query_one("#body", Table)
 
     def show(self, view: ViewState) -> None:
-        if not view.due(self._next_ms):
+        if not view.is_due(self._next_ms):
             return
         listing = self.sorted(self.listing(view))
         if self.deck.readonly:
-            listing = replace(listing, empty=tuple(one for one in listing.empty if OFFER not in one))
+            listing = replace(listing, empty=tuple(line for line in listing.empty if OFFER not in line))
         if view.situation.opening:
-            listing = replace(listing, empty=reading(view.situation))
+            listing = replace(listing, empty=reading_message(view.situation))
         elif view.past is not None and not self.needle and listing.empty:
             listing = replace(listing, empty=empty_in_past(listing.empty, view.past))
         elif self.is_held:
-            listing = in_order_of(listing, self.table.rows.keys)
-        self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
-        self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.turned else DOWN)
+            listing = reorder(listing, self.table.rows.keys)
+        self._shown_count, self._total = (
+            len(listing.keys),
+            listing.total if listing.total is not None else len(listing.keys),
+        )
+        self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.is_reversed else DOWN)
         self.table.show(listing, view.wall_ms)
-        self._next_ms = view.wall_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
+        self._next_ms = view.wall_ms + (self._total // ROWS_PER_MS if self._total > LONG_LISTING_ROWS else 0)
         if self.is_typing:
             self.after_frame(self._tell_more)
         else:
@@ -129,15 +132,15 @@ class TableScreen(Frame):
 
     def _show_below(self, view: ViewState) -> None:
         """Tell more of the row under the cursor, where there is room."""
-        if not self.BELOW_FROM:
+        if not self.BELOW_MIN_HEIGHT:
             return
         if self.FILLS:
             self._fill()
         below, key = self.query_one("#below", Lines), self.table.selected
         width, height = below.size
         if below.display and width:
-            found = self.more(view, key, width, height - 1) if key is not None else None
-            below.show(drawn(found, width) if found is not None else ())
+            more = self.more(view, key, width, height - 1) if key is not None else None
+            below.show(draw_details(more, width) if more is not None else ())
 
     def _fill(self) -> None:
         """Make the pane below the table as high as the rows leave room for, unless the user has sized it."""
@@ -146,18 +149,18 @@ class TableScreen(Frame):
         room = below.parent.size.height
         if not room:
             return
-        tall = self.size.height >= self.BELOW_FROM
+        tall = self.size.height >= self.BELOW_MIN_HEIGHT
         # A table without rows says why: it keeps its share, and on a low screen all.
         free = room - (len(self.table.rows.keys) or room) - 2
         below.display = tall or free >= BELOW_LINES
         if below.display:
-            wished, least = self.wished(BELOW), room * BELOW_LEAST // 100 if tall else BELOW_LINES
-            wanted = max(least, free) if wished is None else min(wished, room - LEAST_HIGH)
-            given = below.styles.inline.height  # that of the style sheet is a share
-            if given is None or given.value != wanted:
-                below.styles.height = wanted
+            wished, least = self.user_size(BELOW), room * BELOW_MIN_PERCENT // 100 if tall else BELOW_LINES
+            height = max(least, free) if wished is None else min(wished, room - MIN_HEIGHT)
+            old_height = below.styles.inline.height  # that of the style sheet is a share
+            if old_height is None or old_height.value != height:
+                below.styles.height = height
 
-    def looked_up(self, key: str, look: Callable[[], T]) -> T | None:
+    def look_up(self, key: str, look: Callable[[], T]) -> T | None:
         """Return what a thread has found about a row; None while it is looking, once for each row under the cursor.
 
         Args:
@@ -165,22 +168,22 @@ class TableScreen(Frame):
             look: Called in the thread; deals with its errors itself.
         """
 
-        def then(found: T) -> None:
-            self._reading_more, self._more = False, (key, found)
+        def receive(result: T) -> None:
+            self._reading_more, self._more = False, (key, result)
             self._tell_more()
 
-        known, found = self._more
-        if known == key:
-            return cast(T, found)
+        known_key, result = self._more
+        if known_key == key:
+            return cast(T, result)
         if not self._reading_more:
             self._reading_more = True
-            self.deck.aside(look, then, ())
+            self.deck.run_in_thread(look, receive, ())
         return None
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the pane below the table where there is room for it."""
-        if self.BELOW_FROM and not self.FILLS:
-            self.query_one("#below").display = event.size.height >= self.BELOW_FROM
+        if self.BELOW_MIN_HEIGHT and not self.FILLS:
+            self.query_one("#below").display = event.size.height >= self.BELOW_MIN_HEIGHT
 
     def is_open(self, grip: Grip) -> bool:
         return self.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
@@ -225,18 +228,18 @@ class TableScreen(Frame):
 
     def action_back(self) -> None:
         """Clear the marks, the filter or the held order, in this order; then as on every screen."""
-        if not self.marked() and not self.needle and self.is_held:
+        if not self.marked_keys() and not self.needle and self.is_held:
             self.release()
-            self.look(self.deck.view)
+            self.update_view(self.deck.view)
         else:
             super().action_back()
 
     def facts(self) -> list[Cell]:
-        marked = len(self.marked())
+        marked = len(self.marked_keys())
         facts = [Cell(f"▪ {marked:,} marked", "accent")] if marked else []
         facts += [Cell("order held, esc releases it", "muted")] if self.is_held else []
-        facts += [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
-        return [*facts, Cell(f"sorted: {self.sorting.said}", "muted")] if self.sorting.order else facts
+        facts += [Cell(f"{self._shown_count:,} of {self._total:,}", "muted")] if self.needle else []
+        return [*facts, Cell(f"sorted: {self.sorting.label}", "muted")] if self.sorting.order else facts
 
     def action_sort(self, by: int) -> None:
         """Sort in the next way, or in the one before; where rows are sorted by their cells, by the next column.
@@ -244,14 +247,14 @@ class TableScreen(Frame):
         Columns that there is no room for are passed over: nobody would see what the rows are sorted by.
         """
         titles = ["", *self.table.titles]
-        orders = [one for one in self.ORDERS if title_of(one, self.HEADS) in titles]
-        self.sort(self.sorting.stepped(orders or titles, by))
+        orders = [order for order in self.ORDERS if title_of(order, self.HEADS) in titles]
+        self.sort(self.sorting.after_step(orders or titles, by))
 
     def on_table_headed(self, event: Table.Headed) -> None:
         """Sort by the column, then the other way round, then again as it was."""
         order = self.HEADS.get(event.title, "") if self.ORDERS else event.title
         if order:
-            self.sort(self.sorting.clicked(order, self.first_order))
+            self.sort(self.sorting.after_click(order, self.first_order))
         elif event.title:
             self.deck.say(f"rows cannot be sorted by {event.title}; {', '.join(self.HEADS)} can", "muted")
 
@@ -259,9 +262,9 @@ class TableScreen(Frame):
         """Sort the rows, and let them go where they belong now."""
         self.sorting = sorting
         self.release()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
-    def marked(self) -> list[str]:
+    def marked_keys(self) -> list[str]:
         """Return the keys of rows that were marked and still stand for something."""
         return [key for key in self.table.marked if self.can_be_marked(key)] if self.is_mounted else []
 
@@ -271,7 +274,7 @@ class TableScreen(Frame):
 
     def unmark(self) -> None:
         self.table.unmark()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def action_mark(self) -> None:
         """Mark the row under the cursor, or take its mark off; the cursor goes on to the next."""
@@ -295,10 +298,10 @@ class TableScreen(Frame):
         self._say_marked()
 
     def _say_marked(self) -> None:
-        if marked := len(self.marked()):
-            what = f" · {keyed(self.MARKED)}" if self.deck.view.acts else ""
-            self.deck.say(f"{marked:,} marked{what} · esc unmarks", "muted")
-        self.look(self.deck.view)
+        if marked := len(self.marked_keys()):
+            text = f" · {fill_keys(self.MARKED)}" if self.deck.view.can_write else ""
+            self.deck.say(f"{marked:,} marked{text} · esc unmarks", "muted")
+        self.update_view(self.deck.view)
 
     def target(self) -> Target | None:
         return target_of(self.state, self.table.selected)

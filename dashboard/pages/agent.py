@@ -9,14 +9,14 @@ from dashboard.frame.page_screen import HISTORY
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
 from dashboard.reading.newest import Newest
-from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
 from dashboard.views.event_log import Entry
 from dashboard.views.facts import agent_aside
 from dashboard.views.facts.agent_facts import agent_facts
-from dashboard.views.facts.agent_says import says
-from dashboard.views.facts.ended import ended_in
-from dashboard.views.facts.prompt import folded_prompt, prompt_lines, prompt_of
+from dashboard.views.facts.agent_says import latest_output
+from dashboard.views.facts.ended import ended_tasks_in
+from dashboard.views.facts.prompt import prompt_beginning, prompt_lines, prompt_of
 from dashboard.views.facts.step_table import LIVE, live_lines, steps_among
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import absence
@@ -28,7 +28,7 @@ from store import Reader
 
 STEPS = 400
 """Events of one task that are read."""
-LAST = 12
+MAX_LAST_TASKS = 12
 """Last tasks that are listed."""
 _NO_PROMPT = [Line((Span("no model was told anything here", "muted"),))]
 
@@ -37,7 +37,7 @@ class AgentScreen(PanelsScreen):
     """An agent."""
 
     GRIPS = (Grip("says", "left", "left", before=True), Grip("aside", "right", "left"), Grip("told", "told", "top"))
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside"), (160, "-full")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_MIN_COLUMNS, "-beside"), (160, "-full")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS = (
         ("esc", "back"),
@@ -105,12 +105,12 @@ class AgentScreen(PanelsScreen):
 
     def on_panel_moved(self, event: Panel.Moved) -> None:
         if event.panel.id in ("steps", "says"):
-            self.look(self.deck.view)
+            self.update_view(self.deck.view)
 
     def draw(self, view: ViewState) -> None:
         agent = view.state.agents.get(self._key)
         self.panel("says").edge, self.panel("times").edge = ("", "") if self.is_stacked else ("┬", "├")
-        self._task_id = _at_work(agent) or self._last_task()
+        self._task_id = _current_task_id(agent) or self._last_task()
         task = view.state.tasks.get(self._task_id or "")
         steps = self.steps()
         if agent is None:
@@ -128,11 +128,11 @@ class AgentScreen(PanelsScreen):
 
     def _last_task(self) -> str | None:
         """Return the task of the newest event that is about one; a page keeps to it until another comes."""
-        found = (getattr(entry.event, "task_id", None) for entry in reversed(self.entries))
-        return next((one for one in found if one), self._task_id)
+        task_ids = (getattr(entry.event, "task_id", None) for entry in reversed(self.entries))
+        return next((task_id for task_id in task_ids if task_id), self._task_id)
 
     def _show_facts(self, view: ViewState, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
-        swaps = [one.event for one in self.entries if isinstance(one.event, AgentSwapped)]
+        swaps = [entry.event for entry in self.entries if isinstance(entry.event, AgentSwapped)]
         lines = agent_facts(
             view.state,
             agent,
@@ -150,7 +150,7 @@ class AgentScreen(PanelsScreen):
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
         if not steps and not self._live_steps(view, task, 1, pane.wide):
-            pane.fill("EVENTS", self.happened(view.names, pane.wide, agent_id=self._key), right="enter opens")
+            pane.fill("EVENTS", self.cached_event_lines(view.names, pane.wide, agent_id=self._key), right="enter opens")
             return
         lines = self.step_lines(pane.wide) + self._live_steps(view, task, len(steps) + 1, pane.wide)
         attempt = f" of attempt {task.attempts}" if task is not None else ""
@@ -163,7 +163,7 @@ class AgentScreen(PanelsScreen):
 
     def _show_says(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("says")
-        said = says(
+        section = latest_output(
             view.state,
             task,
             self._task_id,
@@ -173,11 +173,11 @@ class AgentScreen(PanelsScreen):
             width=pane.wide,
             now_ms=view.now_ms,
         )
-        title, lines = said.title, said.lines
+        title, lines = section.title, section.lines
         agent = view.state.agents.get(self._key)
         if not lines and agent is not None:
             title, lines = "SPEC", agent_aside.spec_section(view.state.spec_of(agent), pane.wide)
-        pane.fill(title, lines, right=self.follow_text(self._task_id if said.grows else None))
+        pane.fill(title, lines, right=self.follow_text(self._task_id if section.grows else None))
 
     def _show_prompt(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("told")
@@ -185,14 +185,14 @@ class AgentScreen(PanelsScreen):
             return
         chosen = self._chosen(steps)
         upto = steps if chosen is None else steps[: chosen + 1]
-        asked = self.inputs.get(self._task_id or "", "")
-        messages = prompt_of(view.state, task, upto, self.parts, self.texts, asked=asked)
-        title = "PROMPT" if any(one.role == "system" for one in messages) or steps else "INPUT"
+        task_input = self.inputs.get(self._task_id or "", "")
+        messages = prompt_of(view.state, task, upto, self.parts, self.texts, request=task_input)
+        title = "PROMPT" if any(message.role == "system" for message in messages) or steps else "INPUT"
         if self.has_class("-prompt"):
             lines = prompt_lines(messages, pane.wide) if messages else _NO_PROMPT
             pane.fill(title, lines, right="as sent · p folds")
         else:
-            pane.fill(title, folded_prompt(messages, pane.wide, pane.room), right="p unfolds")
+            pane.fill(title, prompt_beginning(messages, pane.wide, pane.room), right="p unfolds")
 
     def _chosen(self, steps: Sequence[Entry]) -> int | None:
         """Return the place of the step under the cursor; of the newest one where that is not recorded yet."""
@@ -202,14 +202,18 @@ class AgentScreen(PanelsScreen):
 
     def _show_aside(self, view: ViewState, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
         state, now_ms = view.state, view.now_ms
-        ended = [one for one in ended_in(self.entries[::-1], view.names) if one.agent_id == agent.id][:LAST]
+        ended_tasks = [
+            ended_task
+            for ended_task in ended_tasks_in(self.entries[::-1], view.names)
+            if ended_task.agent_id == agent.id
+        ][:MAX_LAST_TASKS]
         for name, rows in (("times", 3), ("times_right", 7)):
             pane = self.panel(name)
-            pane.set_class(not agent.at_work_ms and not ended and not steps, "-empty")
+            pane.set_class(not agent.at_work_ms and not ended_tasks and not steps, "-empty")
             if pane.display and pane.size.width:
                 parts = [
                     agent_aside.times_section(agent, self.entries, steps, pane.wide, rows),
-                    agent_aside.last_section(agent, ended, pane.wide, now_ms),
+                    agent_aside.last_section(agent, ended_tasks, pane.wide, now_ms),
                 ]
                 _fill(pane, parts)
         aside = self.panel("aside")
@@ -231,28 +235,28 @@ class AgentScreen(PanelsScreen):
             agent_aside.generations_section(self.entries, agent, width),
         ]
 
-    def asks_input_of(self, view: ViewState) -> str | None:
+    def task_needing_input(self, view: ViewState) -> str | None:
         return None if self._task_id in view.state.tasks else self._task_id
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         own = self._own.up_to(view.state.seq, reader, view.names, agent_id=self._key)
         task = view.state.tasks.get(self._task_id or "")
-        last = next((one.event for one in own[::-1] if getattr(one.event, "task_id", None)), None)
+        last = next((entry.event for entry in own[::-1] if getattr(entry.event, "task_id", None)), None)
         run_id, task_id = (getattr(last, "run_id", None), getattr(last, "task_id", None))
         if task is not None:
             run_id, task_id = task.run_id, task.id
-        if task_id is None or (task is not None and task.attempts == 1 and _begins(own, task.id)):
+        if task_id is None or (task is not None and task.attempts == 1 and _has_attempt_start(own, task.id)):
             return own
         of_task = self._of_task.up_to(view.state.seq, reader, view.names, run_id=run_id, task_id=task_id)
-        return sorted({one.seq: one for one in (*own, *of_task)}.values(), key=lambda one: one.seq)
+        return sorted({entry.seq: entry for entry in (*own, *of_task)}.values(), key=lambda entry: entry.seq)
 
 
-def _begins(entries: Sequence[Entry], task_id: str) -> bool:
+def _has_attempt_start(entries: Sequence[Entry], task_id: str) -> bool:
     """Tell whether events reach back to where an agent began a task."""
-    return any(isinstance(one.event, AttemptStarted) and one.event.task_id == task_id for one in entries)
+    return any(isinstance(entry.event, AttemptStarted) and entry.event.task_id == task_id for entry in entries)
 
 
-def _at_work(agent: Agent | None) -> str | None:
+def _current_task_id(agent: Agent | None) -> str | None:
     """Return the task that an agent began last, or that it is parked at."""
     if agent is None:
         return None
@@ -261,12 +265,12 @@ def _at_work(agent: Agent | None) -> str | None:
 
 def _fill(pane: Panel, parts: Sequence[agent_aside.Section]) -> None:
     """Show sections in a pane whose title is that of the first one."""
-    kept = [part for part in parts if part[2]]
+    filled_sections = [part for part in parts if part[2]]
     lines: list[Line] = []
-    for place, (title, right, inner) in enumerate(kept):
+    for place, (title, right, inner) in enumerate(filled_sections):
         heading = [hairline(title, pane.wide, right=right)] if place else []
         lines += [*([BLANK] if place and pane.id == "aside" else []), *heading, *inner]
-    title, right = kept[0][:2] if kept else ("", "")
+    title, right = filled_sections[0][:2] if filled_sections else ("", "")
     pane.fill(title, lines, right=right)
 
 

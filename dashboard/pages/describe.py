@@ -8,7 +8,7 @@ from dashboard.reading.newest import Newest
 from dashboard.views.drawing.raw import object_of
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.pages import History, agent_page, described, run_page, task_page
+from dashboard.views.facts.pages import History, agent_page, entity_page, run_page, task_page
 from dashboard.views.facts.prompt import prompt_of, prompt_text
 from dashboard.views.facts.step_table import steps_among
 from dashboard.views.view_state import ViewState
@@ -26,8 +26,8 @@ class DescribeScreen(FindingScreen):
         super().__init__(key)
         self._newest = Newest(HISTORY)
 
-    def called(self, view: ViewState) -> str:
-        return f"{super().called(view)} in words"
+    def path_title(self, view: ViewState) -> str:
+        return f"{super().path_title(view)} in words"
 
     def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
         state, key, now_ms = view.state, self._key, view.now_ms
@@ -35,10 +35,10 @@ class DescribeScreen(FindingScreen):
             return agent_page(state, key, view.counts, view.live, history, now_ms=now_ms, steps=self.events)
         if key in state.runs or state.summary(key) is not None:
             return run_page(state, key, texts, now_ms=now_ms, working=view.working)
-        found = object_of(state, key)
-        if found is not None and key not in state.tasks:
-            return described(found, history)
-        told = prompt_of(state, state.tasks.get(key), steps_among(self.entries, key), self.parts, texts)
+        subject = object_of(state, key)
+        if subject is not None and key not in state.tasks:
+            return entity_page(subject, history)
+        prompt = prompt_of(state, state.tasks.get(key), steps_among(self.entries, key), self.parts, texts)
         return task_page(
             state,
             key,
@@ -48,7 +48,7 @@ class DescribeScreen(FindingScreen):
             history,
             now_ms=now_ms,
             steps=self.events,
-            prompt=prompt_text(told),
+            prompt=prompt_text(prompt),
         )
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:

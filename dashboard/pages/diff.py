@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dashboard.frame.once_screen import OnceScreen
 from dashboard.reading.comparing import compare, is_path, sides_of
-from dashboard.views.changes.compared import compared_lines
+from dashboard.views.changes.compared import comparison_lines
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.parsers import Mistyped
@@ -18,13 +18,13 @@ class DiffScreen(OnceScreen):
     WAITING = "comparing …"
     ERRORS = (*OnceScreen.ERRORS, Mistyped, ImportRefused, OSError)
 
-    def called(self, view: ViewState) -> str:
+    def path_title(self, view: ViewState) -> str:
         return "what differs"
 
-    def made(self, now_ms: int) -> Sequence[Cell]:
+    def build_cells(self, now_ms: int) -> Sequence[Cell]:
         if self.deck.in_browser and any(map(is_path, sides_of(self._key))):
             return [Cell("not in a browser: a path; moments of this team can be compared, such as 812 900", "error")]
-        return compared_lines(compare(self.deck.path, self._key, now_ms=now_ms), now_ms=now_ms)
+        return comparison_lines(compare(self.deck.path, self._key, now_ms=now_ms), now_ms=now_ms)
 
 
 PAGE = DiffScreen

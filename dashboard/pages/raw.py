@@ -10,7 +10,7 @@ from dashboard.frame.page_screen import HISTORY
 from dashboard.views.drawing.raw import as_json, object_of, raw_lines
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import pretty
-from dashboard.views.words.place import seq_of
+from dashboard.views.words.place import parse_seq
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from store import Reader
@@ -39,37 +39,37 @@ class RawScreen(FindingScreen):
         if self.display:
             self.focus_body()
         if object_of(self.deck.view.state, self._key) is None:
-            self.deck.read(partial(self._from_journal, self.deck.feed.state.seq), self._found)
+            self.deck.read(partial(self._from_journal, self.deck.feed.state.seq), self._show_text)
 
-    def called(self, view: ViewState) -> str:
-        return f"{super().called(view)} as JSON"
+    def path_title(self, view: ViewState) -> str:
+        return f"{super().path_title(view)} as JSON"
 
     def _from_journal(self, newest: int, reader: Reader) -> str:
         """Return an event, or the last events about something; in a thread, which may outlive this page."""
-        if (seq := seq_of(self._key)) is not None:
+        if (seq := parse_seq(self._key)) is not None:
             return pretty(reader.record(seq).body)
-        found = reader.records_before(newest + 1, HISTORY, value=self._key)
-        return pretty(b"[%b]" % b",".join(record.body for record in found))
+        records = reader.records_before(newest + 1, HISTORY, value=self._key)
+        return pretty(b"[%b]" % b",".join(record.body for record in records))
 
-    def _found(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         self._text = text
-        self.look_again()
+        self.update_now()
 
     def show(self, view: ViewState) -> None:
-        found = object_of(view.state, self._key)
-        if found is not None and view.due(self._next_ms):
-            self._text, self._next_ms = as_json(found), view.wall_ms + LOOK_MS
+        subject = object_of(view.state, self._key)
+        if subject is not None and view.is_due(self._next_ms):
+            self._text, self._next_ms = as_json(subject), view.wall_ms + LOOK_MS
         body = self.query_one("#body", Panel)
-        where = "as the state has it" if found is not None else "as the journal has it"
-        seq = seq_of(self._key)
+        where = "as the state has it" if subject is not None else "as the journal has it"
+        seq = parse_seq(self._key)
         title = self._key if seq is None else f"event {seq:,}"
         body.fill(title, raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         if isinstance(event.lines, Panel):
-            self.look(self.deck.view)
+            self.update_view(self.deck.view)
 
-    def copied(self) -> tuple[str, str]:
+    def copyable_text(self) -> tuple[str, str]:
         return f"{self._key} as JSON", self._text
 
 

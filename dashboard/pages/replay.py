@@ -14,10 +14,10 @@ class ReplayScreen(OnceScreen):
     KEYS = (("esc", "back"), ("↑↓", "scroll"), ("Y", "copy"))
     WAITING = "walking through its journal …"
 
-    def called(self, view: ViewState) -> str:
-        return f"replay of {super().called(view)}"
+    def path_title(self, view: ViewState) -> str:
+        return f"replay of {super().path_title(view)}"
 
-    def made(self, now_ms: int) -> Sequence[Cell]:
+    def build_cells(self, now_ms: int) -> Sequence[Cell]:
         return replay_cells(self.deck.path, self._key)
 
 

@@ -10,16 +10,16 @@ from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.frame.sizing import Grip
 from dashboard.reading.newest import Newest
-from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.changes.drafts import as_markdown, draft
 from dashboard.views.drawing.graph_slot import GraphSlot
 from dashboard.views.drawing.lines import Line, Span, hairline
-from dashboard.views.drawing.markdown import safe
+from dashboard.views.drawing.markdown import clean_markdown
 from dashboard.views.drawing.prose import prose
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
+from dashboard.views.facts.ended import ENDS, FAILS, ended_lines, ended_tasks_in, failed_lines
 from dashboard.views.facts.run_facts import report_words, run_facts
-from dashboard.views.facts.run_work import MOST, TASKS_A_MS, Census, at_work_lines, census, waiting_lines
+from dashboard.views.facts.run_work import MAX_LINES, TASKS_A_MS, Census, at_work_lines, take_census, waiting_lines
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
@@ -32,11 +32,11 @@ REPORT_MS = 1_000
 """A draft is set again at most this often."""
 METERS_MS = 500
 """Meters and times of what is at work move at most this often."""
-TALL = 45
+GRAPH_MIN_HEIGHT = 45
 """Screen height from which the graph is shown."""
-MOST_DRAFT = 60_000
+MAX_DRAFT_CHARACTERS = 60_000
 """Characters of a draft that are shown, from its end."""
-MOST_ENDED = 2_000
+MAX_ENDED_ATTEMPTS = 2_000
 """Ends of attempts that are read of a run that has ended, from the newest."""
 _NO_WORK = Census()
 _OF_OPEN = ("D", "P", "ctrl+d", "f")
@@ -47,7 +47,7 @@ class RunScreen(PanelsScreen):
     """A run."""
 
     GRIPS = (Grip("draft", "work", "left", before=True), Grip("heading", "work", "left", before=True))
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_MIN_COLUMNS, "-beside")]
     KEYS = (
         ("esc", "back"),
         ("tab", "pane"),
@@ -86,9 +86,9 @@ class RunScreen(PanelsScreen):
         self._graph = GraphSlot()
         self.is_whole = False
         """Whether the report is shown over all."""
-        self._ended: EndedRun | None = None
-        self._fails, self._ends = Newest(MOST), Newest(MOST_ENDED)
-        self._written = ""
+        self._ended_run: EndedRun | None = None
+        self._fails, self._ends = Newest(MAX_LINES), Newest(MAX_ENDED_ATTEMPTS)
+        self._output = ""
         """The report as it was written, or what there is of it."""
 
     def body(self) -> Iterable[Widget]:
@@ -100,8 +100,8 @@ class RunScreen(PanelsScreen):
         yield Horizontal(work, report, id="body")
 
     def keys(self) -> list[tuple[str, str]]:
-        found = super().keys()
-        return found if self._key in self.state.runs else [one for one in found if one[0] not in _OF_OPEN]
+        keys = super().keys()
+        return keys if self._key in self.state.runs else [key for key in keys if key[0] not in _OF_OPEN]
 
     @property
     def report(self) -> Report:
@@ -125,8 +125,8 @@ class RunScreen(PanelsScreen):
         return not self.is_whole and super().is_open(grip)
 
     def _count(self, view: ViewState, run: Run) -> None:
-        if view.due(self._census_ms) or not self._census.stages:
-            self._census = census(view.state, run)
+        if view.is_due(self._census_ms) or not self._census.stages:
+            self._census = take_census(view.state, run)
             self._census_ms = view.wall_ms + len(run.tasks) // TASKS_A_MS
 
     def _show_work(self, view: ViewState, run: Run | None) -> None:
@@ -136,18 +136,20 @@ class RunScreen(PanelsScreen):
         broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
         if run is None:
             width, of = at_work.wide, (self.entries[-1:], len(self.entries), at_work.wide, names, names.renames)
-            first = self.made("ended", of, lambda: ended_lines(ended_in(newest, names), names, width=width))
+            first = self.cached_lines(
+                "ended", of, lambda: ended_lines(ended_tasks_in(newest, names), names, width=width)
+            )
             later = list[Line]()
-            the = "the last " if len(first) == MOST_ENDED else ""
+            the = "the last " if len(first) == MAX_ENDED_ATTEMPTS else ""
             title, right = "TASKS", f"{the}{len(first):,} ended, the newest first"
         else:
             width, working = at_work.wide, view.working
-            first = self.made(
+            first = self.cached_lines(
                 "at work",
                 (self._census, width, working, view.live, now_ms // METERS_MS),
                 lambda: at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working),
             )
-            later = self.made(
+            later = self.cached_lines(
                 "waiting",
                 (self._census, width),
                 lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),
@@ -164,11 +166,13 @@ class RunScreen(PanelsScreen):
         waiting.fill("WAITING", later, right="by priority, then age")
         failed.fill("FAILED ATTEMPTS", broken, right=f"{len(broken):,}")
 
-    def _share_out(self, first: Panel, one: int, second: Panel, two: int, third: Panel, three: int) -> None:
+    def _share_out(
+        self, first: Panel, first_rows: int, second: Panel, second_rows: int, third: Panel, third_rows: int
+    ) -> None:
         """Give three panes the rows that they need: the one that needs most gets what is left."""
         rows = self.query_one("#work").size.height
-        last = min(three + 1, max(4, rows // 5)) if three else 0
-        top = rows - last if not two else min(one + 1, max(6, rows // 2)) if one else 2
+        last = min(third_rows + 1, max(4, rows // 5)) if third_rows else 0
+        top = rows - last if not second_rows else min(first_rows + 1, max(6, rows // 2)) if first_rows else 2
         give_rows(first, top)
         give_rows(second, rows - top - last)
         give_rows(third, last)
@@ -176,54 +180,56 @@ class RunScreen(PanelsScreen):
     def _show_report(self, view: ViewState, run: Run | None) -> None:
         """Show the output; while the run works, what there is so far, as lines that are cheap to add to."""
         state = view.state
-        ended, growing = state.summary(self._key), self.panel("draft")
+        summary, growing = state.summary(self._key), self.panel("draft")
         heading = self.query_one("#heading", Lines)
         growing.display, heading.display, self.report.display = run is not None, run is None, run is None
         whole = self.is_whole
         joint = "" if self.is_stacked or whole else "┬"
         if run is not None:
-            if view.due(self._report_ms):
+            if view.is_due(self._report_ms):
                 self._report_ms = view.wall_ms + REPORT_MS
-                self._written = draft(state, run, view.live, self.texts)
+                self._output = draft(state, run, view.live, self.texts)
             growing.edge = joint
-            lines = prose(self._written or self._asked(run), growing.wide, most=MOST_DRAFT)
-            growing.fill("REPORT", lines, right=report_words(state, self._key, self._written, whole=whole))
+            lines = prose(
+                self._output or self._placeholder_text(run), growing.wide, max_characters=MAX_DRAFT_CHARACTERS
+            )
+            growing.fill("REPORT", lines, right=report_words(state, self._key, self._output, whole=whole))
             return
-        written = self.texts.of(ended.output) if ended is not None else ""
-        words = report_words(state, self._key, written, whole=whole)
+        output = self.texts.of(summary.output) if summary is not None else ""
+        words = report_words(state, self._key, output, whole=whole)
         line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
-        if written != self._written or not self.report.has_text:  # parsing a long one takes a whole frame's time
-            self._written = written
-            self.report.show(safe(as_markdown(written)) or "*no output*")
+        if output != self._output or not self.report.has_text:  # parsing a long one takes a whole frame's time
+            self._output = output
+            self.report.show(clean_markdown(as_markdown(output)) or "*no output*")
 
     def _show_graph(self, view: ViewState, run: Run | None) -> None:
         """Show the graph of the run below its report, where there is room."""
         pane = self.query_one("#graph", Lines)
-        has_room = not self.is_stacked and self.size.height >= TALL
-        then = self._then(view) if has_room and run is None else None
-        pane.display = has_room and (run is not None or then is not None)
+        has_room = not self.is_stacked and self.size.height >= GRAPH_MIN_HEIGHT
+        sight = self._final_sight(view) if has_room and run is None else None
+        pane.display = has_room and (run is not None or sight is not None)
         if not (pane.display and pane.size.width):
             return
         width, height = pane.size
         calm = self.app.animation_level == "none"
-        lines = self._graph.lines(view, self._key, width - 1, height, calm=calm, then=then)
+        lines = self._graph.lines(view, self._key, width - 1, height, calm=calm, final_sight=sight)
         edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
         pane.show(edged)
 
-    def _then(self, view: ViewState) -> Sight | None:
+    def _final_sight(self, view: ViewState) -> Sight | None:
         """Return the team as it was when the run ended; None while it is read."""
-        if self._ended is None:
-            self._ended = EndedRun(self.deck, self.look_again)
-        return self._ended.sight(self._key, view)
+        if self._ended_run is None:
+            self._ended_run = EndedRun(self.deck, self.update_now)
+        return self._ended_run.sight(self._key, view)
 
-    def _asked(self, run: Run) -> str:
+    def _placeholder_text(self, run: Run) -> str:
         """Return the placeholder of a report: the request."""
-        asked = as_markdown(self.texts.of(run.request))
-        return f"{asked}\n\n---\n\nwas asked for; the output of the run will appear here"
+        request = as_markdown(self.texts.of(run.request))
+        return f"{request}\n\n---\n\nwas asked for; the output of the run will appear here"
 
-    def copied(self) -> tuple[str, str]:
-        return "the report", self._written
+    def copyable_text(self) -> tuple[str, str]:
+        return "the report", self._output
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         if self._key in view.state.runs:
@@ -240,7 +246,7 @@ class RunScreen(PanelsScreen):
             (self.report if self.report.display else self.panel("draft")).focus()
         else:
             self.focus_body()
-        self.call_after_refresh(self.look_again)
+        self.call_after_refresh(self.update_now)
 
     def action_follow(self) -> None:
         """Stay at the end of the report while it grows, or hold it."""

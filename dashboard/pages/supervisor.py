@@ -9,21 +9,21 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen
-from dashboard.frame.remembered import Remembered
+from dashboard.frame.remembered import RecentEvents
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import SORTS
 from dashboard.reading.newest import Newest
-from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.graph_slot import GraphSlot
-from dashboard.views.drawing.lines import Line, Span, indented
+from dashboard.views.drawing.lines import Line, Span, indent
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.drawing.sorting import DOWN, UP, Sorting
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.supervisor_pane import facts, figures_line, supervisor_side
+from dashboard.views.facts.supervisor_pane import figures_line, supervisor_facts, supervisor_side
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.meters import Meters
-from dashboard.views.measures.progress import Progress, Progresses
+from dashboard.views.measures.progress import Progress, ProgressCache
 from dashboard.views.network import GAP, ORDERS, Folding, Measures, network
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.absent import absence
@@ -34,7 +34,7 @@ from engine.core.events import StrategySwitched
 from store import Reader
 
 EVERYTHING = 1_000_000
-GRAPH_LEAST = 8
+GRAPH_MIN_LINES = 8
 """Lines that the members have to leave for a graph below them."""
 
 
@@ -69,7 +69,7 @@ class SupervisorScreen(PageScreen):
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
-        self._meters, self._progresses = Meters(), Progresses()
+        self._meters, self._progresses = Meters(), ProgressCache()
         self._graph = GraphSlot()
         self._sorting = Sorting("declared")
         self._switches_of: tuple[Activity, int] | None = None
@@ -77,8 +77,8 @@ class SupervisorScreen(PageScreen):
         self._switches = Newest(HISTORY)
 
     @cached_property
-    def _remembered(self) -> Remembered:
-        return Remembered(self.deck)
+    def _remembered(self) -> RecentEvents:
+        return RecentEvents(self.deck)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -97,10 +97,10 @@ class SupervisorScreen(PageScreen):
         return self._switches.up_to(view.state.seq, reader, view.names, kinds=kinds, value=self._key)
 
     def show(self, view: ViewState) -> None:
-        self.set_class(self.size.width >= PANE_FROM, "-beside")
+        self.set_class(self.size.width >= PANE_MIN_COLUMNS, "-beside")
         self.forget_later(view)
         state, now_ms = view.state, view.now_ms
-        self._meters.look(view.activity, state, now_ms, anew=view.past is not None)
+        self._meters.update(view.activity, state, now_ms, anew=view.past is not None)
         progress = self._progresses.of(view)
         measures = Measures(self.table.wide, 0, self._meters, view.activity, progress, self._sorting, middle=True)
         listing = network(
@@ -114,23 +114,23 @@ class SupervisorScreen(PageScreen):
             measures=measures,
         )
         room = self._make_room(len(listing.keys))
-        self.table.head(self._sorting.order, UP if self._sorting.turned else DOWN)
+        self.table.head(self._sorting.order, UP if self._sorting.is_reversed else DOWN)
         self.table.show(listing, view.wall_ms)
         if room.height:
             calm = self.app.animation_level == "none"
-            shown = self._graph.lines(view, self._key, *room, selected=self.table.selected, calm=calm)
-            self.query_one("#graph", Lines).show(shown)
+            graph_lines = self._graph.lines(view, self._key, *room, selected=self.table.selected, calm=calm)
+            self.query_one("#graph", Lines).show(graph_lines)
         self._show_beside(view)
         switches_of = view.activity, view.activity.switched_ms.get(self._key, 0)
         unread = switches_of != self._switches_of or self._read_seq < 0
-        if not self._reading and unread and view.due(self._read_ms + READ_EVERY_MS):  # the journal is walked
+        if not self._reading and unread and view.is_due(self._read_ms + READ_EVERY_MS):  # the journal is walked
             self._switches_of = switches_of
             self._read(view, [])
 
     def _make_room(self, rows: int) -> Size:
         """Give what the members leave to the graph; return its size, which it has after the next layout."""
         left, graph = self.query_one("#left").size, self.query_one("#graph")
-        tall = left.height - rows - 1 if left.height - rows - 1 >= GRAPH_LEAST else 0
+        tall = left.height - rows - 1 if left.height - rows - 1 >= GRAPH_MIN_LINES else 0
         if tall != graph.size.height:
             graph.styles.height = tall
         return Size(left.width, tall)
@@ -143,17 +143,17 @@ class SupervisorScreen(PageScreen):
             side.show([])
             return
         progress = self._progresses.of(view).get(self._key, Progress())
-        seen = self._remembered.seen(self._key, view)
+        pane_data = self._remembered.pane_data(self._key, view)
         room = self.size.width - 2
-        head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor, room)]
-        facts_shown.show([indented(one) for one in head])
+        head = [*supervisor_facts(pane_data, supervisor, progress, room), figures_line(pane_data, supervisor, room)]
+        facts_shown.show([indent(line) for line in head])
         stacked = not self.has_class("-beside")  # then no line parts it from the members
         width, height = side.size.width + stacked, side.size.height
-        lines = supervisor_side(seen, supervisor, self.told(view), width, height)
-        side.show([one._replace(spans=one.spans[stacked:]) for one in lines])
+        lines = supervisor_side(pane_data, supervisor, self.sentences(view), width, height)
+        side.show([line._replace(spans=line.spans[stacked:]) for line in lines])
 
     def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(self.look_again)
+        self.call_after_refresh(self.update_now)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open_key(event.key)
@@ -164,16 +164,16 @@ class SupervisorScreen(PageScreen):
     def on_table_headed(self, event: Table.Headed) -> None:
         """Sort the members by the heading, then the other way round, then as they were declared."""
         if event.title in ORDERS:
-            self._sorting = self._sorting.clicked(event.title, "declared")
-            self.look(self.deck.view)
+            self._sorting = self._sorting.after_click(event.title, "declared")
+            self.update_view(self.deck.view)
 
     def action_sort(self, by: int) -> None:
         """Sort in the next way, or in the one before."""
-        self._sorting = self._sorting.stepped([*ORDERS], by)
-        self.look(self.deck.view)
+        self._sorting = self._sorting.after_step([*ORDERS], by)
+        self.update_view(self.deck.view)
 
     def facts(self) -> list[Cell]:
-        return [Cell(f"sorted: {self._sorting.said}", "muted")] if self._sorting.order != "declared" else []
+        return [Cell(f"sorted: {self._sorting.label}", "muted")] if self._sorting.order != "declared" else []
 
     def target(self) -> Target | None:
         """Return the member under the cursor; without one the supervisor itself."""

@@ -8,15 +8,15 @@ from textual.widget import Widget
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
 from dashboard.reading.newest import Newest
-from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.views.drawing.lines import BLANK, Line, Span, hairline
 from dashboard.views.drawing.values import output_lines
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_says import says
-from dashboard.views.facts.ended import ended_in
+from dashboard.views.facts.agent_says import latest_output
+from dashboard.views.facts.ended import ended_tasks_in
 from dashboard.views.facts.prompt import prompt_lines, prompt_of
 from dashboard.views.facts.step_table import live_lines, steps_among
-from dashboard.views.facts.task_facts import attempt_lines, child_lines, gone_facts, task_facts
+from dashboard.views.facts.task_facts import attempt_lines, child_lines, ended_task_facts, task_facts
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
@@ -27,7 +27,7 @@ READ = 500
 """Events of a task that are read, the newest."""
 
 
-MOST_CHILDREN = 200
+MAX_CHILDREN = 200
 """Tasks below one that its page lists; the Tasks screen has all."""
 
 
@@ -39,7 +39,7 @@ class TaskScreen(PanelsScreen):
         Grip("says", "left", "left", before=True),
         Grip("events", "events", "top"),
     )
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_MIN_COLUMNS, "-beside")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS = (
         ("esc", "back"),
@@ -97,14 +97,21 @@ class TaskScreen(PanelsScreen):
         if task is not None:
             lines = task_facts(state, task, view.counts, view.live, view.names, width=width, now_ms=now_ms)
         else:
-            ended = next((one for one in ended_in(self.entries[::-1], view.names) if one.id == self._key), None)
-            lines = gone_facts(self._key, ended, view.names, width=width, now_ms=now_ms)
+            ended_task = next(
+                (
+                    ended_task
+                    for ended_task in ended_tasks_in(self.entries[::-1], view.names)
+                    if ended_task.id == self._key
+                ),
+                None,
+            )
+            lines = ended_task_facts(self._key, ended_task, view.names, width=width, now_ms=now_ms)
         self.show_facts(lines)
         self._show_steps(view, task)
         self._show_asked(view, task)
         self._show_says(view, task)
         events = self.panel("events")
-        events.fill("EVENTS", self.happened(view.names, events.wide), right="enter opens")
+        events.fill("EVENTS", self.cached_event_lines(view.names, events.wide), right="enter opens")
 
     def _show_steps(self, view: ViewState, task: Task | None) -> None:
         pane, now_ms = self.panel("steps"), view.now_ms
@@ -116,33 +123,33 @@ class TaskScreen(PanelsScreen):
         children = list[Line]()
         if task is not None and task.children:
             children = child_lines(
-                view.state, task, width=width, now_ms=now_ms, working=view.working, most=MOST_CHILDREN
+                view.state, task, width=width, now_ms=now_ms, working=view.working, max_lines=MAX_CHILDREN
             )
         sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", recorded)]
-        kept = [(title, lines) for title, lines in sections if lines]
-        if not kept:
+        filled_sections = [(title, lines) for title, lines in sections if lines]
+        if not filled_sections:
             pane.fill("ATTEMPTS", [_none("none began yet")])
             return
-        lines = [*kept[0][1]]
-        for title, more in kept[1:]:
+        lines = [*filled_sections[0][1]]
+        for title, more in filled_sections[1:]:
             lines += [BLANK, hairline(title, width, right=f"{len(more):,}"), *more]
-        pane.fill(kept[0][0], lines, right=f"{len(kept[0][1]):,}")
+        pane.fill(filled_sections[0][0], lines, right=f"{len(filled_sections[0][1]):,}")
 
     def _show_asked(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("asked")
         if self.has_class("-prompt"):
-            asked = self.inputs.get(self._key, "")
-            messages = prompt_of(view.state, task, self.steps(), self.parts, self.texts, asked=asked)
+            task_input = self.inputs.get(self._key, "")
+            messages = prompt_of(view.state, task, self.steps(), self.parts, self.texts, request=task_input)
             pane.fill("PROMPT", prompt_lines(messages, pane.wide), right="as sent · p folds")
             return
-        told = self.inputs.get(self._key) or view.names.of(self._key)
-        asked = self.texts.of(task.input) if task is not None else told
+        input_text = self.inputs.get(self._key) or view.names.of(self._key)
+        task_input = self.texts.of(task.input) if task is not None else input_text
         right = "p shows the prompt as sent" if self.parts else ""
-        pane.fill("ASKED", output_lines(asked, pane.wide), right=right)
+        pane.fill("ASKED", output_lines(task_input, pane.wide), right=right)
 
     def _show_says(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("says")
-        said = says(
+        section = latest_output(
             view.state,
             task,
             self._key,
@@ -152,14 +159,14 @@ class TaskScreen(PanelsScreen):
             width=pane.wide,
             now_ms=view.now_ms,
         )
-        lines, title = said.lines, said.title
+        lines, title = section.lines, section.title
         if task is not None and task.ended and task.output is not None:
             lines = output_lines(self.texts.of(task.output), pane.wide)
-        title = title if said.grows else "OUTPUT"
-        right = self.follow_text(self._key if said.grows else None)
+        title = title if section.grows else "OUTPUT"
+        right = self.follow_text(self._key if section.grows else None)
         pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
 
-    def asks_input_of(self, view: ViewState) -> str | None:
+    def task_needing_input(self, view: ViewState) -> str | None:
         return None if self._key in view.state.tasks else self._key
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:

@@ -5,14 +5,14 @@ from collections import OrderedDict
 
 from store.journals.compression import compress, decompress
 
-MOST_BYTES = 16_000_000
+MAX_BYTES = 16_000_000
 """Limit of all compressed states: 1,000 agents with 10,000 tasks take 0.4 MB."""
 
 
 class Checkpoints:
     """Encoded states by seq."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self._packed: OrderedDict[int, bytes] = OrderedDict()
         self._fresh: dict[int, bytes] = {}
@@ -28,13 +28,13 @@ class Checkpoints:
         place = bisect_right(seqs, seq)
         if not place:
             return None
-        found = seqs[place - 1]
-        if found in self._fresh:
-            return found, self._fresh[found]
-        self._packed.move_to_end(found)
-        body = decompress(self._packed[found])
+        nearest_seq = seqs[place - 1]
+        if nearest_seq in self._fresh:
+            return nearest_seq, self._fresh[nearest_seq]
+        self._packed.move_to_end(nearest_seq)
+        body = decompress(self._packed[nearest_seq])
         assert body is not None  # packed here
-        return found, body
+        return nearest_seq, body
 
     def pack(self) -> None:
         """Compress what was added; evict the least recently used beyond the limit."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dashboard.user.typed_paths import exists, path_typed
 from dashboard.views.changes.compared import Comparison, Side
-from dashboard.views.words.parsers import Mistyped, Seq, moment_of
+from dashboard.views.words.parsers import Mistyped, Seq, parse_moment
 from store import Reader
 
 
@@ -20,22 +20,22 @@ def sides_of(key: str) -> tuple[str, str]:
         Mistyped: If it does not join two.
     """
     try:
-        said = shlex.split(key)
+        names = shlex.split(key)
     except ValueError as error:
         raise Mistyped("the quotes do not close") from error
-    if len(said) != 2:
+    if len(names) != 2:
         raise Mistyped("diff A B: two seqs, times, databases or archives, such as 812 900, or team.zip 900")
-    return said[0], said[1]
+    return names[0], names[1]
 
 
-def key_of(one: str, other: str) -> str:
+def key_of(first: str, other: str) -> str:
     """Return the key of the page that compares two."""
-    return shlex.join([one.removeprefix("@"), other.removeprefix("@")])
+    return shlex.join([first.removeprefix("@"), other.removeprefix("@")])
 
 
-def is_path(said: str) -> bool:
+def is_path(name: str) -> bool:
     """Tell whether a name is a file of this machine and not a moment."""
-    return "/" in said or said.endswith((".db", ".zip")) or ("@" in said.lstrip("@"))
+    return "/" in name or name.endswith((".db", ".zip")) or ("@" in name.lstrip("@"))
 
 
 def compare(db: Path, key: str, *, now_ms: int) -> Comparison:
@@ -54,29 +54,29 @@ def compare(db: Path, key: str, *, now_ms: int) -> Comparison:
 
     with ExitStack() as stack:
         names = sides_of(key)
-        one, other = (stack.enter_context(_opened(db, said, now_ms)) for said in names)
-        found = compare_moments(one, other)
-        sides = [Side("" if side.path == db else str(side.path), side.seq, side.state.at_ms) for side in (one, other)]
-    return Comparison(sides[0], sides[1], found)
+        first, other = (stack.enter_context(_open_side(db, name, now_ms)) for name in names)
+        differences = compare_moments(first, other)
+        sides = [Side("" if side.path == db else str(side.path), side.seq, side.state.at_ms) for side in (first, other)]
+    return Comparison(sides[0], sides[1], differences)
 
 
-def _opened(db: Path, said: str, now_ms: int) -> AbstractContextManager:  # type: ignore[type-arg]
+def _open_side(db: Path, name: str, now_ms: int) -> AbstractContextManager:  # type: ignore[type-arg]
     from engine.history.moments import open_moment
 
-    path, when = db, said
-    if is_path(said):
-        path, when = path_typed(said), ""
-        if not exists(path) and "@" in said:
-            named, _, when = said.rpartition("@")
+    path, when = db, name
+    if is_path(name):
+        path, when = path_typed(name), ""
+        if not exists(path) and "@" in name:
+            named, _, when = name.rpartition("@")
             path = path_typed(named)
         if not exists(path):
             raise Mistyped(f"there is no file {str(path)!r}")
     if not when:
         return open_moment(path)
-    meant = moment_of(when.removeprefix("@"), now_ms)
+    position = parse_moment(when.removeprefix("@"), now_ms)
 
     def seq_of(reader: Reader) -> int:
-        seq = int(meant) if isinstance(meant, Seq) else reader.seq_at(meant)
+        seq = int(position) if isinstance(position, Seq) else reader.seq_at(position)
         return min(max(seq, 1, reader.first_seq()), reader.last_seq())
 
     return open_moment(path, seq_of)

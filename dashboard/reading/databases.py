@@ -11,7 +11,7 @@ from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, Stor
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DatabaseInfo:
     """A file in the data folder that is named like a database."""
 
     path: Path
@@ -36,45 +36,48 @@ class Found:
         return f"engine {self.engine.pid}{' hangs' if self.engine.hung else ''}"
 
 
-def databases(folder: Path) -> list[Found]:
+def databases(folder: Path) -> list[DatabaseInfo]:
     """Return the databases in the data folder by name, those of the demo included."""
-    return [inspected(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
+    return [inspect_database(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
 
 
-def databases_at_hand(folder: Path) -> list[Found]:
+def find_databases(folder: Path) -> list[DatabaseInfo]:
     """Return the databases of the current folder, or the nearest above it with any, and of the data `folder`."""
-    here = next(filter(None, map(ours_in, own_folders())), [])
-    return [*map(inspected, here), *(found for found in databases(folder) if found.path not in here)]
+    own_paths = next(filter(None, map(databases_in, folders_to_search())), [])
+    return [
+        *map(inspect_database, own_paths),
+        *(database for database in databases(folder) if database.path not in own_paths),
+    ]
 
 
-def inspected(path: Path) -> Found:
+def inspect_database(path: Path) -> DatabaseInfo:
     """Inspect the file at `path`: its engine, its standby engines, or why it cannot be used."""
     try:
         with Reader(path) as reader:
-            return Found(path, engine=reader.engine(), standbys=tuple(reader.standbys()))
+            return DatabaseInfo(path, engine=reader.engine(), standbys=tuple(reader.standbys()))
     except StoreError as error:
-        return Found(path, error=str(error))
+        return DatabaseInfo(path, error=str(error))
 
 
-def ours_in(folder: Path) -> list[Path]:
+def databases_in(folder: Path) -> list[Path]:
     """Return the Quarterdeck databases in a folder."""
-    return [path for path in sorted(folder.glob("*.db")) if is_ours(path)]
+    return [path for path in sorted(folder.glob("*.db")) if is_database(path)]
 
 
-def own_folders() -> Iterator[Path]:
+def folders_to_search() -> Iterator[Path]:
     """Yield the current folder, then those above it up to the root of the repository.
 
     Folders that others can write, and the home folder and everything above it, are not searched from below.
     """
     try:
-        here = Path.cwd()
+        current_folder = Path.cwd()
     except FileNotFoundError:  # it was removed
         return
-    yield here
-    below, home = here, _home()
-    for folder in here.parents:
-        found = folder.stat()
-        is_own = found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH
+    yield current_folder
+    below, home = current_folder, _home()
+    for folder in current_folder.parents:
+        status = folder.stat()
+        is_own = status.st_uid == os.geteuid() and not status.st_mode & stat.S_IWOTH
         if (below / ".git").exists() or folder == home or not is_own:
             return
         yield folder
@@ -88,7 +91,7 @@ def _home() -> Path | None:
         return None
 
 
-def is_ours(path: Path) -> bool:
+def is_database(path: Path) -> bool:
     """Tell whether a file is a Quarterdeck database, damaged or not."""
     try:
         check_database(path)

@@ -41,7 +41,7 @@ EARLIER, EARLIER_BYTES = 1_000, 500_000
 """Events before the snapshot that are read when a file is opened, and the most that they may take in the journal: a
 call with 10,000 tasks is 1 MB there, and 4 as an event.
 """
-AT_FIRST, AT_ONCE, AT_ONCE_BYTES = 10, 100, 16_000_000
+FIRST_PAGE, MAX_PAGE, MAX_PAGE_BYTES = 10, 100, 16_000_000
 """Events that are read at first, and the most at once; fewer where they are large, of which only the beginning is kept.
 """
 STEP_S = 0.001
@@ -83,7 +83,7 @@ class Feed:
         """The newest events, without gaps."""
         self.activity = Activity()
         """What each agent did in the last minutes."""
-        self.looked = False
+        self.has_looked = False
         """True once the file was asked for its engine."""
         self.is_answering: Callable[[], bool] = lambda: False
         """Whether the drawing thread has a key to answer: decoding meanwhile would take half of the interpreter."""
@@ -156,7 +156,7 @@ class Feed:
                 self.activity = Activity.of(self.state, ())
             elif isinstance(arrived, _Earlier):
                 self.recent.extendleft(reversed(arrived.entries))
-                self.activity = Activity.of(self.state, [one.event for one in arrived.entries])
+                self.activity = Activity.of(self.state, [entry.event for entry in arrived.entries])
             else:
                 self._fold(arrived)
         return changed
@@ -171,7 +171,7 @@ class Feed:
         self.names.learn(events)
         if any(isinstance(event, StateImported) for event in events):
             self.names.learn_state(self.state)  # what an import brings has no events of its own
-        self.activity.learn(events)
+        self.activity.count_events(events)
         self.recent.extend(block)
 
     def _follow(self) -> None:
@@ -192,7 +192,7 @@ class Feed:
                 self._stop.set()
             except StoreError as error:
                 # A different file at this path has different events with the same seqs.
-                if self._moved_away():
+                if self._detect_file_loss():
                     return
                 self._troubles["follow"] = str(error)
                 self._stop.wait(RETRY_S)
@@ -207,12 +207,12 @@ class Feed:
         with Reader(self.path) as reader:
             before, left_bytes = list[Record](), EARLIER_BYTES
             while len(before) < EARLIER and left_bytes > 0:
-                page = reader.records_before(before[-1].seq if before else state.seq + 1, AT_ONCE)
+                page = reader.records_before(before[-1].seq if before else state.seq + 1, MAX_PAGE)
                 for record in reversed(page):
                     left_bytes -= len(record.body)
                     if left_bytes >= 0:
                         before.append(record)
-                if len(page) < AT_ONCE:
+                if len(page) < MAX_PAGE:
                     break
             self._hand_over(_Earlier(entries_of(reader, before[::-1], self.names)))
         return state.seq
@@ -220,12 +220,12 @@ class Feed:
     def _snapshot(self) -> State | None:
         with Reader(self.path) as reader:
             self.file_seq = self._held_seq = reader.last_seq()
-            found = reader.snapshot()
-            mark = None if found is None else mark_at(reader, found[0])
-        if found is None:
+            snapshot = reader.snapshot()
+            mark = None if snapshot is None else mark_at(reader, snapshot[0])
+        if snapshot is None:
             return None
         try:
-            state = decode_state(found[1])
+            state = decode_state(snapshot[1])
         except ValueError:
             return None
         self._mark = mark
@@ -260,25 +260,25 @@ class Feed:
                     while not self._stop.is_set():
                         self._give_way()
                         self._look_once(reader)
-                        if self._moved_away():
+                        if self._detect_file_loss():
                             return
                         self._stop.wait(LOOK_S)
             except StoreError as error:
-                if self._moved_away():
+                if self._detect_file_loss():
                     return
                 self._troubles["look"] = str(error)
                 self._stop.wait(RETRY_S)
 
     def _look_once(self, reader: Reader) -> None:
-        if reader.has_changed() or not self.looked:
+        if reader.has_changed() or not self.has_looked:
             self.file_seq = reader.last_seq()
         self._rate.append((time.monotonic(), self.file_seq))
         self.engine = reader.engine()
         self.standbys = reader.standbys()
         self.live = reader.live()
-        self.looked = True
+        self.has_looked = True
 
-    def stay(self) -> None:
+    def check_same_file(self) -> None:
         """Make sure that the path still has the file that is followed: what stands there else is of another team.
 
         Raises:
@@ -287,15 +287,15 @@ class Feed:
         """
         if self._rows_lost is not None:
             raise self._rows_lost
-        if self._identity is not None and (gone := find_file_loss(self.path, self._identity)) is not None:
-            self._troubles["file"] = f"the file {gone.reason}: this is its last state; open it again: {self.path}"
+        if self._identity is not None and (loss := find_file_loss(self.path, self._identity)) is not None:
+            self._troubles["file"] = f"the file {loss.reason}: this is its last state; open it again: {self.path}"
             self._stop.set()
-            raise gone
+            raise loss
 
-    def _moved_away(self) -> bool:
+    def _detect_file_loss(self) -> bool:
         """Detect that the file was deleted or replaced; then report it and stop."""
         try:
-            self.stay()
+            self.check_same_file()
         except (FileLost, ReadRowsLost):
             return True
         return False
@@ -309,31 +309,35 @@ def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entr
 
 
 def entries_before(
-    reader: Reader, seq: int, most: int, names: Names, *, after_seq: int = 0, **conditions: Unpack[Conditions]
+    reader: Reader, seq: int, count: int, names: Names, *, after_seq: int = 0, **conditions: Unpack[Conditions]
 ) -> list[Entry]:
     """Return the nearest events before `seq`, the newest last; their bodies are in memory a few at a time."""
-    found, limit = list[list[Entry]](), AT_FIRST
-    while most > 0:
-        limit = min(limit, most)
+    pages, limit = list[list[Entry]](), FIRST_PAGE
+    while count > 0:
+        limit = min(limit, count)
         records = reader.records_before(seq, limit, after_seq=after_seq, **conditions)
-        found.append(entries_of(reader, records, names))
+        pages.append(entries_of(reader, records, names))
         if len(records) < limit:
             break
-        seq, most = records[0].seq, most - limit
-        each_bytes = 1 + sum(len(one.body) for one in records) // limit
-        limit = max(1, min(4 * limit, AT_ONCE, AT_ONCE_BYTES // each_bytes))
-    return [*chain.from_iterable(reversed(found))]
+        seq, count = records[0].seq, count - limit
+        each_bytes = 1 + sum(len(record.body) for record in records) // limit
+        limit = max(1, min(4 * limit, MAX_PAGE, MAX_PAGE_BYTES // each_bytes))
+    return [*chain.from_iterable(reversed(pages))]
 
 
-def parts_of(reader: Reader, entries: list[Entry], *, known: Container[str]) -> dict[str, str]:
-    """Return what models were told besides messages in the last step of `entries`, by hash; not what is `known`."""
-    steps = [one.event for one in entries if isinstance(one.event, StepRecorded) and one.event.parts]
-    wanted = steps[-1].parts if steps else []
-    found: dict[str, str] = {}
-    for part in wanted:
-        if part not in known:
+def parts_of(reader: Reader, entries: list[Entry], *, known_hashes: Container[str]) -> dict[str, str]:
+    """Return what models were told besides messages in the last step of `entries`, by hash.
+
+    Args:
+        known_hashes: Parts to leave out.
+    """
+    steps = [entry.event for entry in entries if isinstance(entry.event, StepRecorded) and entry.event.parts]
+    hashes = steps[-1].parts if steps else []
+    texts: dict[str, str] = {}
+    for part in hashes:
+        if part not in known_hashes:
             for record in reader.records(0, 1, kinds=[kind_of(PartRecorded)], contains=part):
                 (event,) = decode_events([(record.seq, record.kind, record.body)])
                 if isinstance(event, PartRecorded):
-                    found[part] = readable(event.value)
-    return found
+                    texts[part] = readable(event.value)
+    return texts

@@ -12,9 +12,9 @@ from store.journals.statements import Conditions
 class Newest:
     """Reads on from where it stopped: most conditions have no index, and walk all of the journal for what is rare."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_entries: int) -> None:
         """Keep so many events at most."""
-        self._most = most
+        self._max_entries = max_entries
         self._conditions = Conditions()
         self._seq = 0
         """Events up to this one were read."""
@@ -22,8 +22,8 @@ class Newest:
 
     def up_to(self, seq: int, reader: Reader, names: Names, **conditions: Unpack[Conditions]) -> list[Entry]:
         """Return those up to `seq`, the newest last; other conditions, or an earlier moment, are read from anew."""
-        known = conditions == self._conditions and seq >= self._seq
-        after_seq, before = (self._seq, self._entries) if known else (0, [])
-        found = entries_before(reader, seq + 1, self._most, names, after_seq=after_seq, **conditions)
-        self._conditions, self._seq, self._entries = conditions, seq, [*before, *found][-self._most :]
+        is_continued = conditions == self._conditions and seq >= self._seq
+        after_seq, before = (self._seq, self._entries) if is_continued else (0, [])
+        entries = entries_before(reader, seq + 1, self._max_entries, names, after_seq=after_seq, **conditions)
+        self._conditions, self._seq, self._entries = conditions, seq, [*before, *entries][-self._max_entries :]
         return self._entries

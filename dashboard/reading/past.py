@@ -18,7 +18,7 @@ from typing import TypeAlias
 from dashboard.reading.checkpoints import Checkpoints
 from dashboard.reading.feed import entries_before, entries_of
 from dashboard.views.event_log import Entry
-from dashboard.views.measures.activity import END_KINDS, KEPT_MS, SPEND_KINDS, Activity
+from dashboard.views.measures.activity import END_KINDS, RETAINED_MS, SPEND_KINDS, Activity
 from dashboard.views.measures.queues import EVERY_MS, waiting_of
 from dashboard.views.measures.time_bar import MARKS
 from dashboard.views.measures.usage import is_metered
@@ -33,15 +33,15 @@ from store import Reader, StoreError
 
 PAGE = 100
 """Events read and folded between two checks for a newer request: 1 ms."""
-ONWARD = 500
+MAX_EVENTS_FORWARD = 500
 """Most events that are folded forward in the drawing thread to reach a later moment."""
-WORTH = 2_000
+SNAPSHOT_COST = 2_000
 """Cost of reading a stored state, in folded events."""
 RECENT = 1_000
 """Events up to the moment that are kept decoded: for the log, and to count what agents did just before."""
 MINUTES = 2_000
 """Most events with ends of attempts that are read of the minutes before those, of which rates are taken: 20 ms."""
-BACK = RECENT + 500
+CHECKPOINT_DISTANCE = RECENT + 500
 """A state this many events before a far moment is kept, for steps back from there."""
 PATIENCE_S = 0.2
 """After this time without a result, a moment is finished even if a newer one was requested."""
@@ -101,7 +101,7 @@ class Past:
         self._handed: int | None = None
         self._handed_s = 0.0
         self._partial: State | None = None
-        self._kept = Checkpoints()
+        self._checkpoints = Checkpoints()
 
     def start(self) -> None:
         """Begin to work, in a thread."""
@@ -131,7 +131,7 @@ class Past:
 
         def beside(reader: Reader, before: int) -> int:
             read = reader.records_before if by < 0 else reader.records
-            return next((one.seq for one in read(before, 1, kinds=kinds)), before)
+            return next((record.seq for record in read(before, 1, kinds=kinds)), before)
 
         self._ask(beside)
 
@@ -156,7 +156,7 @@ class Past:
             else:
                 events = [entry.event for entry in arrived.entries]
                 fold(self.state, events)
-                self.activity.learn(events)
+                self.activity.count_events(events)
                 self.recent.extend(arrived.entries)
             changed = True
         return changed
@@ -175,8 +175,8 @@ class Past:
         while requests := self._next():
             try:
                 reader = reader or self._opened()
-                self._target = self._resolved(reader, requests)
-                if self._bring(reader, self._target):
+                self._target = self._resolve(reader, requests)
+                if self._deliver(reader, self._target):
                     self._handed_s = time.monotonic()
                 self.trouble = None
             except (StoreError, CoreError) as error:
@@ -198,102 +198,104 @@ class Past:
         """Wait for the next requests; none means stop."""
         with self._news:
             self._news.wait_for(lambda: self._requests or self._stopped)
-            found, self._requests = self._requests, []
+            requests, self._requests = self._requests, []
             self._working = not self._stopped
-            return [] if self._stopped else found
+            return [] if self._stopped else requests
 
     def _rest(self) -> None:
         with self._news:
             self._working = False
         self._ready()
-        self._kept.pack()
+        self._checkpoints.pack()
 
-    def _resolved(self, reader: Reader, requests: list[_Request]) -> int:
+    def _resolve(self, reader: Reader, requests: list[_Request]) -> int:
         first, last = max(1, reader.first_seq()), reader.last_seq()
         target = self._target
         for request in requests:
             target = min(max(request(reader, target), first), last)
         return target
 
-    def _bring(self, reader: Reader, target: int) -> bool:
+    def _deliver(self, reader: Reader, target: int) -> bool:
         """Hand over the result of a request; False if a newer request came meanwhile."""
         handed = self._handed
-        if handed is not None and 0 <= target - handed <= ONWARD:
+        if handed is not None and 0 <= target - handed <= MAX_EVENTS_FORWARD:
             if records := reader.records(handed, target - handed) if target > handed else []:
                 self._arrived.put(_Onward(entries_of(reader, records, self.names)))
         else:
             waited: list[_Look] = []
             with garbage.collection_paused():
-                state = self._built(reader, target, waited)
+                state = self._build_state(reader, target, waited)
             if state is None:
                 return False
             self.names.learn_state(state)
             recent = entries_before(reader, target + 1, RECENT, self.names)
             activity = Activity.of(state, [entry.event for entry in recent])
-            activity.learn_before(self._before(reader, recent, SPEND_KINDS if is_metered(state) else END_KINDS))
+            activity.count_earlier(
+                self._earlier_events(reader, recent, SPEND_KINDS if is_metered(state) else END_KINDS)
+            )
             for at_ms, waiting, waiting_of in waited:
                 activity.sample_queues(at_ms, waiting, waiting_of)
             self._arrived.put(_Moment(state, recent, activity))
         self._handed = target
         return True
 
-    def _built(self, reader: Reader, target: int, waited: "list[_Look]") -> State | None:
+    def _build_state(self, reader: Reader, target: int, waited: "list[_Look]") -> State | None:
         """Return the state at a moment, and how long queues were before it, a sample a second of the last events."""
         since = max(0, target - RECENT)
-        state = self._base(reader, since)
-        keep_at = target - BACK if target - state.seq > 2 * BACK else -1
+        state = self._nearest_state(reader, since)
+        keep_at = target - CHECKPOINT_DISTANCE if target - state.seq > 2 * CHECKPOINT_DISTANCE else -1
         while state.seq < target:
-            if self._overtaken():
+            if self._is_superseded():
                 self._partial = state
                 return None
-            until = next(one for one in (keep_at, since, target) if state.seq < one)
+            until = next(seq for seq in (keep_at, since, target) if state.seq < seq)
             records = reader.linked_records(state.seq, min(PAGE, until - state.seq))
             if not records:
                 break
-            events = decode_events([(one.seq, one.kind, one.body) for one in records])
+            events = decode_events([(record.seq, record.kind, record.body) for record in records])
             if state.seq < since:
                 fold(state, events)
             else:
-                waited += _looks(state, events)
+                waited += _fold_with_samples(state, events)
             if state.seq == keep_at:
-                self._kept.add(keep_at, encode_state(state))
+                self._checkpoints.add(keep_at, encode_state(state))
         return state
 
-    def _before(self, reader: Reader, recent: Sequence[Entry], kinds: Collection[str]) -> list[Event]:
+    def _earlier_events(self, reader: Reader, recent: Sequence[Entry], kinds: Collection[str]) -> list[Event]:
         """Return events of some kinds before the last ones, of the time in which rates and percentiles are taken."""
         if not recent:
             return []
-        after_seq = reader.seq_at(recent[-1].at_ms - KEPT_MS)
-        found = entries_before(reader, recent[0].seq, MINUTES, self.names, after_seq=after_seq, kinds=kinds)
-        return [one.event for one in found]
+        after_seq = reader.seq_at(recent[-1].at_ms - RETAINED_MS)
+        entries = entries_before(reader, recent[0].seq, MINUTES, self.names, after_seq=after_seq, kinds=kinds)
+        return [entry.event for entry in entries]
 
-    def _overtaken(self) -> bool:
+    def _is_superseded(self) -> bool:
         with self._news:
             newer = self._stopped or bool(self._requests)
         return newer and (self._stopped or time.monotonic() - self._handed_s < PATIENCE_S)
 
-    def _base(self, reader: Reader, target: int) -> State:
+    def _nearest_state(self, reader: Reader, target: int) -> State:
         """Return the state nearest before a moment, of those that were begun, kept here, or stored in the file."""
         begun, self._partial = self._partial, None
         if begun is not None and begun.seq > target:
             begun = None
-        kept = self._kept.nearest(target)
-        if begun is not None and (kept is None or begun.seq + WORTH >= kept[0]):
-            better_than = begun.seq + WORTH
+        checkpoint = self._checkpoints.nearest(target)
+        if begun is not None and (checkpoint is None or begun.seq + SNAPSHOT_COST >= checkpoint[0]):
+            better_than = begun.seq + SNAPSHOT_COST
         else:
-            begun, better_than = None, -1 if kept is None else kept[0]
+            begun, better_than = None, -1 if checkpoint is None else checkpoint[0]
         bound = target
-        while (found := reader.snapshot(bound, after_seq=better_than)) is not None:
+        while (snapshot := reader.snapshot(bound, after_seq=better_than)) is not None:
             try:
-                return decode_state(found[1])
+                return decode_state(snapshot[1])
             except ValueError:  # of an earlier version
-                bound = found[0] - 1
+                bound = snapshot[0] - 1
         if begun is not None:
             return begun
-        return State() if kept is None else decode_state(kept[1])
+        return State() if checkpoint is None else decode_state(checkpoint[1])
 
 
-def _looks(state: State, events: Sequence[Event]) -> Iterator[_Look]:
+def _fold_with_samples(state: State, events: Sequence[Event]) -> Iterator[_Look]:
     """Fold events, and look at the queues after each second of them."""
     for _, second in groupby(events, key=lambda event: event.at_ms // EVERY_MS):
         fold(state, list(second))

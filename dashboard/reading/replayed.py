@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _BLANK = Cell("")
 
 
-def replay_words(found: "Replay") -> str:
+def describe_replay(replay: "Replay") -> str:
     """Return whether it comes to the same, or where it would go another way."""
-    steps, one = pluralize(found.steps, "recorded step"), found.differs
-    if one is None:
-        return f"✓ {found.run_id} gives the same result: {steps} answered from the journal"
-    where = {"output": f"the output of {one.task_id}", "plan": f"the plan of {one.task_id}"}
-    told = where.get(one.step, f"step {one.step} of {one.task_id}")
-    return f"{found.run_id} differs at {told} ({steps} answered from the journal)"
+    steps, difference = pluralize(replay.steps, "recorded step"), replay.differs
+    if difference is None:
+        return f"✓ {replay.run_id} gives the same result: {steps} answered from the journal"
+    where = {"output": f"the output of {difference.task_id}", "plan": f"the plan of {difference.task_id}"}
+    place = where.get(difference.step, f"step {difference.step} of {difference.task_id}")
+    return f"{replay.run_id} differs at {place} ({steps} answered from the journal)"
 
 
 def replay_cells(db: Path, run_id: str) -> list[Cell]:
@@ -39,13 +39,13 @@ def replay_cells(db: Path, run_id: str) -> list[Cell]:
     from store import StoreError
 
     try:
-        found = anyio.run(lambda: replay(db, run_id, allowed=user_list()))
+        result = anyio.run(lambda: replay(db, run_id, allowed=user_list()))
     except (EngineError, CoreError, StoreError, OSError) as error:
         return [Cell(f"{run_id} cannot be replayed: {error}", "error")]
-    cells = [Cell(replay_words(found), "done" if found.differs is None else "warn"), _BLANK]
-    if (one := found.differs) is not None:
-        cells += [labelled("task", one.task_id), labelled("step", one.step), _BLANK]
-        for title, value in (("WAS", one.was), ("NOW", one.now)):
+    cells = [Cell(describe_replay(result), "done" if result.differs is None else "warn"), _BLANK]
+    if (difference := result.differs) is not None:
+        cells += [labelled("task", difference.task_id), labelled("step", difference.step), _BLANK]
+        for title, value in (("WAS", difference.was), ("NOW", difference.now)):
             cells += [Cell(title, "muted"), Cell("nothing" if value is None else readable(value)), _BLANK]
     shell = f"quarterdeck replay {run_id} --db {shlex.quote(str(db))}"
     return [

@@ -5,18 +5,18 @@ from typing import Literal
 
 from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.lines import Line, Span
-from dashboard.views.stored import Beside
+from dashboard.views.stored import SiblingFile
 from engine.core.errors import CoreError
 from engine.reading.folding import fold_from
 from store import Reader, StoreError
 
-MOST = 50
+MAX_FILES = 50
 """The newest that are listed."""
 
 
-def files_beside(db: Path) -> list[Beside]:
+def files_beside(db: Path) -> list[SiblingFile]:
     """Return archives and forks of `db` in its folder, the newest first."""
-    found: list[Beside] = []
+    files: list[SiblingFile] = []
     for path in db.parent.glob("*"):
         kind = _kind_of(path, db)
         if kind is None:
@@ -25,8 +25,8 @@ def files_beside(db: Path) -> list[Beside]:
             stat = path.stat()
         except OSError:  # gone meanwhile
             continue
-        found.append(Beside(kind, str(path), path.name, stat.st_mtime_ns // 1_000_000, stat.st_size))
-    return sorted(found, key=lambda one: -one.at_ms)[:MOST]
+        files.append(SiblingFile(kind, str(path), path.name, stat.st_mtime_ns // 1_000_000, stat.st_size))
+    return sorted(files, key=lambda file: -file.at_ms)[:MAX_FILES]
 
 
 def holdings_of(path: Path, seq: int | None, *, working: bool) -> list[Line]:

@@ -37,12 +37,12 @@ class Summaries:
         if not self._blocks:
             return
         column_ms = max(1, (self._blocks[-1].last_ms - self._blocks[0].first_ms) // columns)
-        wide = [one for one in reversed(self._blocks) if one.last_ms - one.first_ms > column_ms]
-        self._fine = {one.first_seq: self._fine[one.first_seq] for one in wide if one.first_seq in self._fine}
-        stale = [one for one in wide if not self._is_fine(one, column_ms)]
-        for one in stale[:FINE_AT_ONCE]:
-            self._fine[one.first_seq] = column_ms, reader.spans(one.first_seq, one.last_seq, step_ms=column_ms)
-        self._spans = [part for one in self._blocks for part in self._parts(one)]
+        wide = [block for block in reversed(self._blocks) if block.last_ms - block.first_ms > column_ms]
+        self._fine = {block.first_seq: self._fine[block.first_seq] for block in wide if block.first_seq in self._fine}
+        stale = [block for block in wide if not self._is_fine(block, column_ms)]
+        for block in stale[:FINE_AT_ONCE]:
+            self._fine[block.first_seq] = column_ms, reader.spans(block.first_seq, block.last_seq, step_ms=column_ms)
+        self._spans = [part for block in self._blocks for part in self._parts(block)]
 
     def spans(self, recent: Iterable[Entry] = ()) -> list[Span]:
         """Return all that was read, and what came after it by the newest events of the feed."""

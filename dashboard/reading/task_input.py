@@ -22,12 +22,12 @@ def input_of(reader: Reader, run_id: str, task_id: str, before_seq: int) -> str:
         The text, that of the group's for a node of a graph that takes it; empty where no plan of it was found.
     """
     while task_id:
-        found = _plan(reader, run_id, task_id, before_seq)
-        if found is None:
+        plan = _plan(reader, run_id, task_id, before_seq)
+        if plan is None:
             return ""
-        if found.of_group is None:
-            return readable(found.input)
-        task_id = found.of_group
+        if plan.of_group is None:
+            return readable(plan.input)
+        task_id = plan.of_group
     return ""
 
 
@@ -40,7 +40,7 @@ class _Plan(NamedTuple):
 
 def _plan(reader: Reader, run_id: str, task_id: str, before_seq: int) -> _Plan | None:
     records = reader.records_before(before_seq, _MENTIONS, run_id=run_id, kinds=_PLANS, value=task_id)
-    events = decode_events([(one.seq, one.kind, one.body) for one in records])
+    events = decode_events([(record.seq, record.kind, record.body) for record in records])
     return next((plan for event in reversed(events) for plan in _plans(event) if plan.task_id == task_id), None)
 
 
@@ -50,13 +50,13 @@ def _plans(event: Event) -> list[_Plan]:
         case RunSubmitted():
             return [_Plan(event.root_id, event.request)]
         case Delegated():
-            return [_Plan(one.task_id, one.input) for one in event.children]
+            return [_Plan(child.task_id, child.input) for child in event.children]
         case GroupPlanned():
-            return [_node(one, event.task_id) for one in event.nodes]
+            return [_node(node, event.task_id) for node in event.nodes]
         case GroupGrown():
-            return [_node(one, event.task_id) for one in event.added]
+            return [_node(node, event.task_id) for node in event.added]
         case StrategySwitched():
-            return [_node(one, group.task_id) for group in event.groups for one in group.added]
+            return [_node(node, group.task_id) for group in event.groups for node in group.added]
     return []
 
 

@@ -6,12 +6,12 @@ Called in a thread. Every file is closed before its team is told.
 from collections.abc import Mapping
 from contextlib import suppress
 
-from dashboard.reading.databases import Found, databases_at_hand
+from dashboard.reading.databases import DatabaseInfo, find_databases
 from dashboard.reading.feed import entries_of
 from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.lines import Line
-from dashboard.views.tail import Told, newest
-from dashboard.views.teams import TeamFound
+from dashboard.views.tail import TailLine, newest_lines
+from dashboard.views.teams import TeamDatabase
 from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
 from engine.platform import folders
@@ -22,14 +22,17 @@ LAST_EVENTS = 60
 """Events of each that are read for the pane below."""
 
 
-def teams_at_hand(here: Found, known: Mapping[str, TeamFound]) -> list[TeamFound]:
+def find_teams(own_database: DatabaseInfo, known_teams: Mapping[str, TeamDatabase]) -> list[TeamDatabase]:
     """Return the teams at hand, that of the file that is shown among them."""
     try:
-        found = databases_at_hand(folders.data_folder())
+        databases = find_databases(folders.data_folder())
     except folders.NoHome:
-        found = []
-    own = [] if here.path in [one.path for one in found] else [here]
-    return [team_of(one, known.get(str(one.path)), is_shown=one.path == here.path) for one in (*own, *found)]
+        databases = []
+    own = [] if own_database.path in [database.path for database in databases] else [own_database]
+    return [
+        team_of(database, known_teams.get(str(database.path)), is_shown=database.path == own_database.path)
+        for database in (*own, *databases)
+    ]
 
 
 def home() -> str:
@@ -40,29 +43,31 @@ def home() -> str:
         return ""
 
 
-def team_of(found: Found, known: TeamFound | None, *, is_shown: bool) -> TeamFound:
+def team_of(database: DatabaseInfo, known_team: TeamDatabase | None, *, is_shown: bool) -> TeamDatabase:
     """Read what a row needs; the name is that of the first supervisor at the top.
 
-    The state is folded only if it changed since it was `known`, and not that of the file that is shown.
+    The state is folded only if it changed since it was `known_team`, and not that of the file that is shown.
     """
-    name, newest_ms, error = found.path.stem, None, found.error
-    holds, last, names, seq, size_bytes = list[Line](), list[Told](), Names(), -1, 0
+    name, newest_ms, error = database.path.stem, None, database.error
+    holds, last, names, seq, size_bytes = list[Line](), list[TailLine](), Names(), -1, 0
     try:
-        with Reader(found.path) as reader:
+        with Reader(database.path) as reader:
             newest_ms, size_bytes = reader.newest_ms() or None, reader.size_bytes()
-            now = (reader.last_seq(), newest_ms, found.alive)
-            if known is not None and now == (known.seq, known.newest_ms, known.alive):
-                name, holds, last, seq = known.name, [*known.holds], [*known.last], known.seq
+            now = (reader.last_seq(), newest_ms, database.alive)
+            if known_team is not None and now == (known_team.seq, known_team.newest_ms, known_team.alive):
+                name, holds, last, seq = known_team.name, [*known_team.holds], [*known_team.last], known_team.seq
             elif not is_shown:
                 state = fold_from(reader)
                 name = state.roots[0].name if state.roots else name
-                holds = holdings(state, working=found.alive)
+                holds = holdings(state, working=database.alive)
                 names.learn_state(state)
                 records = reader.records_before(state.seq + 1, LAST_EVENTS)
-                last = newest(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)
+                last = newest_lines(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)
                 seq = state.seq
     except (StoreError, CoreError) as why:
         error = error or str(why)
         with suppress(OSError):
-            size_bytes = found.path.stat().st_size
-    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error, holds, last, seq)
+            size_bytes = database.path.stat().st_size
+    return TeamDatabase(
+        str(database.path), name, database.state, database.alive, newest_ms, size_bytes, error, holds, last, seq
+    )

@@ -2,10 +2,10 @@
 
 from functools import cached_property
 
-from dashboard.frame.remembered import Remembered
+from dashboard.frame.remembered import RecentEvents
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.agents import HEADS, ORDERS, agents
-from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.agent_pane import agent_columns
 from dashboard.views.view_state import ViewState
@@ -31,22 +31,22 @@ class AgentsScreen(TableScreen):
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
     GRIPS = (BELOW,)
-    BELOW_FROM, FILLS = 34, True
+    BELOW_MIN_HEIGHT, FILLS = 34, True
 
     def listing(self, view: ViewState) -> Listing:
         order, needle = self.sorting.order, self.needle
         return agents(view.state, view.counts, view.live, now_ms=view.now_ms, order=order, needle=needle)
 
     @cached_property
-    def _remembered(self) -> Remembered:
-        return Remembered(self.deck)
+    def _remembered(self) -> RecentEvents:
+        return RecentEvents(self.deck)
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         agent = view.state.agents.get(key)
         if agent is None:
             return None
-        entries, seen = self._remembered.of(key, view), self._remembered.seen(key, view)
-        return More("AGENT", agent_columns(seen, agent, entries, width, height))
+        entries, pane_data = self._remembered.entries_of_agent(key, view), self._remembered.pane_data(key, view)
+        return RowDetails("AGENT", agent_columns(pane_data, agent, entries, width, height))
 
 
 SCREEN = AgentsScreen

@@ -6,22 +6,22 @@ from pathlib import Path
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW
 from dashboard.reading.feed import entries_of
-from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.engines import KINDS, LAST_FROM, ends_before, engines, of_engine
+from dashboard.views.engines import KINDS, LAST_EVENTS_MIN_ROWS, describe_engine, engines, next_start_seq
 from dashboard.views.event_log import Entry
-from dashboard.views.tail import Told, newest
+from dashboard.views.tail import TailLine, newest_lines
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
 from engine.core.errors import CoreError
 from store import Reader, StoreError
 
 
-def _events_before(path: Path, seq: int, most: int, names: Names) -> list[Entry]:
+def _events_before(path: Path, seq: int, limit: int, names: Names) -> list[Entry]:
     """Runs in a thread: return so many events that lie before one."""
     try:
         with Reader(path) as reader:
-            return entries_of(reader, reader.records_before(seq, most), names)
+            return entries_of(reader, reader.records_before(seq, limit), names)
     except (StoreError, CoreError):
         return []
 
@@ -32,7 +32,7 @@ class EnginesScreen(JournalScreen):
     PLACE = "engines"
     KINDS = KINDS
     GRIPS = (BELOW,)
-    BELOW_FROM, FILLS = 34, True
+    BELOW_MIN_HEIGHT, FILLS = 34, True
     KEYS = (
         ("enter", "open"),
         ("E", "start, hand over", "start an engine where none runs, or let another one lead"),
@@ -41,26 +41,26 @@ class EnginesScreen(JournalScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._known: dict[int, Told] = {}
+        self._line_cache: dict[int, TailLine] = {}
 
     def listing(self, view: ViewState) -> Listing:
         past = view.past is not None
-        return engines(self.entries, view.situation, needle=self.needle, looked=self.looked, past=past)
+        return engines(self.entries, view.situation, needle=self.needle, is_loaded=self.has_read, past=past)
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        last = self._last(view, key, height) if height >= LAST_FROM else None
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+        last = self._last_events(view, key, height) if height >= LAST_EVENTS_MIN_ROWS else None
         past = view.past is not None
-        return of_engine(self.entries, view.situation, view.state, key, width, height, last, past=past)
+        return describe_engine(self.entries, view.situation, view.state, key, width, height, last, past=past)
 
-    def _last(self, view: ViewState, key: str, most: int) -> Sequence[Told] | None:
+    def _last_events(self, view: ViewState, key: str, limit: int) -> Sequence[TailLine] | None:
         """Return what an engine did last: of the leader the newest events, of one before those up to its successor."""
-        names, path, next_seq = view.names, self.deck.path, ends_before(self.entries, key)
+        names, path, next_seq = view.names, self.deck.path, next_start_seq(self.entries, key)
         seq = view.state.seq
         if not next_seq:
-            recent = (one for one in reversed(view.recent) if one.seq <= seq)
-            return newest(recent, names, most, joins=False, known=self._known)
-        found = self.looked_up(f"{key} {most}", lambda: _events_before(path, min(next_seq, seq + 1), most, names))
-        return None if found is None else newest(reversed(found), names, most, joins=False)
+            recent = (entry for entry in reversed(view.recent) if entry.seq <= seq)
+            return newest_lines(recent, names, limit, joins=False, cache=self._line_cache)
+        entries = self.look_up(f"{key} {limit}", lambda: _events_before(path, min(next_seq, seq + 1), limit, names))
+        return None if entries is None else newest_lines(reversed(entries), names, limit, joins=False)
 
     def open_row(self, key: str) -> None:
         if key.isdigit():  # else an engine of now, whose events have not been read

@@ -7,12 +7,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
-from dashboard.reading.event_search import Asked, after, before
+from dashboard.reading.event_search import SearchQuery, search_after, search_before
 from dashboard.reading.feed import entries_of
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
+from dashboard.views.event_log import BLOCK, Entry, FilteredLog, Search, WholeLog
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.filters import filter_typed
+from dashboard.views.words.filters import parse_partial_filter
 from dashboard.widgets.table import Log, Table
 from store import Reader, Record
 
@@ -39,8 +39,8 @@ class EventsScreen(Frame):
     def __init__(self) -> None:
         super().__init__()
         self._whole: WholeLog | None = None
-        self._found: FoundLog | None = None
-        self._ended: dict[str, Collection[str] | None] = {}
+        self._search_log: FilteredLog | None = None
+        self._ended_ids: dict[str, Collection[str] | None] = {}
         """What its filter has found out about ended runs."""
         self._reading = False
         self._search_ms = 0
@@ -55,27 +55,27 @@ class EventsScreen(Frame):
 
     def show(self, view: ViewState) -> None:
         whole = self._whole_log()
-        self._to_moment(view)
+        self._search_again_in_past(view)
         whole.grow(self._newest(view), view.recent)
-        shown = self._found or whole
-        shown.now_ms = view.now_ms
-        self.log_table.show(shown, view.wall_ms)
+        log = self._search_log or whole
+        log.now_ms = view.now_ms
+        self.log_table.show(log, view.wall_ms)
         if self._reading:
             return
-        if self._found is None:
+        if self._search_log is None:
             self._read_blocks(whole)
         else:
-            self._search(self._found, view)
+            self._search(self._search_log, view)
 
     def _newest(self, view: ViewState) -> int:
         """Return the newest event that there is at the moment shown."""
         return view.state.seq if view.past is not None else max(view.state.seq, self.deck.feed.file_seq)
 
-    def _to_moment(self, view: ViewState) -> None:
+    def _search_again_in_past(self, view: ViewState) -> None:
         """Search again where what was found is of later than the moment shown."""
-        found = self._found
-        if found is not None and found.to_seq > self._newest(view):
-            self._found, self._ended = FoundLog(view.names, self.needle, found.wanted), {}
+        log = self._search_log
+        if log is not None and log.to_seq > self._newest(view):
+            self._search_log, self._ended_ids = FilteredLog(view.names, self.needle, log.event_filter), {}
 
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
@@ -90,54 +90,54 @@ class EventsScreen(Frame):
 
     def _read_blocks(self, whole: WholeLog) -> None:
         # Only what is visible now: blocks that flew by are asked for again when they are looked at.
-        wanted, whole.wanted = sorted(whole.wanted)[-4:], set()
-        if not wanted:
+        block_numbers, whole.missing_blocks = sorted(whole.missing_blocks)[-4:], set()
+        if not block_numbers:
             return
         self._reading = True
 
         names = self.deck.feed.names
 
         def read(reader: Reader) -> list[tuple[int, list[Entry]]]:
-            blocks = [(block, reader.records(block * BLOCK - 1, BLOCK)) for block in wanted]
+            blocks = [(block, reader.records(block * BLOCK - 1, BLOCK)) for block in block_numbers]
             return [(block, entries_of(reader, records, names)) for block, records in blocks]
 
-        def then(found: list[tuple[int, list[Entry]]]) -> None:
+        def receive(blocks: list[tuple[int, list[Entry]]]) -> None:
             self._reading = False
-            for block, entries in found:
+            for block, entries in blocks:
                 whole.put(block, entries)
             self.show(self.deck.view)
 
-        self.deck.read(read, then, failed=self._not_read)
+        self.deck.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
         """What is visible is asked for again at the next look."""
         self._reading = False
 
-    def _search(self, log: FoundLog, view: ViewState) -> None:
+    def _search(self, log: FilteredLog, view: ViewState) -> None:
         from_seq, to_seq, newest = log.from_seq, log.to_seq, self._newest(view)
         back = from_seq is None or (not log.complete and (self.log_table.top == 0 or len(log.keys) < BLOCK))
-        if not back and (not view.due(self._search_ms + SEARCH_EVERY_MS) or view.state.seq == to_seq):
+        if not back and (not view.is_due(self._search_ms + SEARCH_EVERY_MS) or view.state.seq == to_seq):
             return
         self._reading, self._search_ms = True, view.wall_ms
-        asked = Asked(log.wanted, view.names, view.state, self._ended)
+        query = SearchQuery(log.event_filter, view.names, view.state, self._ended_ids)
 
         def read(reader: Reader) -> tuple[int, Search]:
             last_seq = min(reader.last_seq(), newest)
             if back:
-                return last_seq, before(reader, last_seq + 1 if from_seq is None else from_seq, asked)
-            found = after(reader, to_seq, asked)
-            entries = [one for one in found.entries if one.seq <= last_seq]
-            return last_seq, found._replace(entries=entries, seq=min(found.seq, last_seq))
+                return last_seq, search_before(reader, last_seq + 1 if from_seq is None else from_seq, query)
+            search = search_after(reader, to_seq, query)
+            entries = [entry for entry in search.entries if entry.seq <= last_seq]
+            return last_seq, search._replace(entries=entries, seq=min(search.seq, last_seq))
 
-        def then(found: tuple[int, Search]) -> None:
+        def receive(result: tuple[int, Search]) -> None:
             self._reading = False
             if back:
-                log.older(found[1], found[0])
+                log.add_older(result[1], result[0])
             else:
-                log.newer(found[1])
+                log.add_newer(result[1])
             self.show(self.deck.view)  # where another filter was typed meanwhile, its search begins here
 
-        self.deck.read(read, then, failed=self._not_read)
+        self.deck.read(read, receive, failed=self._not_read)
 
     def filter_typed(self, needle: str) -> None:
         if self._typed is not None:
@@ -149,18 +149,18 @@ class EventsScreen(Frame):
             self._typed.stop()
         needle = needle.strip()
         if needle != self.needle or not needle:
-            wanted = filter_typed(needle)
-            self._found = FoundLog(self.deck.feed.names, needle, wanted) if wanted else None
-            self._ended = {}
+            text_filter = parse_partial_filter(needle)
+            self._search_log = FilteredLog(self.deck.feed.names, needle, text_filter) if text_filter else None
+            self._ended_ids = {}
             self.log_table.following = True
         super().filter(needle)
 
     def facts(self) -> list[Cell]:
         following = Cell("● following", "busy") if self.log_table.following else Cell("G follows again", "draining")
         facts = [following]
-        if self._found is not None:
-            more = "" if self._found.complete else "+"
-            facts.append(Cell(f"{len(self._found.keys):,}{more} found", "muted"))
+        if self._search_log is not None:
+            more = "" if self._search_log.complete else "+"
+            facts.append(Cell(f"{len(self._search_log.keys):,}{more} found", "muted"))
         return facts
 
     def on_table_opened(self, event: Table.Opened) -> None:
@@ -169,7 +169,7 @@ class EventsScreen(Frame):
     def action_follow(self) -> None:
         """Go to the newest event and stay there."""
         self.log_table.to_end()
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
 
 SCREEN = EventsScreen

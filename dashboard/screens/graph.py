@@ -7,23 +7,23 @@ from dashboard.frame.ended_run import EndedRun
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell, matches
-from dashboard.views.graph import Drawing, Graph, drawing, graph_of
-from dashboard.views.graph.details import HEIGHT, details
+from dashboard.views.graph import Drawing, Graph, draw_graph, graph_of
+from dashboard.views.graph.details import HEIGHT, node_details
 from dashboard.views.graph.drawing import heading
-from dashboard.views.graph.model import Node, chain
-from dashboard.views.graph.nodes import IDLE, STAYS_MS, Sight
+from dashboard.views.graph.model import Node, connected_nodes
+from dashboard.views.graph.nodes import IDLE_PREFIX, MIN_SHOWN_MS, Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
-from dashboard.views.graph.walking import at_first, walked
-from dashboard.views.header import reading
+from dashboard.views.graph.walking import first_node, walk
+from dashboard.views.header import reading_message
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from dashboard.widgets.board import Board
 
-TALL = 25
+DETAILS_MIN_HEIGHT = 25
 """Body height from which details of the node under the cursor are shown; that of a 30-row terminal."""
-TASKS_A_MS = 8
+TASKS_PER_MS = 8
 """Tasks and agents per millisecond of pause before the graph is built again."""
 UNFOLDS_AFTER_MS = 2_000
 """After this long a graph that did not fit is drawn whole again, which takes as long as drawing it folded."""
@@ -64,13 +64,13 @@ class GraphScreen(BoardScreen):
         super().__init__()
         self._subject = ""
         """The id of a run, open or ended, `team`, or empty: whatever run is at work."""
-        self._ended: EndedRun | None = None
+        self._ended_run: EndedRun | None = None
         self._selected: str | None = None
         self._fit, self._idle = True, False
         self._chain: str | None = None
         """The node whose chain alone is shown."""
         self._graph = Graph("")
-        self._made: tuple[object, ...] = ()
+        self._cache_key: tuple[object, ...] = ()
         self._next_ms = 0
         self._folded, self._unfolds_ms = False, 0
         """Whether the graph did not fit, and when it is tried whole again."""
@@ -82,63 +82,67 @@ class GraphScreen(BoardScreen):
         if not (width and height):
             return
         sight = self._sight(view)
-        told = HEIGHT if height >= TALL else 0
-        room = height - 1 - told
-        self._make(view, sight, room)
-        found = self._drawn(sight, width, room)
-        if not found.fits and self._folds and not self._folded:
+        details_height = HEIGHT if height >= DETAILS_MIN_HEIGHT else 0
+        room = height - 1 - details_height
+        self._build_graph(view, sight, room)
+        drawing = self._draw_graph(sight, width, room)
+        if not drawing.fits and self._folds and not self._folded:
             self._folded, self._unfolds_ms = True, view.wall_ms + UNFOLDS_AFTER_MS
             self._graph = graph_of(sight, self._subject, self._flows, opened=self._opened(view), folded=True)
-            found = self._drawn(sight, width, room)
-        self._drawing = found
-        self.board.places = [(box.x, box.y + 1) for box in found.boxes.values()]
-        title = reading(view.situation)[0] if view.situation.opening else self._graph.title
-        lines = [heading(title, width), *found.lines]
+            drawing = self._draw_graph(sight, width, room)
+        self._drawing = drawing
+        self.board.places = [(box.x, box.y + 1) for box in drawing.boxes.values()]
+        title = reading_message(view.situation)[0] if view.situation.opening else self._graph.title
+        lines = [heading(title, width), *drawing.lines]
         node = self._graph.node(self._selected)
-        if told:
-            lines += details(sight, self._graph, node, width=width) if node is not None else [Line()] * told
+        if details_height:
+            lines += (
+                node_details(sight, self._graph, node, width=width) if node is not None else [Line()] * details_height
+            )
         self.board.show(lines)
 
     def _sight(self, view: ViewState) -> Sight:
         """Return the team as it is; where an ended run is shown, as it was then."""
-        if self._ended is None:
-            self._ended = EndedRun(self.deck, self.again)
-        return self._ended.sight(self._subject, view) or Sight.of(view, idle=self._idle)
+        if self._ended_run is None:
+            self._ended_run = EndedRun(self.deck, self.again)
+        return self._ended_run.sight(self._subject, view) or Sight.of(view, idle=self._idle)
 
-    def _make(self, view: ViewState, sight: Sight, room: int) -> None:
+    def _build_graph(self, view: ViewState, sight: Sight, room: int) -> None:
         """Make the graph of the team as it is now; a large one less often."""
         state = sight.state
         opened, lines = self._opened(view), room if self._folds else 0
-        moves = bool(state.runs) or sight.now_ms - state.at_ms < STAYS_MS
-        looked = (state.seq, sight.now_ms // 1_000 if moves else 0)  # times grow without an event too
-        asked = (self._subject, self._idle, self.needle, self._chain, opened, lines, looked)
-        same = asked[:-1] == self._made[:-1]
-        if asked == self._made or (same and not view.due(self._next_ms)):
+        moves = bool(state.runs) or sight.now_ms - state.at_ms < MIN_SHOWN_MS
+        moment = (state.seq, sight.now_ms // 1_000 if moves else 0)  # times grow without an event too
+        cache_key = (self._subject, self._idle, self.needle, self._chain, opened, lines, moment)
+        same = cache_key[:-1] == self._cache_key[:-1]
+        if cache_key == self._cache_key or (same and not view.is_due(self._next_ms)):
             return
-        self._made = asked
-        self._folded = self._folded and same and not view.due(self._unfolds_ms)
-        self._next_ms = view.wall_ms + (len(state.tasks) + len(state.agents)) // TASKS_A_MS
+        self._cache_key = cache_key
+        self._folded = self._folded and same and not view.is_due(self._unfolds_ms)
+        self._next_ms = view.wall_ms + (len(state.tasks) + len(state.agents)) // TASKS_PER_MS
         if self._subject == TEAM or run_to_show(state) is None:
-            known = state.agents.keys() | state.supervisors.keys()
+            member_ids = state.agents.keys() | state.supervisors.keys()
             flows = self._flows.items()
-            kept = {ends: at for ends, at in flows if known.issuperset(ends) and at <= sight.now_ms}
-            self._flows = kept | hand_overs(state)
+            current_flows = {ends: at for ends, at in flows if member_ids.issuperset(ends) and at <= sight.now_ms}
+            self._flows = current_flows | hand_overs(state)
         if self._subject != TEAM and self._subject not in self._runs():
             self._subject = ""
         graph = graph_of(sight, self._subject, self._flows, opened=opened, lines=lines, folded=self._folded)
         if self.needle:
-            graph = graph.only(chain(graph, [one.id for one in graph.nodes if _matches(self.needle, one)]))
+            graph = graph.subgraph(
+                connected_nodes(graph, [node.id for node in graph.nodes if _matches(self.needle, node)])
+            )
         if self._chain is not None and graph.node(self._chain) is not None:
-            graph = graph.only(chain(graph, [self._chain]))
+            graph = graph.subgraph(connected_nodes(graph, [self._chain]))
         self._graph = graph
 
-    def _drawn(self, sight: Sight, width: int, room: int) -> Drawing:
+    def _draw_graph(self, sight: Sight, width: int, room: int) -> Drawing:
         graph = self._graph
         if graph.node(self._selected) is None:
-            self._selected = at_first(graph)
+            self._selected = first_node(graph)
         calm = self.app.animation_level == "none"
         size = None if self._fit else FULL_SIZE
-        return drawing(
+        return draw_graph(
             graph, width=width, height=room, now_ms=sight.now_ms, selected=self._selected, calm=calm, size=size
         )
 
@@ -151,7 +155,7 @@ class GraphScreen(BoardScreen):
         """Return what is drawn with its members where there are too many: in a team the supervisor at the cursor."""
         if self._graph.is_run:
             return self._selected
-        key = (self._selected or "").removeprefix(IDLE)
+        key = (self._selected or "").removeprefix(IDLE_PREFIX)
         agent = view.state.agents.get(key)
         return agent.supervisor_id if agent is not None else key
 
@@ -167,16 +171,16 @@ class GraphScreen(BoardScreen):
         node = self._graph.node(self._selected)
         return target_of(self.state, node.about) if node is not None else None
 
-    def no_target(self) -> str:
+    def explain_no_target(self) -> str:
         return "choose a box first"
 
     def forget(self) -> None:
-        self._made = ()
+        self._cache_key = ()
 
     def action_walk(self, way: str) -> None:
         """Go along an edge, or to the box above or below."""
-        self._selected = walked(self._graph, self._drawing.boxes, self._selected, way)
-        self.look(self.deck.view)
+        self._selected = walk(self._graph, self._drawing.boxes, self._selected, way)
+        self.update_view(self.deck.view)
 
     def action_open(self) -> None:
         """Open what the box under the cursor stands for; of those that are folded, show them."""
@@ -201,24 +205,24 @@ class GraphScreen(BoardScreen):
 
     def action_turn(self) -> None:
         """Show the team instead of a run, or a run instead of the team."""
-        runs, shown = self._runs(), run_to_show(self.state)
-        is_run = self._subject in runs or (not self._subject and shown is not None)
+        runs, run = self._runs(), run_to_show(self.state)
+        is_run = self._subject in runs or (not self._subject and run is not None)
         if not is_run and not runs:
-            how = keyed(": <run:n> gives the team a request") if self.deck.view.acts else ""
-            self.deck.say(f"there was no run yet{how}", "muted")
+            hint = fill_keys(": <run:n> gives the team a request") if self.deck.view.can_write else ""
+            self.deck.say(f"there was no run yet{hint}", "muted")
             return
-        self._turn_to(TEAM if is_run else "" if shown is not None else runs[-1])
+        self._turn_to(TEAM if is_run else "" if run is not None else runs[-1])
 
     def action_run_beside(self, by: int) -> None:
         """Show the next run, or the one before; those that have ended come before those that are open."""
-        runs, shown = self._runs(), run_to_show(self.state)
+        runs, run = self._runs(), run_to_show(self.state)
         if runs:
-            now = self._subject if self._subject in runs else shown.id if shown is not None else runs[-1]
+            now = self._subject if self._subject in runs else run.id if run is not None else runs[-1]
             self._turn_to(runs[(runs.index(now) + by) % len(runs)])
 
     def _runs(self) -> list[str]:
         """Return the runs that can be shown: those that ended and are remembered, then the open ones."""
-        return [*(one.id for one in self.state.finished), *self.state.runs]
+        return [*(summary.id for summary in self.state.finished), *self.state.runs]
 
     def _turn_to(self, subject: str) -> None:
         self._subject, self._selected, self._chain = subject, None, None
@@ -231,11 +235,11 @@ class GraphScreen(BoardScreen):
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
         """Put the cursor on the box; a double click opens it."""
-        found = self._drawing.at(event.x, event.y - 1)
-        if found is not None:
-            again = event.again and found == self._selected
-            self._selected = found
-            self.look(self.deck.view)
+        node_id = self._drawing.at(event.x, event.y - 1)
+        if node_id is not None:
+            again = event.again and node_id == self._selected
+            self._selected = node_id
+            self.update_view(self.deck.view)
             if again:
                 self.action_open()
 

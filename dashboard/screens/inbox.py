@@ -1,10 +1,10 @@
 """What waits for a person."""
 
 from dashboard.actions import BY_NAME
-from dashboard.actions.action import Spoken
+from dashboard.actions.action import CommandLine
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.changes.targets import Target, target_of
-from dashboard.views.drawing.row_pane import More, of_need
+from dashboard.views.drawing.row_pane import RowDetails, describe_need
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.inbox import inbox
 from dashboard.views.view_state import ViewState
@@ -15,7 +15,7 @@ class InboxScreen(TableScreen):
 
     PLACE = "inbox"
     GRIPS = (BELOW,)
-    BELOW_FROM, FILLS = 20, True
+    BELOW_MIN_HEIGHT, FILLS = 20, True
     MARKED = "enter gives them one answer"
     BINDINGS = [*MARKS]
     KEYS = (
@@ -29,17 +29,17 @@ class InboxScreen(TableScreen):
     )
 
     def listing(self, view: ViewState) -> Listing:
-        return inbox(view.state, now_ms=view.now_ms, needle=self.needle, acts=view.acts)
+        return inbox(view.state, now_ms=view.now_ms, needle=self.needle, can_write=view.can_write)
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        return of_need(view, key, width, height)
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+        return describe_need(view, key, width, height)
 
     def open_row(self, key: str) -> None:
         state = self.state
-        if any(one in state.escalations for one in self.marked()):
-            BY_NAME["answer"].call(self, Spoken())
+        if any(marked_key in state.escalations for marked_key in self.marked_keys()):
+            BY_NAME["answer"].call(self, CommandLine())
         elif key in state.escalations:
-            BY_NAME["answer"].call(self, Spoken((key,)))
+            BY_NAME["answer"].call(self, CommandLine((key,)))
         elif key in state.agents or key in state.supervisors or key in state.tasks:  # else it was settled meanwhile
             self.deck.open_key(key)
 
@@ -49,8 +49,8 @@ class InboxScreen(TableScreen):
     def target(self) -> Target | None:
         """Return what the row is about: actions are for that."""
         state, key = self.state, self.table.selected or ""
-        asked = state.escalations.get(key)
-        return target_of(state, asked.subject if asked is not None else key)
+        escalation = state.escalations.get(key)
+        return target_of(state, escalation.subject if escalation is not None else key)
 
     def selected_key(self) -> str:
         return self.table.selected or ""

@@ -10,18 +10,18 @@ from textual.widget import Widget
 from dashboard.engines.process import log_of
 from dashboard.frame.frame import Frame
 from dashboard.reading.feed import entries_of
-from dashboard.views.drawing.rows import Cell, nothing
+from dashboard.views.drawing.rows import Cell, empty_message
 from dashboard.views.event_log import Entry
 from dashboard.views.troubles import KINDS, troubles
 from dashboard.views.view_state import ViewState
-from dashboard.views.words.filters import Told, filter_typed
+from dashboard.views.words.filters import FilterFields, parse_partial_filter
 from dashboard.widgets.pane import Pane
 from store import Reader
 
 TAIL_BYTES, TAIL_LINES = 200_000, 5_000
 """Of the end of the log that are shown."""
 READ_EVERY_MS = 1_000
-MORE_FROM = 20
+TROUBLES_MIN_HEIGHT = 20
 """Rows of the screen from which on a short log leaves room for what the journal tells."""
 
 
@@ -41,7 +41,7 @@ class LogScreen(Frame):
         self._lines: Sequence[str] = ()
         self._read_ms = -READ_EVERY_MS
         self._reading = False
-        self._told: list[Entry] = []
+        self._entries: list[Entry] = []
         self._told_seq, self._told_ms = -1, 0
         self._asking = False
 
@@ -55,38 +55,38 @@ class LogScreen(Frame):
     def show(self, view: ViewState) -> None:
         if not self._reading and view.has_passed(self._read_ms + READ_EVERY_MS):
             self._reading, self._read_ms = True, view.wall_ms
-            self.deck.aside(partial(tail, log_of(self.deck.path)), self._then, ())
-        shown = filter_typed(self.needle).of(self._lines, lambda line: Told((line,)))
+            self.deck.run_in_thread(partial(tail, log_of(self.deck.path)), self._show_tail, ())
+        matching_lines = parse_partial_filter(self.needle).apply(self._lines, lambda line: FilterFields((line,)))
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
-        cells = [Cell(line, _tone(line)) for line in shown] or self._empty()
+        cells = [Cell(line, _tone(line)) for line in matching_lines] or self._empty()
         pane.show([*cells, *self._below(view, pane.size.height - len(cells) - 2)])
         if at_end:
             pane.scroll_end(animate=False)
 
     def _below(self, view: ViewState, room: int) -> list[Cell]:
         """Return what the journal tells besides, where a short log leaves much room."""
-        if room <= 0 or self.needle or self.size.height < MORE_FROM:
+        if room <= 0 or self.needle or self.size.height < TROUBLES_MIN_HEIGHT:
             return []
-        self._ask(view)
+        self._read_troubles(view)
         head = [Cell(""), Cell("engines, failures, warnings and questions of the journal", "muted")]
-        told = troubles(self._told, view.names, width=self.pane.size.width, height=room)
-        return [*head, *told] if told else []
+        cells = troubles(self._entries, view.names, width=self.pane.size.width, height=room)
+        return [*head, *cells] if cells else []
 
-    def _ask(self, view: ViewState) -> None:
+    def _read_troubles(self, view: ViewState) -> None:
         """Read the newest of them, up to the moment that is shown."""
-        seq, most, names = view.state.seq, self.size.height, view.names
-        if self._asking or seq == self._told_seq or not view.due(self._told_ms):
+        seq, limit, names = view.state.seq, self.size.height, view.names
+        if self._asking or seq == self._told_seq or not view.is_due(self._told_ms):
             return
         self._asking, self._told_seq, self._told_ms = True, seq, view.wall_ms + READ_EVERY_MS
 
         def read(reader: Reader) -> list[Entry]:
-            return entries_of(reader, reader.records_before(seq + 1, most, kinds=KINDS), names)
+            return entries_of(reader, reader.records_before(seq + 1, limit, kinds=KINDS), names)
 
-        def then(found: list[Entry]) -> None:
-            self._asking, self._told = False, found
-            self.look_again()
+        def receive(entries: list[Entry]) -> None:
+            self._asking, self._entries = False, entries
+            self.update_now()
 
-        self.deck.read(read, then, failed=self._not_read)
+        self.deck.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
         """Read again after a while."""
@@ -94,13 +94,13 @@ class LogScreen(Frame):
 
     def _empty(self) -> list[Cell]:
         hint = f"a detached engine writes its errors to {log_of(self.deck.path)}"
-        told, more = nothing(self.needle, "line", "the log is empty", hint)
-        return [Cell(told), Cell(more, "muted")]
+        text, more = empty_message(self.needle, "line", "the log is empty", hint)
+        return [Cell(text), Cell(more, "muted")]
 
-    def _then(self, lines: Sequence[str]) -> None:
+    def _show_tail(self, lines: Sequence[str]) -> None:
         is_news, self._reading, self._lines = lines != self._lines, False, lines
         if is_news:
-            self.look_again()
+            self.update_now()
 
 
 def tail(log: Path) -> list[str]:

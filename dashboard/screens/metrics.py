@@ -12,9 +12,9 @@ from textual.widget import Widget
 from dashboard.frame.table_screen import TableScreen
 from dashboard.reading.feed import entries_before
 from dashboard.views.drawing.rows import Cell, Listing
-from dashboard.views.measures.activity import END_KINDS, SPEND_KINDS, Ended, Spent, ends_of, spends_of
-from dashboard.views.measures.metric_rows import HEADS, ORDERS, figures, metric_rows, teams_of
-from dashboard.views.measures.metrics import TABLE_FROM, WINDOWS_MS, Window, grid, plot_count, plots
+from dashboard.views.measures.activity import END_KINDS, SPEND_KINDS, AttemptEnd, AttemptSpend, ends_of, spends_of
+from dashboard.views.measures.metric_rows import HEADS, ORDERS, count_figures, metric_rows, teams_of
+from dashboard.views.measures.metrics import TABLE_MIN_LINES, WINDOWS_MS, Window, draw_plots, grid, plot_count
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import clock
@@ -29,7 +29,7 @@ MOST, PAGE = 20_000, 1_000
 are read at once.
 """
 DRAW_EVERY_MS = 1_000
-_T = TypeVar("_T", Ended, Spent)
+_T = TypeVar("_T", AttemptEnd, AttemptSpend)
 _AXIS = 10
 """About how many cells of a plot its axis takes."""
 
@@ -65,14 +65,14 @@ class MetricsScreen(TableScreen):
         self._window, self._chose_window = next(iter(WINDOWS_MS)), False
         self._only: str | None = None
         self._large: int | None = None
-        self._ends: deque[Ended] = deque(maxlen=MOST)
-        self._spends: deque[Spent] = deque(maxlen=MOST)
-        self._known = (0, 0)
+        self._ends: deque[AttemptEnd] = deque(maxlen=MOST)
+        self._spends: deque[AttemptSpend] = deque(maxlen=MOST)
+        self._counts = (0, 0)
         """How many of both the feed had counted when they were last taken over."""
         self._source: object = None
         self._failed_ms: int | None = None
         """When the ends before could not be read, until they are read again."""
-        self._drawn: tuple[object, ...] = ()
+        self._drawing_key: tuple[object, ...] = ()
         self._plotted = Window(0, 0, 0)
         """Samples of the plots."""
         self._plotted_of: tuple[str, int, str | None] | None = None
@@ -84,43 +84,43 @@ class MetricsScreen(TableScreen):
             yield Table(id="body", sorts=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.height < TABLE_FROM, "-low")
-        self._drawn = ()
+        self.set_class(event.size.height < TABLE_MIN_LINES, "-low")
+        self._drawing_key = ()
 
     def show(self, view: ViewState) -> None:
-        self._take(view)
+        self._collect(view)
         chosen = (self._window, self._only, self._large, self.sorting, self.needle)
         stands = view.past is not None and not view.past.speed
-        drawn = (until_ms(view) // DRAW_EVERY_MS, *chosen, view.state.seq if stands else view.state.seq == 0)
-        if drawn != self._drawn:
-            self._drawn = drawn
+        drawing_key = (window_end_ms(view) // DRAW_EVERY_MS, *chosen, view.state.seq if stands else view.state.seq == 0)
+        if drawing_key != self._drawing_key:
+            self._drawing_key = drawing_key
             self._draw(view)
             super().show(view)
 
-    def _take(self, view: ViewState) -> None:
+    def _collect(self, view: ViewState) -> None:
         """Take over attempts that ended since the last look; of another moment all are read anew."""
         activity = view.activity
-        again = self._failed_ms is not None and view.due(self._failed_ms + DRAW_EVERY_MS)
+        again = self._failed_ms is not None and view.is_due(self._failed_ms + DRAW_EVERY_MS)
         if (activity is not self._source or again) and not view.situation.opening:  # until then it has no moment
-            self._source, self._known, self._failed_ms = activity, (activity.ended, activity.spent), None
+            self._source, self._counts, self._failed_ms = activity, (activity.ended_count, activity.spend_count), None
             self._ends, self._spends = deque(activity.ends, MOST), deque(activity.spends, MOST)
             self._plotted_of = None
             self._fit_window(view)
             self._read(view)
-        known, self._known = self._known, (activity.ended, activity.spent)
-        if known != self._known:
-            ended = _newest(activity.ends, activity.ended - known[0])
-            spent = _newest(activity.spends, activity.spent - known[1])
-            self._ends.extend(ended)
-            self._spends.extend(spent)
-            self._plotted.add(self._of_plots(ended))
-            self._plotted.add_spent(self._of_plots(spent))
+        counts_before, self._counts = self._counts, (activity.ended_count, activity.spend_count)
+        if counts_before != self._counts:
+            new_ends = _last_records(activity.ends, activity.ended_count - counts_before[0])
+            new_spends = _last_records(activity.spends, activity.spend_count - counts_before[1])
+            self._ends.extend(new_ends)
+            self._spends.extend(new_spends)
+            self._plotted.add(self._plotted_records(new_ends))
+            self._plotted.add_spends(self._plotted_records(new_spends))
 
-    def _of_plots(self, found: Iterable[_T]) -> Iterable[_T]:
+    def _plotted_records(self, records: Iterable[_T]) -> Iterable[_T]:
         if self._alone is None:
-            return found
+            return records
         only = {agent.id for agent in self._plotted_agents()}
-        return (one for one in found if one.agent_id in only)
+        return (record for record in records if record.agent_id in only)
 
     @property
     def _alone(self) -> str | None:
@@ -139,53 +139,53 @@ class MetricsScreen(TableScreen):
 
     def _window_of(self, samples: int, now_ms: int) -> Window:
         """Return the samples of the plots, which are counted anew only for another window, size or agent."""
-        asked = (self._window, samples, self._alone)
-        if asked != self._plotted_of:
-            self._plotted, self._plotted_of = Window(WINDOWS_MS[self._window], samples, now_ms), asked
-            self._plotted.add(self._of_plots(self._ends))
-            self._plotted.add_spent(self._of_plots(self._spends))
+        plot_key = (self._window, samples, self._alone)
+        if plot_key != self._plotted_of:
+            self._plotted, self._plotted_of = Window(WINDOWS_MS[self._window], samples, now_ms), plot_key
+            self._plotted.add(self._plotted_records(self._ends))
+            self._plotted.add_spends(self._plotted_records(self._spends))
         return self._plotted
 
     def _fit_window(self, view: ViewState) -> None:
         """Begin with the shortest window in which something ended, until somebody chooses another."""
         if not self._chose_window and self._ends:
-            spent_ms = until_ms(view) - self._ends[-1].at_ms
+            spent_ms = window_end_ms(view) - self._ends[-1].at_ms
             fit = (name for name, most_ms in WINDOWS_MS.items() if spent_ms < most_ms)
             self._window = next(fit, next(iter(WINDOWS_MS)))
 
     def _read(self, view: ViewState) -> None:
         """Read what ended and was spent before what the feed knows, in a thread."""
         source, seq, names = self._source, view.state.seq, view.names
-        from_ms = until_ms(view) - max(WINDOWS_MS.values())
+        from_ms = window_end_ms(view) - max(WINDOWS_MS.values())
         kinds = SPEND_KINDS if is_metered(view.state) else END_KINDS
 
-        def read(reader: Reader) -> tuple[list[Ended], list[Spent]]:
-            ends, spends, before = list[Ended](), list[Spent](), seq + 1
+        def read(reader: Reader) -> tuple[list[AttemptEnd], list[AttemptSpend]]:
+            ends, spends, before = list[AttemptEnd](), list[AttemptSpend](), seq + 1
             for _ in range(MOST // PAGE):
-                found = entries_before(reader, before, PAGE, names, kinds=kinds)
-                near = [one for one in found if one.at_ms >= from_ms]
-                events = [one.event for one in near]
+                entries = entries_before(reader, before, PAGE, names, kinds=kinds)
+                near = [entry for entry in entries if entry.at_ms >= from_ms]
+                events = [entry.event for entry in near]
                 ends[:0], spends[:0] = ends_of(events), spends_of(events)
                 if len(near) < PAGE:
                     break
                 before = near[0].seq
             return ends, spends
 
-        def then(found: tuple[list[Ended], list[Spent]]) -> None:
-            ends, spends = found
+        def receive(result: tuple[list[AttemptEnd], list[AttemptSpend]]) -> None:
+            ends, spends = result
             if source is self._source and (ends or spends):
-                self._ends = deque([*ends, *_later(self._ends, ends)], MOST)
-                self._spends = deque([*spends, *_later(self._spends, spends)], MOST)
+                self._ends = deque([*ends, *_records_after(self._ends, ends)], MOST)
+                self._spends = deque([*spends, *_records_after(self._spends, spends)], MOST)
                 self._plotted_of = None
                 self._fit_window(self.deck.view)
-                self._drawn = ()
-                self.look_again()
+                self._drawing_key = ()
+                self.update_now()
 
         def failed() -> None:
             if source is self._source:
                 self._failed_ms = self.deck.view.wall_ms
 
-        self.deck.read(read, then, failed=failed)
+        self.deck.read(read, receive, failed=failed)
 
     def _draw(self, view: ViewState) -> None:
         pane = self.query_one("#plots", Lines)
@@ -193,13 +193,13 @@ class MetricsScreen(TableScreen):
         across, _ = grid(size.width, size.height)
         tasks = [view.state.tasks.get(task_id) for agent in self._plotted_agents() for task_id in agent.running]
         samples = 2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS)
-        now_ms = until_ms(view)
+        now_ms = window_end_ms(view)
         attempts = [task.attempt for task in tasks if task is not None and task.attempt is not None]
-        running_ms = [now_ms - one.at_work_ms(now_ms) for one in attempts]
-        found = self._window_of(samples, now_ms).series(now_ms, running_ms)
+        running_ms = [now_ms - attempt.at_work_ms(now_ms) for attempt in attempts]
+        series = self._window_of(samples, now_ms).series(now_ms, running_ms)
         pane.show(
-            plots(
-                found,
+            draw_plots(
+                series,
                 view.activity,
                 view.state,
                 now_ms=now_ms,
@@ -214,12 +214,12 @@ class MetricsScreen(TableScreen):
         )
 
     def listing(self, view: ViewState) -> Listing:
-        found = figures(self._ends, until_ms(view) - WINDOWS_MS[self._window], teams_of(view.state))
+        member_figures = count_figures(self._ends, window_end_ms(view) - WINDOWS_MS[self._window], teams_of(view.state))
         return metric_rows(
             view.state,
-            found,
+            member_figures,
             view.activity,
-            now_ms=until_ms(view),
+            now_ms=window_end_ms(view),
             order=self.sorting.order,
             needle=self.needle,
             window=self._window,
@@ -233,13 +233,13 @@ class MetricsScreen(TableScreen):
 
     def open_row(self, key: str) -> None:
         self._only = None if self._only == key else key
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def action_back(self) -> None:
         """Show all agents again; then as on every screen."""
         if self._large is not None or self._only is not None:
             self._large = self._only = None
-            self.look(self.deck.view)
+            self.update_view(self.deck.view)
         else:
             super().action_back()
 
@@ -247,29 +247,29 @@ class MetricsScreen(TableScreen):
         """Go to the next longer window, and from the longest to the shortest."""
         names, self._chose_window = [*WINDOWS_MS], True
         self._window = names[(names.index(self._window) + 1) % len(names)]
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def action_large(self) -> None:
         """Show one plot alone, then the next one; after the last all of them."""
         place = 0 if self._large is None else self._large + 1
         self._large = place if place < plot_count() else None
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def action_open_agent(self) -> None:
         if self.table.selected is not None:
             self.deck.open_key(self.table.selected)
 
 
-def _newest(kept: Sequence[_T], count: int) -> list[_T]:
-    return list(kept)[-count:] if count > 0 else []
+def _last_records(records: Sequence[_T], count: int) -> list[_T]:
+    return list(records)[-count:] if count > 0 else []
 
 
-def _later(known: Iterable[_T], read: Sequence[_T]) -> list[_T]:
+def _records_after(records: Iterable[_T], read: Sequence[_T]) -> list[_T]:
     """Return what happened after the newest of what was read."""
-    return [one for one in known if not read or one.at_ms > read[-1].at_ms]
+    return [record for record in records if not read or record.at_ms > read[-1].at_ms]
 
 
-def until_ms(view: ViewState) -> int:
+def window_end_ms(view: ViewState) -> int:
     """Return where a window ends: now, or at the newest event of a file that no engine writes."""
     return view.now_ms if view.working or view.past is not None else view.state.at_ms
 

@@ -10,20 +10,20 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
-from dashboard.frame.remembered import Remembered
+from dashboard.frame.remembered import RecentEvents
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import MARKS, TableScreen
-from dashboard.views.arrangement import Arrangement, arranged, tree_room
+from dashboard.views.arrangement import Arrangement, arrange, max_tree_lines
 from dashboard.views.changes.targets import Target, target_of
 from dashboard.views.drawing.graph_slot import GraphSlot
-from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indented
+from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indent
 from dashboard.views.drawing.rows import Cell, Listing
-from dashboard.views.drawing.sections import framed
+from dashboard.views.drawing.sections import draw_frame
 from dashboard.views.drawing.still import Stillness
 from dashboard.views.facts.agent_pane import agent_pane
 from dashboard.views.facts.supervisor_pane import supervisor_pane
 from dashboard.views.measures.meters import Meters
-from dashboard.views.measures.progress import Progress, Progresses
+from dashboard.views.measures.progress import Progress, ProgressCache
 from dashboard.views.network import GAP, HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
 from dashboard.views.tail import Tail, tail_title
 from dashboard.views.view_state import ViewState
@@ -83,7 +83,7 @@ class NetworkScreen(TableScreen):
         super().__init__()
         self._opened: set[str] = set()
         self._active_ms: dict[str, int] = {}
-        self._meters, self._progresses, self._tail = Meters(), Progresses(), Tail()
+        self._meters, self._progresses, self._tail = Meters(), ProgressCache(), Tail()
         self._graph, self._pane_graph = GraphSlot(), GraphSlot()
         self._wants_pane = True
         self._arranged: Arrangement | None = None
@@ -102,8 +102,8 @@ class NetworkScreen(TableScreen):
             yield Picks(id="pane")
 
     @cached_property
-    def _remembered(self) -> Remembered:
-        return Remembered(self.deck)
+    def _remembered(self) -> RecentEvents:
+        return RecentEvents(self.deck)
 
     def listing(self, view: ViewState) -> Listing:
         state, now_ms = view.state, view.now_ms
@@ -114,22 +114,22 @@ class NetworkScreen(TableScreen):
             self._active_ms = {agent_id: at for agent_id, at in self._active_ms.items() if agent_id in state.agents}
         height = self.query_one("#parts").size.height
         folding = Folding(
-            tree_room(self.size.height, height, self.wished(TAIL)), frozenset(self._opened), self._active_ms
+            max_tree_lines(self.size.height, height, self.user_size(TAIL)), frozenset(self._opened), self._active_ms
         )
         width = self.table.wide
         lanes = self._arranged is not None and self._arranged.lanes
         lane = lane_cells(state, width) if lanes else 0
-        self._meters.look(view.activity, state, now_ms, lane=lane, anew=view.past is not None)
+        self._meters.update(view.activity, state, now_ms, lane=lane, anew=view.past is not None)
         progress = self._progresses.of(view)
         measures = Measures(width, lane, self._meters, view.activity, progress, self.sorting)
         return network(
             state, view.counts, view.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
         )
 
-    def look_at_clock(self, view: ViewState) -> None:
+    def update_clock(self, view: ViewState) -> None:
         self._by_clock = True
         try:
-            self.look(view)
+            self.update_view(view)
         finally:
             self._by_clock = False
 
@@ -144,9 +144,9 @@ class NetworkScreen(TableScreen):
         still = self._still[part]
         if still.is_due(view, quiet=self._by_clock):
             draw(view)
-            shown = self.query_one(f"#{part}")
-            self._drawn_for[part] = shown.size
-            still.drawn(view, moved=not self._by_clock or shown._repaint_required)
+            widget = self.query_one(f"#{part}")
+            self._drawn_for[part] = widget.size
+            still.record_draw(view, moved=not self._by_clock or widget._repaint_required)
 
     def fit(self) -> None:
         """Divide the room anew; a part whose size that changes tells so, and is drawn anew then."""
@@ -160,45 +160,45 @@ class NetworkScreen(TableScreen):
         parts, size = self.query_one("#parts"), self.size
         rows = len(self.table.rows.keys)
         graph = bool(self.state.runs) or len(self.state.agents) > 1
-        found = arranged(
+        arrangement = arrange(
             size.width,
             size.height,
             parts.size.height,
             lines=rows,
             pane=self._wants_pane,
             graph=graph,
-            pane_cells=self.wished(PANE),
-            tail_lines=self.wished(TAIL),
+            pane_cells=self.user_size(PANE),
+            tail_lines=self.user_size(TAIL),
         )
-        if found == self._arranged or not parts.size.height:
+        if arrangement == self._arranged or not parts.size.height:
             return
-        self._arranged = found
-        for name, value in (("graph", found.graph), ("tail", found.tail)):
+        self._arranged = arrangement
+        for name, value in (("graph", arrangement.graph), ("tail", arrangement.tail)):
             self.query_one(f"#{name}").styles.height = value
-        self.query_one("#pane").styles.width = found.pane
-        self.call_after_refresh(self.give_sizes)  # what can be dragged differs now
-        self.query_one("#pane").can_focus = bool(found.pane)
-        self.query_one("#tail").can_focus = bool(found.tail)
+        self.query_one("#pane").styles.width = arrangement.pane
+        self.call_after_refresh(self.apply_sizes)  # what can be dragged differs now
+        self.query_one("#pane").can_focus = bool(arrangement.pane)
+        self.query_one("#tail").can_focus = bool(arrangement.tail)
 
     def is_open(self, grip: Grip) -> bool:
         """Tell whether the pane, or the tail, is there."""
         return self._arranged is not None and bool(self._arranged.pane if grip is PANE else self._arranged.tail)
 
-    def give(self, grip: Grip, cells: int | None) -> None:
+    def set_size(self, grip: Grip, cells: int | None) -> None:
         """Let the tree be arranged anew: sizes are given there."""
         self._next_ms = 0
 
     def _show_beside(self, view: ViewState) -> None:
         """Bring the tail and the pane up to date."""
-        found = self._arranged
-        if found is None:
+        arrangement = self._arranged
+        if arrangement is None:
             return
-        if found.tail:
-            self._draw("tail", view, partial(self._show_tail, found))
-        if found.graph:
+        if arrangement.tail:
+            self._draw("tail", view, partial(self._show_tail, arrangement))
+        if arrangement.graph:
             self._draw("graph", view, self._show_graph)
-        if found.pane:
-            self._draw("pane", view, partial(self._show_pane, found))
+        if arrangement.pane:
+            self._draw("pane", view, partial(self._show_pane, arrangement))
 
     def _show_graph(self, view: ViewState) -> None:
         graph, calm = self.query_one("#graph", Lines), self.app.animation_level == "none"
@@ -206,39 +206,39 @@ class NetworkScreen(TableScreen):
         if width and height:
             graph.show(self._graph.lines(view, "", width, height, selected=self.table.selected, calm=calm))
 
-    def _show_pane(self, found: Arrangement, view: ViewState) -> None:
-        self.query_one("#pane", Picks).show(self._pane(view, found))
+    def _show_pane(self, arrangement: Arrangement, view: ViewState) -> None:
+        self.query_one("#pane", Picks).show(self._pane(view, arrangement))
 
-    def _show_tail(self, found: Arrangement, view: ViewState) -> None:
+    def _show_tail(self, arrangement: Arrangement, view: ViewState) -> None:
         tail, rate = self.query_one("#tail", Picks), view.situation.events_per_s
         width, seq = tail.size.width, view.state.seq
-        entries = dropwhile(lambda one: one.seq > seq, reversed(view.recent))
-        lines = self._tail.lines(entries, view.names, width - 2, found.tail - 1, events_per_s=rate)
+        entries = dropwhile(lambda entry: entry.seq > seq, reversed(view.recent))
+        lines = self._tail.lines(entries, view.names, width - 2, arrangement.tail - 1, events_per_s=rate)
         title = hairline("EVENTS", width, right=tail_title(rate))
-        tail.show([title, *(indented(one) for one in lines)])
+        tail.show([title, *(indent(line) for line in lines)])
 
-    def _pane(self, view: ViewState, found: Arrangement) -> list[Line]:
+    def _pane(self, view: ViewState, arrangement: Arrangement) -> list[Line]:
         """Return what the pane says of what is under the cursor."""
         state, pane = view.state, self.query_one("#pane")
         key = (self.table.selected or "").removeprefix("fold:")
-        width, height = found.pane, pane.size.height
-        joins = frozenset({found.tree, found.tree + found.graph} if found.tail else ())
+        width, height = arrangement.pane, pane.size.height
+        joins = frozenset({arrangement.tree, arrangement.tree + arrangement.graph} if arrangement.tail else ())
         if (agent := state.agents.get(key)) is not None:
-            entries = self._remembered.of(key, view)
-            return agent_pane(self._remembered.seen(key, view), agent, entries, width, height, joins=joins)
+            entries = self._remembered.entries_of_agent(key, view)
+            return agent_pane(self._remembered.pane_data(key, view), agent, entries, width, height, joins=joins)
         if (supervisor := state.supervisors.get(key)) is not None:
             progress = self._progresses.of(view).get(key, Progress())
             return supervisor_pane(
-                self._remembered.seen(key, view),
+                self._remembered.pane_data(key, view),
                 supervisor,
                 progress,
                 width,
                 height,
                 joins=joins,
-                graph=None if found.graph else partial(self._graph_of, view, key),
+                graph=None if arrangement.graph else partial(self._graph_of, view, key),
             )
         nothing = [BLANK, Line((Span("what is under the cursor is told here", "faint"),))]
-        return framed(nothing, (), width, height, joins=joins)
+        return draw_frame(nothing, (), width, height, joins=joins)
 
     def _graph_of(self, view: ViewState, key: str, width: int, height: int) -> list[Line]:
         """Return the graph of what is under a supervisor, without its heading."""
@@ -283,12 +283,12 @@ class NetworkScreen(TableScreen):
         chosen = self.query_one("#pane", Picks).chosen if self.is_mounted else ""
         return target_of(self.state, chosen) or super().target()
 
-    def no_target(self) -> str:
+    def explain_no_target(self) -> str:
         folded = (self.table.selected or "").startswith("fold:")
-        return "these are several agents; space shows them" if folded else super().no_target()
+        return "these are several agents; space shows them" if folded else super().explain_no_target()
 
     def facts(self) -> list[Cell]:
-        facts = [one for one in super().facts() if one.text != "sorted: declared"]
+        facts = [fact for fact in super().facts() if fact.text != "sorted: declared"]
         return [*facts, *depth_facts(self.state)]
 
     def action_mark(self) -> None:
@@ -305,7 +305,7 @@ class NetworkScreen(TableScreen):
         supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
         self._opened ^= {supervisor_id}
         self._next_ms = 0
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
     def action_pane(self) -> None:
         """Take the pane away, or bring it back."""
@@ -313,8 +313,8 @@ class NetworkScreen(TableScreen):
         if not self._wants_pane:
             self.focus_body()
         self._next_ms = 0
-        self.look(self.deck.view)
-        self.call_after_refresh(self.look_again)
+        self.update_view(self.deck.view)
+        self.call_after_refresh(self.update_now)
 
 
 SCREEN = NetworkScreen

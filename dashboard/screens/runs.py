@@ -1,9 +1,9 @@
 """Runs, open and ended."""
 
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
-from dashboard.views.drawing.row_pane import More, of_run
+from dashboard.views.drawing.row_pane import RowDetails, describe_run
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.facts.run_work import TASKS_A_MS, Census, census
+from dashboard.views.facts.run_work import TASKS_A_MS, Census, take_census
 from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Texts
@@ -16,7 +16,7 @@ class RunsScreen(TableScreen):
 
     PLACE = "runs"
     GRIPS = (BELOW,)
-    BELOW_FROM, FILLS = 34, True
+    BELOW_MIN_HEIGHT, FILLS = 34, True
     MARKED = "<pause or resume:z> pauses or resumes them, <cancel:ctrl+d> cancels them, <retry:r> submits them again"
     BINDINGS = [*MARKS]
     KEYS = (
@@ -45,30 +45,30 @@ class RunsScreen(TableScreen):
         self._texts, self._reading = Texts(), False
         self._census: tuple[str, int, Census] = ("", 0, Census())
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         state, run = view.state, view.state.runs.get(key)
         counted, due_ms, _ = self._census
-        if run is not None and (counted != key or view.due(due_ms)):
-            self._census = key, view.wall_ms + len(run.tasks) // TASKS_A_MS, census(state, run)
-        ended = state.summary(key)
+        if run is not None and (counted != key or view.is_due(due_ms)):
+            self._census = key, view.wall_ms + len(run.tasks) // TASKS_A_MS, take_census(state, run)
+        summary = state.summary(key)
         self._texts.look()
-        text = self._texts.of(ended.output) if ended is not None else ""
+        text = self._texts.of(summary.output) if summary is not None else ""
         self._read(self._texts.missing)
-        return of_run(view, key, self._census[2] if run is not None else Census(), text, width, height)
+        return describe_run(view, key, self._census[2] if run is not None else Census(), text, width, height)
 
     def _read(self, missing: list[TextRef]) -> None:
         """Read in a thread what stands in the journal."""
-        wanted = {ref.seq: ref for ref in missing}
-        if self._reading or not wanted:
+        refs_by_seq = {ref.seq: ref for ref in missing}
+        if self._reading or not refs_by_seq:
             return
         self._reading = True
 
         def read(reader: Reader) -> dict[int, bytes]:
-            return reader.bodies(set(wanted))
+            return reader.bodies(set(refs_by_seq))
 
-        def then(bodies: dict[int, bytes]) -> None:
+        def receive(bodies: dict[int, bytes]) -> None:
             self._reading = False
-            for seq, ref in wanted.items():
+            for seq, ref in refs_by_seq.items():
                 self._texts.add(ref, bodies.get(seq))
             if self.is_there:
                 self._show_below(self.deck.view)
@@ -76,7 +76,7 @@ class RunsScreen(TableScreen):
         def failed() -> None:
             self._reading = False
 
-        self.deck.read(read, then, failed=failed)
+        self.deck.read(read, receive, failed=failed)
 
 
 SCREEN = RunsScreen

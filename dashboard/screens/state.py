@@ -14,9 +14,9 @@ from dashboard.reading.comparing import key_of
 from dashboard.reading.stored_files import files_beside, holdings_of
 from dashboard.views.changes.holdings import holdings
 from dashboard.views.drawing.lines import Line, Span
-from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
+from dashboard.views.stored import NEWEST, SiblingFile, StoredStates, describe_stored, stored_facts, stored_listing
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from store import Reader
@@ -30,7 +30,7 @@ class StateScreen(TableScreen):
     PLACE = "state"
     SORTED = False
     GRIPS = (BELOW,)
-    BELOW_FROM, FILLS = 34, True
+    BELOW_MIN_HEIGHT, FILLS = 34, True
     KEYS = (
         ("enter", "go there", "go back to this moment, or look into this archive or fork"),
         ("=", "compare", "say what differs between this row and what is shown"),
@@ -46,7 +46,7 @@ class StateScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found, self._looked, self._reading = Stored(), False, False
+        self._stored, self._has_looked, self._reading = StoredStates(), False, False
         self._read_ms = self._counted_ms = -READ_EVERY_MS
         self._held_now: Sequence[Line] = ()
         self._kinds = Counter[str]()
@@ -58,7 +58,7 @@ class StateScreen(TableScreen):
     def show(self, view: ViewState) -> None:
         if not self._reading and view.has_passed(self._read_ms + READ_EVERY_MS):
             self._read(view)
-        lines = stored_facts(view.state, self._found, db=str(self.deck.path), width=self.size.width)
+        lines = stored_facts(view.state, self._stored, db=str(self.deck.path), width=self.size.width)
         facts = self.query_one("#facts", Lines)
         give_rows(facts, len(lines) + 1)
         facts.show(lines)
@@ -68,8 +68,8 @@ class StateScreen(TableScreen):
         self._reading, self._read_ms = True, view.wall_ms
         path, folder = self.deck.path, not self.deck.in_browser  # whose operator has no paths of this machine
 
-        def read(reader: Reader) -> Stored:
-            return Stored(
+        def read(reader: Reader) -> StoredStates:
+            return StoredStates(
                 reader.first_seq(),
                 reader.last_seq(),
                 reader.newest_ms(),
@@ -78,29 +78,29 @@ class StateScreen(TableScreen):
                 files_beside(path) if folder else (),
             )
 
-        def then(found: Stored) -> None:
-            self._found, self._looked, self._reading = found, True, False
+        def receive(stored: StoredStates) -> None:
+            self._stored, self._has_looked, self._reading = stored, True, False
             self._next_ms = 0
-            self.look_again()
+            self.update_now()
 
         def failed() -> None:
             self._reading = False
 
-        self.deck.read(read, then, failed=failed)
+        self.deck.read(read, receive, failed=failed)
 
     def listing(self, view: ViewState) -> Listing:
         past = view.past
-        return stored(
-            self._found,
+        return stored_listing(
+            self._stored,
             shown_seq=view.state.seq if past is not None else 0,
             now_ms=view.present_ms,
             needle=self.needle,
-            looked=self._looked,
+            is_loaded=self._has_looked,
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         holds: Sequence[Line] | None
-        if view.due(self._counted_ms) or not self._kinds:  # none: the journal was not summed up yet
+        if view.is_due(self._counted_ms) or not self._kinds:  # none: the journal was not summed up yet
             self._counted_ms = view.wall_ms + READ_EVERY_MS
             self._held_now, self._kinds = holdings(view.state, working=view.working), Counter[str]()
             for span in self.deck.spans:
@@ -114,9 +114,9 @@ class StateScreen(TableScreen):
             engine = self.deck.feed.engine
             working = key.isdigit() or (key == NEWEST and engine is not None and engine.alive)  # a moment is shown so
             seq = int(key) if key.isdigit() else None
-            holds = self.looked_up(key, lambda: holdings_of(path, seq, working=working))
-        return of_stored(
-            self._found,
+            holds = self.look_up(key, lambda: holdings_of(path, seq, working=working))
+        return describe_stored(
+            self._stored,
             key,
             holds,
             self._kinds,
@@ -127,7 +127,7 @@ class StateScreen(TableScreen):
         )
 
     def open_row(self, key: str) -> None:
-        beside = next((one for one in self._found.beside if one.path == key), None)
+        beside = next((file for file in self._stored.files if file.path == key), None)
         if beside is not None:
             self._open(beside)
         elif key == NEWEST:
@@ -135,27 +135,27 @@ class StateScreen(TableScreen):
         elif key.isdigit():
             self.deck.goto_seq(int(key))
 
-    def looked_at(self, *, whole: bool = False) -> str:
+    def id_at_cursor(self, *, whole: bool = False) -> str:
         return ""
 
-    def no_target(self) -> str:
+    def explain_no_target(self) -> str:
         return "these rows are moments and files, not agents or tasks; enter goes to one, = compares it"
 
     def action_compare(self) -> None:
         """Show what differs from the row under the cursor to the moment that is shown, or from that to the newest."""
-        key, shown = self.table.selected, str(self.state.seq)
+        key, seq = self.table.selected, str(self.state.seq)
         if key is None or (key == NEWEST and not self.deck.in_past):
             self.warn("choose a snapshot, an archive or a fork to compare with the newest state")
         elif key == NEWEST:
-            self.deck.open("diff", key_of(shown, str(self._found.last_seq)))
+            self.deck.open("diff", key_of(seq, str(self._stored.last_seq)))
         else:
-            self.deck.open("diff", key_of(key, shown))
+            self.deck.open("diff", key_of(key, seq))
 
-    def _open(self, beside: Beside) -> None:
+    def _open(self, beside: SiblingFile) -> None:
         if beside.kind == "fork":
-            self.deck.switch(Path(beside.path))
-        elif self.deck.may():
-            self.ask(dialogs.files.ImportDialog(self.deck.path, beside.path))
+            self.deck.open_database(Path(beside.path))
+        elif self.deck.can_write():
+            self.show_dialog(dialogs.files.ImportDialog(self.deck.path, beside.path))
 
 
 SCREEN = StateScreen

@@ -2,9 +2,9 @@
 
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW, MARKS
-from dashboard.views.drawing.row_pane import More, of_task
+from dashboard.views.drawing.row_pane import RowDetails, describe_task
 from dashboard.views.drawing.rows import Cell, Listing
-from dashboard.views.facts.ended import SPENDS, Ended
+from dashboard.views.facts.ended import SPENDS, EndedTaskIndex
 from dashboard.views.tasks import HEADS, ORDERS, tasks
 from dashboard.views.view_state import ViewState
 
@@ -14,7 +14,7 @@ class TasksScreen(JournalScreen):
 
     PLACE = "tasks"
     GRIPS = (BELOW,)
-    BELOW_FROM = 45
+    BELOW_MIN_HEIGHT = 45
     DEFAULT_CSS = """
     TasksScreen #below { height: 25%; }
     """
@@ -22,7 +22,7 @@ class TasksScreen(JournalScreen):
     BINDINGS = [*MARKS]
     SORTED = True
     KINDS = SPENDS
-    MOST = 6_000
+    MAX_ENTRIES = 6_000
     KEYS = (
         ("enter", "open"),
         "priority",
@@ -42,10 +42,10 @@ class TasksScreen(JournalScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ended = Ended()
+        self._ended_tasks = EndedTaskIndex()
 
     def listing(self, view: ViewState) -> Listing:
-        ended = self._ended.of(self.entries, view.names)
+        ended_tasks = self._ended_tasks.update(self.entries, view.names)
         return tasks(
             view.state,
             view.counts,
@@ -53,18 +53,22 @@ class TasksScreen(JournalScreen):
             now_ms=view.now_ms,
             order=self.sorting.order,
             needle=self.needle,
-            ended=ended,
+            ended_tasks=ended_tasks,
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        ended = None if key in view.state.tasks else next((one for one in self._ended.tasks if one.id == key), None)
-        return of_task(view, key, ended, width, height)
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
+        task = (
+            None
+            if key in view.state.tasks
+            else next((task for task in self._ended_tasks.tasks if task.id == key), None)
+        )
+        return describe_task(view, key, task, width, height)
 
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]
-        if len(self.entries) < self.MOST:
+        if len(self.entries) < self.MAX_ENTRIES:
             return facts
-        return [*facts, Cell(f"the last {len(self._ended.tasks):,} that ended", "faint")]
+        return [*facts, Cell(f"the last {len(self._ended_tasks.tasks):,} that ended", "faint")]
 
 
 SCREEN = TasksScreen

@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from dashboard.frame.table_screen import BELOW, TableScreen
-from dashboard.reading.databases import Found
-from dashboard.reading.teams_at_hand import LAST_EVENTS, home, teams_at_hand
+from dashboard.reading.databases import DatabaseInfo
+from dashboard.reading.teams_at_hand import LAST_EVENTS, find_teams, home
 from dashboard.views.changes.holdings import holdings
-from dashboard.views.drawing.row_pane import More
+from dashboard.views.drawing.row_pane import RowDetails
 from dashboard.views.drawing.rows import Listing
-from dashboard.views.tail import newest
-from dashboard.views.teams import TeamFound, of_team, teams
+from dashboard.views.tail import newest_lines
+from dashboard.views.teams import TeamDatabase, describe_team, teams
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 
@@ -23,7 +23,7 @@ class TeamsScreen(TableScreen):
     PLACE = "teams"
     SORTED = False
     GRIPS = (BELOW,)
-    BELOW_FROM, FILLS = 34, True
+    BELOW_MIN_HEIGHT, FILLS = 34, True
     KEYS = (
         ("enter", "switch to it", "show this team instead; the one here goes on"),
         ("/", "filter"),
@@ -31,8 +31,8 @@ class TeamsScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: list[TeamFound] = []
-        self._looked = self._looking = False
+        self._teams: list[TeamDatabase] = []
+        self._has_looked = self._looking = False
         self._looked_ms = -LOOK_EVERY_MS
 
     def listing(self, view: ViewState) -> Listing:
@@ -40,57 +40,57 @@ class TeamsScreen(TableScreen):
         # A browser sees its own team alone: paths of this machine are not its business.
         if due and not self._looking and not self.deck.in_browser:
             self._looking, self._looked_ms = True, view.wall_ms
-            here = Found(self.deck.path, self.deck.feed.engine)
-            known = {one.path: one for one in self._found}
-            self.deck.aside(lambda: teams_at_hand(here, known), self._then, ())
+            own_team = DatabaseInfo(self.deck.path, self.deck.feed.engine)
+            teams_by_path = {team.path: team for team in self._teams}
+            self.deck.run_in_thread(lambda: find_teams(own_team, teams_by_path), self._receive_teams, ())
         return teams(
-            self._found,
-            here=str(self.deck.path),
+            self._teams,
+            shown_path=str(self.deck.path),
             now_ms=view.present_ms,
             home=home(),
             needle=self.needle,
-            looked=self._looked or self.deck.in_browser,
+            is_loaded=self._has_looked or self.deck.in_browser,
         )
 
-    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+    def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         at = {"now_ms": view.present_ms, "width": width, "height": height}
-        return of_team(self._found, key, here=str(self.deck.path), home=home(), **at)
+        return describe_team(self._teams, key, shown_path=str(self.deck.path), home=home(), **at)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         """Open nothing: what the pane tells is of another file."""
         event.prevent_default()
 
-    def _then(self, found: list[TeamFound]) -> None:
-        shown = str(self.deck.path)
-        self._found = [self._of_feed(one) if one.path == shown else one for one in found]
-        self._looking, self._looked = False, True
+    def _receive_teams(self, teams: list[TeamDatabase]) -> None:
+        own_path = str(self.deck.path)
+        self._teams = [self._with_feed_data(team) if team.path == own_path else team for team in teams]
+        self._looking, self._has_looked = False, True
         self._next_ms = 0
-        self.look_again()
+        self.update_now()
 
-    def _of_feed(self, found: TeamFound) -> TeamFound:
+    def _with_feed_data(self, team: TeamDatabase) -> TeamDatabase:
         """Tell of the team that is shown what the feed knows: folding it anew takes as long as opening it."""
         state, names, recent = self.deck.feed.state, self.deck.feed.names, self.deck.feed.recent
         return replace(
-            found,
-            name=state.roots[0].name if state.roots else found.name,
-            holds=holdings(state, working=found.alive),
-            last=newest(reversed(recent), names, LAST_EVENTS, joins=False),
+            team,
+            name=state.roots[0].name if state.roots else team.name,
+            holds=holdings(state, working=team.alive),
+            last=newest_lines(reversed(recent), names, LAST_EVENTS, joins=False),
         )
 
-    def looked_at(self, *, whole: bool = False) -> str:
+    def id_at_cursor(self, *, whole: bool = False) -> str:
         return ""
 
-    def no_target(self) -> str:
+    def explain_no_target(self) -> str:
         return "these rows are databases, not agents or tasks; enter switches to one"
 
     def open_row(self, key: str) -> None:
-        one = next((one for one in self._found if one.path == key), None)
-        if one is not None and one.error is not None:
-            self.warn(f"{one.path} cannot be opened: {one.error}")
+        team = next((team for team in self._teams if team.path == key), None)
+        if team is not None and team.error is not None:
+            self.warn(f"{team.path} cannot be opened: {team.error}")
         elif key == str(self.deck.path):
             self.deck.action_go("network")
         else:
-            self.deck.switch(Path(key))
+            self.deck.open_database(Path(key))
 
 
 SCREEN = TeamsScreen

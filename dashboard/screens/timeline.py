@@ -8,10 +8,10 @@ from dashboard.deck.timelines import History
 from dashboard.frame.board_screen import BoardScreen
 from dashboard.reading.feed import entries_of
 from dashboard.views.changes.targets import Target, target_of
-from dashboard.views.drawing.lines import BLANK, Line, Span, block
+from dashboard.views.drawing.lines import BLANK, Line, Span, fit_height
 from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.event_log import Entry
-from dashboard.views.timeline import Lanes, Seen, Timeline, timeline
+from dashboard.views.timeline import Lanes, Timeline, TimelineView, draw_timeline
 from dashboard.views.timeline.lanes import ENDS, KINDS
 from dashboard.views.timeline.moment import moment_lines
 from dashboard.views.timeline.rows import Row, rows_of
@@ -21,15 +21,15 @@ from dashboard.widgets.board import Board
 from store import Reader
 
 DRAWN_EVERY_MS = 500
-TOLD_EVERY_MS = 1_000
+READ_EVERY_MS = 1_000
 """What happened at the newest event is read at most this often."""
-TOLD, TOLD_TALL = 6, 12
+TEXT_HEIGHT, TALL_TEXT_HEIGHT = 6, 12
 """Lines about the moment under the cursor."""
-TALL, TALLER = 25, 39
+TEXT_MIN_HEIGHT, TALL_TEXT_MIN_HEIGHT = 25, 39
 """Lines of the body from which there are so many: those of terminals of 30 and 44 rows."""
-BESIDE = 40
+LABEL_COLUMNS = 40
 """Columns that names and figures take."""
-LEAST_SPAN_MS = 50
+MIN_SPAN_MS = 50
 """Zoom shows no less."""
 EVENTS = 24
 """Events about a moment that are read."""
@@ -86,9 +86,9 @@ class TimelineScreen(BoardScreen):
         self._lane = 0
         self._unfolded = False
         self._rows: list[Row] = []
-        self._drawn: Timeline | None = None
+        self._drawing: Timeline | None = None
         self._next_ms = 0
-        self._told: list[Entry] | None = None
+        self._cursor_entries: list[Entry] | None = None
         self._told_of: tuple[str, int, int] = ("", 0, 0)
         self._told_newest = False
         """Whether that goes on with the newest event."""
@@ -108,29 +108,31 @@ class TimelineScreen(BoardScreen):
         history = self._history
         history.go_on()
         if history.lanes.is_empty:
-            said = "nothing happened yet" if history.is_read else f"reading the journal, {percent(history.progress)} …"
-            lines = [*[BLANK] * (height // 3), Line((Span(f"   {said}", "strong"),))]
+            text = "nothing happened yet" if history.is_read else f"reading the journal, {percent(history.progress)} …"
+            lines = [*[BLANK] * (height // 3), Line((Span(f"   {text}", "strong"),))]
             hint = Line((Span("   n  gives the team a request, and its work is drawn here", "muted"),))
-            self.board.show(block([*lines, *([hint] if history.is_read and view.acts else [])], height))
+            self.board.show(fit_height([*lines, *([hint] if history.is_read and view.can_write else [])], height))
             return
-        if history.is_behind or not view.due(self._next_ms):
+        if history.is_behind or not view.is_due(self._next_ms):
             return
         self._next_ms = view.wall_ms + DRAWN_EVERY_MS
         self._draw(view, width, height)
 
     def _draw(self, view: ViewState, width: int, height: int) -> None:
-        whole, lanes = self._history.lanes, self._shown()
-        whole.until(view.now_ms if view.working else whole.last_ms)
-        now_ms = max(lanes.moment(lanes.until(view.now_ms if view.working else lanes.last_ms)), 0)
+        whole, lanes = self._history.lanes, self._visible_lanes()
+        whole.advance(view.now_ms if view.working else whole.last_ms)
+        now_ms = max(lanes.moment(lanes.advance(view.now_ms if view.working else lanes.last_ms)), 0)
         begin_ms, end_ms = self._stretch(now_ms)
-        told = TOLD_TALL if height >= TALLER else TOLD if height >= TALL else 0
-        room = height - told
+        text_height = (
+            TALL_TEXT_HEIGHT if height >= TALL_TEXT_MIN_HEIGHT else TEXT_HEIGHT if height >= TEXT_MIN_HEIGHT else 0
+        )
+        room = height - text_height
         self._rows = rows_of(view.state, lanes.lanes, names=view.names.of, needle=self.needle, room=room - 2)
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
         past_ms = view.now_ms if view.past is not None else None
         cursor_ms = next((at for at in (self._cursor_ms, past_ms) if at is not None), end_ms)
         cursor = lanes.at(cursor_ms)
-        seen = Seen(
+        viewport = TimelineView(
             state=view.state,
             rows=self._rows,
             begin=lanes.at(begin_ms),
@@ -142,22 +144,23 @@ class TimelineScreen(BoardScreen):
             titles=_titles(view, lanes),
             shown_until=None if past_ms is None else lanes.at(past_ms),
         )
-        self._drawn = timeline(lanes, seen, width=width, height=room)
-        lines = list(self._drawn.lines)
-        if told:
-            self._tell(view, lanes, cursor)
+        self._drawing = draw_timeline(lanes, viewport, width=width, height=room)
+        lines = list(self._drawing.lines)
+        if text_height:
+            self._read_cursor_events(view, lanes, cursor)
             row = self._rows[self._lane] if self._rows else None
-            known = whole if whole.remembers(whole.at(cursor_ms)) else lanes  # a part has only parts of attempts
+            # A part has only parts of attempts.
+            remembered_lanes = whole if whole.remembers(whole.at(cursor_ms)) else lanes
             lines += moment_lines(
-                known,
+                remembered_lanes,
                 row.id if row else "",
                 row.name if row else "",
-                self._told,
+                self._cursor_entries,
                 view.names,
-                at=known.at(cursor_ms),
-                step_ms=self._drawn.axis.step,
+                at=remembered_lanes.at(cursor_ms),
+                step_ms=self._drawing.axis.step,
                 width=width,
-                height=told,
+                height=text_height,
             )
         self.board.show(lines)
 
@@ -169,31 +172,33 @@ class TimelineScreen(BoardScreen):
         lanes = self._history.lanes
         return lanes.moment(max(0, lanes.at(end_ms) - self._span_ms)), end_ms
 
-    def _shown(self) -> Lanes:
+    def _visible_lanes(self) -> Lanes:
         """Return the lanes to draw: where it is zoomed in, in smaller slots."""
         history, span_ms = self._history, self._span_ms
         lanes = history.lanes
         if span_ms is None:
             return lanes
         begin_ms, end_ms = self._stretch(max(lanes.last_ms, self._end_ms or 0))
-        step_ms = span_ms / max(20, self.board.size.width - BESIDE)
+        step_ms = span_ms / max(20, self.board.size.width - LABEL_COLUMNS)
         return history.zoomed(lanes.at(begin_ms), lanes.at(end_ms), step_ms=step_ms, follows=self._end_ms is None)
 
-    def _tell(self, view: ViewState, lanes: Lanes, cursor: int) -> None:
+    def _read_cursor_events(self, view: ViewState, lanes: Lanes, cursor: int) -> None:
         """Read what happened at the cursor, in its lane."""
-        if self._drawn is None or not self._rows or self._telling:
+        if self._drawing is None or not self._rows or self._telling:
             return
-        row, step = self._rows[self._lane], self._drawn.axis.step
+        row, step = self._rows[self._lane], self._drawing.axis.step
         first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
-        asked = (row.id, first, last)
+        stretch = (row.id, first, last)
         newest = self._cursor_ms is None
-        goes_on = newest and self._told_newest and asked[0] == self._told_of[0]
-        if asked == self._told_of or self.deck.feed.trouble or (goes_on and not view.due(self._tell_ms)):
+        goes_on = newest and self._told_newest and stretch[0] == self._told_of[0]
+        if stretch == self._told_of or self.deck.feed.trouble or (goes_on and not view.is_due(self._tell_ms)):
             return
-        if not goes_on and asked[:2] != self._told_of[:2]:
-            self._told = None  # lines of another moment; those of a moment ago stand until newer ones are read
-        self._telling, self._told_of, self._told_newest = True, asked, newest
-        self._tell_ms = view.wall_ms + TOLD_EVERY_MS
+        if not goes_on and stretch[:2] != self._told_of[:2]:
+            self._cursor_entries = (
+                None  # lines of another moment; those of a moment ago stand until newer ones are read
+            )
+        self._telling, self._told_of, self._told_newest = True, stretch, newest
+        self._tell_ms = view.wall_ms + READ_EVERY_MS
         at_ms, names, agent_id = lanes.moment(cursor), self.deck.feed.names, None if row.members else row.id
 
         def read(reader: Reader) -> list[Entry]:
@@ -204,17 +209,17 @@ class TimelineScreen(BoardScreen):
             else:
                 records = reader.records(after, EVENTS, kinds=kinds, agent_id=agent_id)
             near = [record for record in records if record.seq <= max(last, first) + 1_000]
-            return entries_of(reader, sorted(near, key=lambda one: abs(one.at_ms - at_ms)), names)
+            return entries_of(reader, sorted(near, key=lambda record: abs(record.at_ms - at_ms)), names)
 
-        def then(found: list[Entry]) -> None:
-            self._telling, self._told = False, found
+        def receive(entries: list[Entry]) -> None:
+            self._telling, self._cursor_entries = False, entries
             if self.is_current and not goes_on:  # else the next drawing says it
                 self._next_ms = 0
                 self.show(self.deck.view)
 
-        self.deck.read(read, then, failed=self._not_told)
+        self.deck.read(read, receive, failed=self._cursor_events_failed)
 
-    def _not_told(self) -> None:
+    def _cursor_events_failed(self) -> None:
         """Read again at the next look."""
         self._telling, self._told_of = False, ("", 0, 0)
 
@@ -224,7 +229,7 @@ class TimelineScreen(BoardScreen):
             facts.append(Cell("zoomed, home shows all", "accent"))
         if not self._history.is_read:
             facts.append(Cell(f"reading {percent(self._history.progress)}", "draining"))
-        elif self._drawn is not None and self._drawn.axis.step >= 10_000:
+        elif self._drawing is not None and self._drawing.axis.step >= 10_000:
             facts.append(Cell("added up, + zooms in", "muted"))
         return facts
 
@@ -235,25 +240,25 @@ class TimelineScreen(BoardScreen):
         self._next_ms = 0
 
     def _column(self) -> int:
-        assert self._drawn is not None
-        found = self._drawn.axis
-        shown = self._shown()
-        at = shown.at(self._cursor_ms) if self._cursor_ms is not None else found.columns[-1].end
-        column = found.column_of(at)
-        return len(found.columns) - 1 if column is None else column
+        assert self._drawing is not None
+        axis = self._drawing.axis
+        lanes = self._visible_lanes()
+        at = lanes.at(self._cursor_ms) if self._cursor_ms is not None else axis.columns[-1].end
+        column = axis.column_of(at)
+        return len(axis.columns) - 1 if column is None else column
 
     def action_step(self, by: int) -> None:
         """Go to the next column in which something of the lane ended or began, or to the one before."""
-        if self._drawn is None or not self._drawn.axis.columns or not self._rows:
+        if self._drawing is None or not self._drawing.axis.columns or not self._rows:
             return
-        columns, text = self._drawn.axis.columns, self._lane_text()
+        columns, text = self._drawing.axis.columns, self._lane_text()
         now = self._column()
         place = now + by
         while 0 < place < len(columns) - 1 and (
             columns[place].folded_ms or text[place : place + 1] in (" ", "─", "│", "")
         ):
             place += by
-        lanes = self._shown()
+        lanes = self._visible_lanes()
         if 0 <= place < len(columns) and not columns[place].folded_ms:
             self._cursor_ms = lanes.moment((columns[place].begin + columns[place].end) // 2)
             if place == len(columns) - 1 and self._end_ms is None:
@@ -268,9 +273,9 @@ class TimelineScreen(BoardScreen):
 
     def _lane_text(self) -> str:
         """Return the bar under the cursor as it is drawn."""
-        assert self._drawn is not None
-        line = next((one for one in self._drawn.lines if one.tone == "selected"), BLANK)
-        return "".join(span.text for span in line.spans)[self._drawn.left :]
+        assert self._drawing is not None
+        line = next((line for line in self._drawing.lines if line.tone == "selected"), BLANK)
+        return "".join(span.text for span in line.spans)[self._drawing.left :]
 
     def action_lane(self, by: int) -> None:
         self._lane = max(0, min(self._lane + by, len(self._rows) - 1))
@@ -283,7 +288,7 @@ class TimelineScreen(BoardScreen):
             return
         whole = lanes.at(lanes.last_ms)
         span = int((whole if self._span_ms is None else self._span_ms) * by)
-        self._span_ms = None if span >= whole else max(LEAST_SPAN_MS, span)
+        self._span_ms = None if span >= whole else max(MIN_SPAN_MS, span)
         if self._span_ms is None or self._cursor_ms is None:
             self._end_ms = None
         else:
@@ -308,11 +313,11 @@ class TimelineScreen(BoardScreen):
 
     def action_open(self) -> None:
         """Open the task nearest to the cursor; of an ended run, the event."""
-        told = self._told or []
+        entries = self._cursor_entries or []
         row = self._rows[self._lane] if self._rows else None
         agent = self.state.agents.get(row.id) if row is not None else None
         at_work = [*agent.running, *agent.parked] if agent is not None and self._cursor_ms is None else []
-        near = next((entry for entry in told if entry.kind in ENDS), told[0] if told else None)
+        near = next((entry for entry in entries if entry.kind in ENDS), entries[0] if entries else None)
         task_id = at_work[0] if at_work else str(getattr(near.event, "task_id", "")) if near is not None else ""
         if task_id in self.state.tasks:
             self.deck.open("task", task_id)
@@ -323,22 +328,22 @@ class TimelineScreen(BoardScreen):
 
     def action_back_here(self) -> None:
         """Show the whole team as it was at this moment."""
-        lanes = self._shown()
+        lanes = self._visible_lanes()
         if not lanes.is_empty:
             at_ms, self._cursor_ms = self._cursor_ms, None  # from now on the cursor is the moment that is shown
             self.deck.goto_time(lanes.last_ms if at_ms is None else at_ms)
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
         """Put the cursor on the lane and the moment; a double click opens it."""
-        drawn = self._drawn
-        if drawn is None:
+        drawing = self._drawing
+        if drawing is None:
             return
-        if drawn.top <= event.y < len(drawn.lines) and (key := drawn.lines[event.y].key):
+        if drawing.top <= event.y < len(drawing.lines) and (key := drawing.lines[event.y].key):
             self._lane = next((place for place, row in enumerate(self._rows) if row.id == key), self._lane)
-        x = event.x - drawn.left
-        if 0 <= x < len(drawn.axis.columns) and event.y < len(drawn.lines):
-            column = drawn.axis.columns[x]
-            self._cursor_ms = self._shown().moment((column.begin + column.end) // 2)
+        x = event.x - drawing.left
+        if 0 <= x < len(drawing.axis.columns) and event.y < len(drawing.lines):
+            column = drawing.axis.columns[x]
+            self._cursor_ms = self._visible_lanes().moment((column.begin + column.end) // 2)
         self.again()
         if event.again:
             self.action_open()
@@ -361,7 +366,7 @@ class TimelineScreen(BoardScreen):
 def _titles(view: ViewState, lanes: Lanes) -> dict[str, str]:
     """Return titles of the attempts that may have room for them."""
     newest = [*lanes.open_attempts(), *reversed(lanes.spans)][:TITLES]
-    named = {one.task_id: view.names.of(one.task_id) for one in newest}
+    named = {attempt.task_id: view.names.of(attempt.task_id) for attempt in newest}
     return {task_id: title for task_id, title in named.items() if title != task_id}
 
 

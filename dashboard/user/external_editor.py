@@ -23,17 +23,17 @@ def editor_of(environment: Mapping[str, str]) -> list[str]:
     Raises:
         EditorFailed: If none is named, or its quotes do not close.
     """
-    said = (environment.get("VISUAL") or environment.get("EDITOR") or "").strip()
+    command_line = (environment.get("VISUAL") or environment.get("EDITOR") or "").strip()
     try:
-        argv = shlex.split(said)
+        argv = shlex.split(command_line)
     except ValueError as error:
-        raise EditorFailed(f"$EDITOR is {said!r}, whose quotes do not close") from error
+        raise EditorFailed(f"$EDITOR is {command_line!r}, whose quotes do not close") from error
     if not argv:
         raise EditorFailed("no $EDITOR is set; such as: export EDITOR=nano, then open the dashboard again")
     return argv
 
 
-def edited(text: str, argv: list[str], *, name: str) -> str:
+def edit_externally(text: str, argv: list[str], *, name: str) -> str:
     """Return a text as the editor leaves it; blocks, and the terminal is the editor's meanwhile.
 
     Args:
@@ -43,21 +43,23 @@ def edited(text: str, argv: list[str], *, name: str) -> str:
     Raises:
         EditorFailed: If there is no room for the file, or the editor does not run, ends badly, or leaves no text.
     """
-    file = _written(text, name)
+    file = _write_file(text, name)
     try:
-        with _terminal_restored(), _keys_of_the_editor():
+        with _terminal_restored(), _interrupt_keys_ignored():
             status = subprocess.run([*argv, str(file)], check=False).returncode
     except OSError as error:
         _remove(file)
         raise EditorFailed(f"{argv[0]} does not run: {error.strerror or error}; is $EDITOR right?") from error
     if status:
-        raise EditorFailed(f"{argv[0]} ended with status {status}; the text is as it was{_kept(file, text)}")
+        raise EditorFailed(
+            f"{argv[0]} ended with status {status}; the text is as it was{_describe_kept_file(file, text)}"
+        )
     back = _read(file)
     _remove(file)
     return back
 
 
-def _written(text: str, name: str) -> Path:
+def _write_file(text: str, name: str) -> Path:
     """Return a new file with a text, in a folder of its own."""
     file: Path | None = None
     try:
@@ -66,8 +68,8 @@ def _written(text: str, name: str) -> Path:
     except OSError as error:
         if file is not None:
             _remove(file)
-        said = f"the text cannot be written into a file for $EDITOR ({error.strerror or error})"
-        raise EditorFailed(f"{said}; free some space, set TMPDIR to another folder, or write here") from error
+        problem = f"the text cannot be written into a file for $EDITOR ({error.strerror or error})"
+        raise EditorFailed(f"{problem}; free some space, set TMPDIR to another folder, or write here") from error
     return file
 
 
@@ -84,15 +86,15 @@ def _terminal_restored() -> Iterator[None]:
 
 
 @contextmanager
-def _keys_of_the_editor() -> Iterator[None]:
+def _interrupt_keys_ignored() -> Iterator[None]:
     """Let the keys that end an editor, where the terminal keeps its modes, not end the dashboard with its text."""
     # Not SIG_IGN, which the editor would inherit.
-    before = {one: signal.signal(one, lambda _number, _frame: None) for one in (signal.SIGINT, signal.SIGQUIT)}
+    before = {number: signal.signal(number, lambda _number, _frame: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _read(file: Path) -> str:
@@ -105,7 +107,7 @@ def _read(file: Path) -> str:
     return back.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _kept(file: Path, text: str) -> str:
+def _describe_kept_file(file: Path, text: str) -> str:
     """Remove the file where it says nothing new; else tell where it is."""
     try:
         if file.read_bytes() == text.encode():

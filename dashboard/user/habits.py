@@ -13,7 +13,7 @@ from pathlib import Path
 from dashboard.user.settings import own_file
 from dashboard.user.theme import NAMES
 
-LEAST, MOST = 1, 400
+MIN_SIZE, MAX_SIZE = 1, 400
 """Cells of a pane that are believed."""
 
 
@@ -40,24 +40,24 @@ class Habits:
         try:
             if not file.is_file():  # one that is a pipe would be waited for
                 return
-            said = json.loads(file.read_text(encoding="utf-8"))
+            document = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return
-        if not isinstance(said, dict):
+        if not isinstance(document, dict):
             return
-        self.toured = said.get("toured") is True
-        self.theme = theme if isinstance(theme := said.get("theme"), str) and theme in NAMES else ""
-        panes = said.get("panes")
+        self.toured = document.get("toured") is True
+        self.theme = theme if isinstance(theme := document.get("theme"), str) and theme in NAMES else ""
+        panes = document.get("panes")
         for name, size in panes.items() if isinstance(panes, dict) else ():
-            if isinstance(size, int) and not isinstance(size, bool) and LEAST <= size <= MOST:
+            if isinstance(size, int) and not isinstance(size, bool) and MIN_SIZE <= size <= MAX_SIZE:
                 self.panes[name] = size
 
-    def was_offered(self) -> None:
+    def remember_offer(self) -> None:
         """Remember that the tour was offered."""
         self.toured = True
         self._write()
 
-    def painted(self, theme: str) -> None:
+    def remember_theme(self, theme: str) -> None:
         """Remember the theme that was chosen."""
         self.theme = theme
         self._write()

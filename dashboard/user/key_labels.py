@@ -24,7 +24,7 @@ def key_at(label: str, x: int) -> str:
                 return key_at(word, x - at)
             at += len(word) + 1
         return key_at(words[0], 0)
-    if any(one.isalnum() for one in label):
+    if any(character.isalnum() for character in label):
         return _NAMES.get(label, label.partition(",")[0])
     sign = label[x : x + 1].strip() or label[:1]
     return _NAMES.get(sign, _character_to_key(sign))

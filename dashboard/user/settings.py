@@ -68,9 +68,9 @@ def own_file(variable: str, in_home: str, name: str) -> Path | None:
         variable: Names the folder of such files, as the XDG Base Directory Specification has it.
         in_home: That folder where the variable is not set, below the home folder.
     """
-    given = Path(os.environ.get(variable, ""))
+    folder = Path(os.environ.get(variable, ""))
     try:
-        return (given if given.is_absolute() else home_folder() / in_home) / "quarterdeck" / name
+        return (folder if folder.is_absolute() else home_folder() / in_home) / "quarterdeck" / name
     except NoHome:
         return None
 
@@ -80,7 +80,7 @@ def settings_file() -> Path | None:
     return own_file("XDG_CONFIG_HOME", ".config", "settings.toml")
 
 
-def settings_shown() -> str:
+def settings_path_text() -> str:
     """Return where the settings are, as a person writes it; empty where this user has no home folder."""
     path = settings_file()
     return from_home(str(path), str(Path.home())) if path is not None else ""
@@ -97,7 +97,7 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     try:
         if path.exists() and not path.is_file():
             return Settings(problem=f"{path} is ignored: it is not a regular file")
-        written = path.read_text("utf-8")
+        text = path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
@@ -105,14 +105,14 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     import tomllib  # only who has settings needs it
 
     try:
-        said = tomllib.loads(written)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return Settings(problem=_ignored(path, error))
-    found, wrong = _choices(said)
-    keys, about_keys = _keys(said.get("keys", {}), actions)
+    choices, wrong = _choices(document)
+    keys, about_keys = _keys(document.get("keys", {}), actions)
     wrong += about_keys
     about = f"{path}: {clean(wrong[0])}" + (f", and {len(wrong) - 1} more" if len(wrong) > 1 else "") if wrong else ""
-    return Settings(found["theme"], found["motion"], found["call"], keys, about)
+    return Settings(choices["theme"], choices["motion"], choices["call"], keys, about)
 
 
 def _ignored(path: Path, error: Exception) -> str:
@@ -120,60 +120,62 @@ def _ignored(path: Path, error: Exception) -> str:
     return f"{path} is ignored: {clean(why or str(error))}"
 
 
-def _choices(said: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
+def _choices(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
     """Return the choices, and what is wrong with each that is ignored."""
-    found, wrong = {"theme": "dark", "motion": "full", "call": "bell"}, []
-    for name, value in said.items():
+    settings, wrong = {"theme": "dark", "motion": "full", "call": "bell"}, []
+    for name, value in document.items():
         choices = _CHOICES.get(name)
         if choices is not None and isinstance(value, str) and value in choices:
-            found[name] = value
+            settings[name] = value
         elif choices is not None:
             wrong.append(f"{name} is one of {', '.join(choices)}, not {value!r}")
         elif name != "keys":
             wrong.append(f"there is no setting {name!r}; there are {', '.join([*_CHOICES, 'keys'])}")
-    return found, wrong
+    return settings, wrong
 
 
-def _keys(said: object, actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def _keys(table: object, actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return keys that can be given, each to one action, what other actions have left, and what is wrong."""
-    if not isinstance(said, Mapping):
+    if not isinstance(table, Mapping):
         return {}, ["keys is a table of actions with their keys"]
-    kept: dict[str, str] = {}
+    given_keys: dict[str, str] = {}
     wrong = []
-    for action, key in said.items():
-        names = _named(key)
+    for action, key in table.items():
+        names = _parse_keys(key)
         if action not in actions:
             wrong.append(f"there is no action {action!r} to give a key; ctrl+p names them")
-        elif not names or any(name in given.split(",") for name in names for given in kept.values()):
+        elif not names or any(name in used_keys.split(",") for name in names for used_keys in given_keys.values()):
             wrong.append(f"the key of {action!r} is {key!r}: a name such as w, W, ctrl+w or f5, and no other action's")
         elif fixed := _FIXED.intersection(names):
             wrong.append(f"the key of {action!r} is {key!r}: {min(fixed)} stays what it is, give it another one")
         else:
-            kept[str(action)] = ",".join(names)
-    left, lost = _left(kept, actions)
-    return kept | left, wrong + lost
+            given_keys[str(action)] = ",".join(names)
+    left, lost = _remaining_keys(given_keys, actions)
+    return given_keys | left, wrong + lost
 
 
-def _left(given: Mapping[str, str], actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def _remaining_keys(given_keys: Mapping[str, str], actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the keys that actions have left of which others took some, and who has none any more."""
-    takers = {key: action for action, keys in given.items() for key in keys.split(",")}
+    takers = {key: action for action, keys in given_keys.items() for key in keys.split(",")}
     left, lost = {}, []
     for action, own in actions.items():
         names = own.split(",")
-        taken = [key for key in names if key in takers]
-        if action in given or not taken:
+        taken_keys = [key for key in names if key in takers]
+        if action in given_keys or not taken_keys:
             continue
         left[action] = ",".join(key for key in names if key not in takers)
         if not left[action]:
-            lost.append(f"{taken[0]} is the key of {takers[taken[0]]!r} now, and {action!r} has none; give it one too")
+            lost.append(
+                f"{taken_keys[0]} is the key of {takers[taken_keys[0]]!r} now, and {action!r} has none; give it one too"
+            )
     return left, lost
 
 
-def _named(key: object) -> list[str]:
+def _parse_keys(key: object) -> list[str]:
     """Return keys as Textual calls them; none where one of them is not a key."""
     if not isinstance(key, str):
         return []
-    names = [_character_to_key(one) if len(one) == 1 else one for one in map(str.strip, key.split(","))]
+    names = [_character_to_key(name) if len(name) == 1 else name for name in map(str.strip, key.split(","))]
     return names if all(map(_is_key, names)) else []
 
 

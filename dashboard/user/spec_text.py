@@ -15,7 +15,7 @@ from engine.core.state import Agent, State
 if TYPE_CHECKING:
     from engine.teamfile import Problem
 
-SHOWN = 5
+MAX_SHOWN = 5
 """Faults that are told at once."""
 NEW = Path("agent.yaml")
 """What a text without a file is called."""
@@ -48,23 +48,24 @@ def read_draft(text: str, servers: Sequence[str]) -> Draft:
     from engine.teamfile import Problem, TeamFileError
 
     try:
-        found = read_spec_text(text, NEW, servers)
+        spec_file = read_spec_text(text, NEW, servers)
     except TeamFileError as error:
         return Draft(None, error.problems)
     except BadValue as bad:
         return Draft(None, [Problem(1, "", bad.reason)])
-    if len(found.agents) == 1:
-        return Draft(found.agents[0])
-    what = pluralize(len(found.agents), "agent") if found.team is None else "a whole team"
-    return Draft(None, [Problem(1, "", f"{what}, and one agent is asked for; several go in a file:  : add FILE")])
+    if len(spec_file.agents) == 1:
+        return Draft(spec_file.agents[0])
+    contents = pluralize(len(spec_file.agents), "agent") if spec_file.team is None else "a whole team"
+    return Draft(None, [Problem(1, "", f"{contents}, and one agent is asked for; several go in a file:  : add FILE")])
 
 
 def fault_lines(problems: "Sequence[Problem]") -> list[Cell]:
     """Return what is wrong, by line."""
     cells = [
-        Cell(f"{_without_agent(one.field)}{one.text}", "error", f"line {one.line:<6} ") for one in problems[:SHOWN]
+        Cell(f"{_without_agent(problem.field)}{problem.text}", "error", f"line {problem.line:<6} ")
+        for problem in problems[:MAX_SHOWN]
     ]
-    more = len(problems) - SHOWN
+    more = len(problems) - MAX_SHOWN
     return [*cells, Cell(f"and {pluralize(more, 'more fault')}", "error", " " * 12)] if more > 0 else cells
 
 
@@ -74,9 +75,11 @@ def _without_agent(field: str) -> str:
     return f"{named}: " if named else ""
 
 
-def servers_known(state: State, supervisor_id: str) -> list[str]:
+def known_servers(state: State, supervisor_id: str) -> list[str]:
     """Return the tool servers that an agent under a supervisor may name."""
-    return list(dict.fromkeys(name for one in supervisors_from(state, supervisor_id) for name in one.options.mcp))
+    return list(
+        dict.fromkeys(name for supervisor in supervisors_from(state, supervisor_id) for name in supervisor.options.mcp)
+    )
 
 
 def text_of_agent(state: State, agent: Agent) -> str:
@@ -86,7 +89,7 @@ def text_of_agent(state: State, agent: Agent) -> str:
     return agent_yaml(state.spec_of(agent))
 
 
-def lost_in_text(state: State, agent: Agent) -> list[str]:
+def fields_lost_in_text(state: State, agent: Agent) -> list[str]:
     """Return the fields of an agent's spec that no text says, so that editing it would lose them."""
     from engine.teamfile.writing import inexpressible_fields
 
@@ -99,9 +102,13 @@ def text_of_new(state: State, supervisor_id: str) -> str:
     from engine.teamfile.writing import agent_yaml
 
     supervisor = state.supervisors.get(supervisor_id)
-    beside = [state.agents[one] for one in supervisor.members if one in state.agents] if supervisor is not None else []
-    taken = {agent.name for agent in state.agents.values()}
-    name = next(one for number in range(1, len(taken) + 2) if (one := _numbered(number)) not in taken)
+    beside = (
+        [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
+        if supervisor is not None
+        else []
+    )
+    names = {agent.name for agent in state.agents.values()}
+    name = next(candidate for number in range(1, len(names) + 2) if (candidate := _numbered(number)) not in names)
     if not beside:
         return _EXAMPLE.replace("newcomer", name)
     return agent_yaml(copy_with(state.spec_of(beside[-1]), name=name))

@@ -89,8 +89,8 @@ class _InTeam(Document):
 
     def __init__(self, document: Document, servers: Iterable[str]) -> None:
         agents, self._depth = _agents_in(document.value)
-        there = {name: {"argv": [name]} for name in servers}
-        super().__init__({**_AROUND, "mcp": there, "agents": agents}, {})
+        mcp_servers = {name: {"argv": [name]} for name in servers}
+        super().__init__({**_AROUND, "mcp": mcp_servers, "agents": agents}, {})
         self._document = document
 
     def line(self, loc: Loc) -> int:

@@ -15,38 +15,42 @@ _VALUES = ("request", "output", "partial")
 """Fields of events that hold such values."""
 
 
-def abridged(event: Event) -> Event:
+def abridge(event: Event) -> Event:
     """Return an event with no more than the beginning of each value."""
     if isinstance(event, Delegated):
-        return copy_with(event, children=[copy_with(one, input=_Begin().of(one.input)) for one in event.children])
-    return copy_with(event, **{name: _Begin().of(getattr(event, name)) for name in _VALUES if name in names(event)})
+        return copy_with(
+            event, children=[copy_with(child, input=_Abridger().abridge(child.input)) for child in event.children]
+        )
+    return copy_with(
+        event, **{name: _Abridger().abridge(getattr(event, name)) for name in _VALUES if name in names(event)}
+    )
 
 
-class _Begin:
+class _Abridger:
     """The beginning of one value; counts the characters that are left."""
 
     def __init__(self) -> None:
         self._left = CHARACTERS
 
-    def of(self, value: JsonValue) -> JsonValue:
+    def abridge(self, value: JsonValue) -> JsonValue:
         if isinstance(value, str):
             room = max(0, self._left)
             self._left -= len(value)
             return value if len(value) <= room else f"{value[:room]}… ({len(value):,} characters)"
         self._left -= 8
         if isinstance(value, list):
-            kept: list[JsonValue] = []
+            items: list[JsonValue] = []
             for item in value:
                 if self._left <= 0:
-                    return [*kept, f"… {len(value) - len(kept):,} more"]
-                kept.append(self.of(item))
-            return kept
+                    return [*items, f"… {len(value) - len(items):,} more"]
+                items.append(self.abridge(item))
+            return items
         if isinstance(value, dict):
-            found: dict[str, JsonValue] = {}
+            fields: dict[str, JsonValue] = {}
             for key, item in value.items():
                 if self._left <= 0:
-                    return found | {"…": f"{len(value) - len(found):,} more"}
+                    return fields | {"…": f"{len(value) - len(fields):,} more"}
                 self._left -= len(key)
-                found[key[:CHARACTERS]] = self.of(item)
-            return found
+                fields[key[:CHARACTERS]] = self.abridge(item)
+            return fields
         return value

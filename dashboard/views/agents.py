@@ -7,23 +7,23 @@ from operator import attrgetter
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.rows import Cell, Column, Listing, nothing
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
 from dashboard.views.facts.work import now_in_brief, state_of_agent
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.usage import USED, is_metered, used
+from dashboard.views.measures.usage import USAGE_COLUMNS, is_metered, usage_cells
 from dashboard.views.words.amounts import count, duration, median, percent
-from dashboard.views.words.filters import filter_typed
-from dashboard.views.words.subjects import agents_passing
+from dashboard.views.words.filters import parse_partial_filter
+from dashboard.views.words.subjects import filter_agents
 from engine.core.state import Agent, AgentStatus, State
 
-NAME_LEAST, NAME_MOST = 12, 20
+MIN_NAME_WIDTH, MAX_NAME_WIDTH = 12, 20
 """Of a name, in cells."""
 COLUMNS = (
-    Column("AGENT", NAME_LEAST, named=True),
-    Column("UNDER", 10, drop=4, grow=9, most=10),
+    Column("AGENT", MIN_NAME_WIDTH, named=True),
+    Column("UNDER", 10, drop=4, grow=9, max_width=10),
     Column("GEN", 4, drop=6),
     Column("STATE", 11),
-    Column("NOW", 18, grow=2, most=70, calm=True),
+    Column("NOW", 18, grow=2, max_width=70, calm=True),
     Column("CAN", 14, grow=1, drop=7),
     Column("QUEUE", 6, right=True, drop=3),
     Column("DONE", 7, right=True),
@@ -76,11 +76,11 @@ def agents(
 ) -> Listing:
     """Return every agent as a row; keys are their ids."""
     rank = ORDERS[order]
-    wanted = filter_typed(needle)
-    found = agents_passing(state, state.agents.values(), wanted)
-    found.sort(key=attrgetter("created_seq"))
+    row_filter = parse_partial_filter(needle)
+    matching_agents = filter_agents(state, state.agents.values(), row_filter)
+    matching_agents.sort(key=attrgetter("created_seq"))
     if order != DECLARED:
-        found.sort(key=lambda agent: rank(agent, counts))  # equal ones stay as they are
+        matching_agents.sort(key=lambda agent: rank(agent, counts))  # equal ones stay as they are
 
     metered = is_metered(state)
 
@@ -88,15 +88,17 @@ def agents(
         agent = state.agents.get(key)
         if agent is None:
             return (Cell("removed", "muted"),)
-        return _cells(state, agent, counts, live, now_ms) + (used(agent.usage) if metered else ())
+        return _cells(state, agent, counts, live, now_ms) + (usage_cells(agent.usage) if metered else ())
 
-    empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
-    widest = max(NAME_LEAST, min(widest_name(state), NAME_MOST))  # what names do not need is for NOW
+    empty = empty_message(needle, "agent", "no agents yet", ": add FILE  adds one")
+    widest = max(MIN_NAME_WIDTH, min(widest_name(state), MAX_NAME_WIDTH))  # what names do not need is for NOW
     name = Column("AGENT", widest, named=True)
-    longest = max((len(one.name) for one in state.supervisors.values()), default=0)
-    under = replace(COLUMNS[1], most=max(COLUMNS[1].width, min(longest, NAME_MOST)))
-    columns = (name, under, *COLUMNS[2:], *(USED if metered else ()))
-    return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
+    longest = max((len(supervisor.name) for supervisor in state.supervisors.values()), default=0)
+    under = replace(COLUMNS[1], max_width=max(COLUMNS[1].width, min(longest, MAX_NAME_WIDTH)))
+    columns = (name, under, *COLUMNS[2:], *(USAGE_COLUMNS if metered else ()))
+    return Listing(
+        columns=columns, keys=[agent.id for agent in matching_agents], make=make, empty=empty, total=len(state.agents)
+    )
 
 
 def widest_name(state: State) -> int:
@@ -110,11 +112,11 @@ def _widest(names: tuple[str, ...]) -> int:
 
 
 def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
-    spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
-    ended = agent.done + agent.failed
+    spec, supervisor = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
+    ended_count = agent.done + agent.failed
     return (
         Cell(agent.name),
-        Cell(above.name if above is not None else "", "muted"),
+        Cell(supervisor.name if supervisor is not None else "", "muted"),
         Cell(f"g{agent.generation}", "muted"),
         state_of_agent(state, agent, working=counts.working),
         now_in_brief(state, agent, counts, live, now_ms),
@@ -122,6 +124,6 @@ def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], 
         Cell(count(counts.waiting_of[agent.id] or None, none="·"), "" if counts.waiting_of[agent.id] else "muted"),
         Cell(count(agent.done), "" if agent.done else "muted"),
         Cell(count(agent.failed or None, none="·"), "warn" if agent.failed else "muted"),
-        Cell(percent(agent.done / ended if ended else None), "muted"),
-        Cell(duration(median(agent.at_work_ms), most=10), "muted"),
+        Cell(percent(agent.done / ended_count if ended_count else None), "muted"),
+        Cell(duration(median(agent.at_work_ms), max_width=10), "muted"),
     )

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import Line, Span, hairline
-from dashboard.views.drawing.row_pane import More, under, worded
-from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.drawing.row_pane import RowDetails, indent_lines, labelled_paragraphs
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled, matches
 from dashboard.views.event_log import Entry
-from dashboard.views.tail import tail, tell
+from dashboard.views.tail import draw_tail, to_tail_line
 from dashboard.views.words.amounts import moment
-from dashboard.views.words.command_line import command_line, in_words, left_out
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.command_line import command_line, describe_command, describe_omissions
+from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names, short_id
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
 from engine.core.state import UNDOABLE, State
@@ -22,30 +22,32 @@ KINDS = ("command_applied", "command_refused", "command_undone")
 _COLUMNS = (
     Column("SEQ", 9, right=True, drop=2),
     Column("AT", 16, drop=1),
-    Column("WHO", 13, most=40, grow=4),
+    Column("WHO", 13, max_width=40, grow=4),
     Column("ROLE", 8, drop=3),
     Column("COMMAND", 22, grow=4),
     Column("OUTCOME", 20, grow=4),
 )
 
 
-def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", looked: bool = True) -> Listing:
+def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", is_loaded: bool = True) -> Listing:
     """Return commands with who sent them and what became of them, in the order given."""
-    undone = {one.event.command_id for one in entries if isinstance(one.event, CommandUndone)}
-    rows = {str(one.seq): one for one in entries if isinstance(one.event, CommandApplied | CommandRefused)}
-    shown = {key: one for key, one in rows.items() if not needle or matches(needle, *_texts(one), **_values(one))}
+    undone = {entry.event.command_id for entry in entries if isinstance(entry.event, CommandUndone)}
+    rows = {str(entry.seq): entry for entry in entries if isinstance(entry.event, CommandApplied | CommandRefused)}
+    matching_entries = {
+        key: entry for key, entry in rows.items() if not needle or matches(needle, *_texts(entry), **_values(entry))
+    }
     none = ("no change has been made yet", "changes by people and programs appear here")
-    empty = nothing(needle, "command", *none)
-    oldest_ms = min((one.at_ms for one in rows.values()), default=now_ms)
+    empty = empty_message(needle, "command", *none)
+    oldest_ms = min((entry.at_ms for entry in rows.values()), default=now_ms)
     at = Column("AT", len(moment(oldest_ms, now_ms)), drop=1)  # the date takes room only where there is one
-    changes = (one.event for one in rows.values() if isinstance(one.event, CommandApplied | CommandRefused))
+    changes = (entry.event for entry in rows.values() if isinstance(entry.event, CommandApplied | CommandRefused))
     widest = max((cell_len(change.sender) for change in changes), default=0)
-    who = replace(_COLUMNS[2], most=max(_COLUMNS[2].width, min(widest, _COLUMNS[2].most)))
+    sender_column = replace(_COLUMNS[2], max_width=max(_COLUMNS[2].width, min(widest, _COLUMNS[2].max_width)))
     return Listing(
-        columns=(_COLUMNS[0], at, who, *_COLUMNS[3:]),
-        keys=list(shown),
-        make=lambda key: _cells(shown[key], undone, now_ms) if key in shown else (),
-        empty=empty if looked else ("reading …",),
+        columns=(_COLUMNS[0], at, sender_column, *_COLUMNS[3:]),
+        keys=list(matching_entries),
+        make=lambda key: _cells(matching_entries[key], undone, now_ms) if key in matching_entries else (),
+        empty=empty if is_loaded else ("reading …",),
         total=len(rows),
     )
 
@@ -56,11 +58,11 @@ def line_of(entry: Entry) -> tuple[str, str]:
     if not isinstance(event, CommandApplied):
         return "", "choose a command that was applied"
     line = command_line(event.command, event.args)
-    lacks = left_out(event.command, event.args) if line else "only a program sends it"
+    lacks = describe_omissions(event.command, event.args) if line else "only a program sends it"
     return "" if lacks else line, lacks
 
 
-class Beside(NamedTuple):
+class RelatedEvents(NamedTuple):
     """What happened with a command, and after it."""
 
     caused: Sequence[Entry] = ()
@@ -68,17 +70,17 @@ class Beside(NamedTuple):
     later: Sequence[Entry] = ()
 
 
-def of_change(
+def describe_change(
     entry: Entry,
     entries: Sequence[Entry],
-    beside: Beside | None,
+    beside: RelatedEvents | None,
     state: State,
     names: Names,
     *,
     width: int,
     height: int,
     now_ms: int,
-) -> More:
+) -> RowDetails:
     """Return a command whole: its line, its outcome, whether it can be taken back, what came with it and after it.
 
     Args:
@@ -89,48 +91,52 @@ def of_change(
     event = entry.event
     assert isinstance(event, CommandApplied | CommandRefused)
     when = f"{moment(entry.at_ms, now_ms)}, seq {entry.seq:,}"
-    told = [labelled("sent", f"by {event.sender or 'an unknown sender'}, {event.role}, at {when}")]
+    cells = [labelled("sent", f"by {event.sender or 'an unknown sender'}, {event.role}, at {when}")]
     if isinstance(event, CommandApplied):
-        said = command_line(event.command, event.args) or in_words(event.command, event.args)
-        lacks = left_out(event.command, event.args)
-        told += [labelled("not in it", lacks, "warn")] if lacks else []
-        told += [labelled("outcome", f"✓ {event.summary}", "done"), _undo(event, entries, state)]
+        command_text = command_line(event.command, event.args) or describe_command(event.command, event.args)
+        lacks = describe_omissions(event.command, event.args)
+        cells += [labelled("not in it", lacks, "warn")] if lacks else []
+        cells += [labelled("outcome", f"✓ {event.summary}", "done"), _undo_cell(event, entries, state)]
     else:
-        said = event.command.replace("_", " ")
-        told += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
-    lines = [*worded([Cell(said, "strong")], width), *worded(told, width)]
+        command_text = event.command.replace("_", " ")
+        cells += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
+    lines = [*labelled_paragraphs([Cell(command_text, "strong")], width), *labelled_paragraphs(cells, width)]
     lines.append(hairline("EVENTS WITH IT", width))
     # Of a past moment not what came after it, which may be some of its own events.
-    caused, later = ([one for one in each if one.seq <= state.seq] for each in beside or Beside())
+    caused, later = ([entry for entry in each if entry.seq <= state.seq] for each in beside or RelatedEvents())
     if not caused:
         lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))
-    lines += _told(caused, names, width, height - len(lines))
+    lines += _event_lines(caused, names, width, height - len(lines))
     if later and height - len(lines) > 1:
-        lines.append(hairline("WHAT CAME NEXT", width, right=keyed("<events:6> has all events")))
-        lines += _told(later, names, width, height - len(lines))
+        lines.append(hairline("WHAT CAME NEXT", width, right=fill_keys("<events:6> has all events")))
+        lines += _event_lines(later, names, width, height - len(lines))
     does = "Y copies its line · " if line_of(entry)[0] else ""
-    return More("COMMAND", lines, f"{does}enter opens it")
+    return RowDetails("COMMAND", lines, f"{does}enter opens it")
 
 
-def _told(entries: Sequence[Entry], names: Names, width: int, most: int) -> list[Line]:
-    return under(tail([tell(one, names) for one in entries[: max(0, most)]], width - 2, 0))
+def _event_lines(entries: Sequence[Entry], names: Names, width: int, max_lines: int) -> list[Line]:
+    return indent_lines(draw_tail([to_tail_line(entry, names) for entry in entries[: max(0, max_lines)]], width - 2, 0))
 
 
-def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
+def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
     """Return whether a command can be taken back, and how."""
     # Imported when a change is first looked at.
     from engine.core.queries.people.undoing import as_command, current_value_of
 
-    back = (one for one in entries if isinstance(one.event, CommandUndone) and one.event.command_id == event.command_id)
-    taken = next(back, None)
-    known = state.undoable.get(event.command_id)
-    if taken is not None:
-        return labelled("undo", f"↶ undone at seq {taken.seq:,}", "paused")
+    back = (
+        entry
+        for entry in entries
+        if isinstance(entry.event, CommandUndone) and entry.event.command_id == event.command_id
+    )
+    undo_entry = next(back, None)
+    undoable = state.undoable.get(event.command_id)
+    if undo_entry is not None:
+        return labelled("undo", f"↶ undone at seq {undo_entry.seq:,}", "paused")
     if event.inverse is None:
         return labelled("undo", "no command can undo it", "muted")
-    if known is None:
+    if undoable is None:
         return labelled("undo", f"it is not among the last {UNDOABLE:,} changes that can be undone", "muted")
-    if current_value_of(state, as_command(known.inverse)) != known.left:
+    if current_value_of(state, as_command(undoable.inverse)) != undoable.left:
         return labelled("undo", "what it changed has changed since: change it by hand", "warn")
     return labelled("undo", f":undo {short_id(event.command_id)} undoes it", "accent")
 
@@ -159,12 +165,14 @@ def _cells(entry: Entry, undone: set[str], now_ms: int) -> tuple[Cell, ...]:
     if isinstance(event, CommandApplied):
         taken_back = event.command_id in undone
         outcome = Cell(f"↶ undone: {event.summary}", "paused") if taken_back else Cell(f"✓ {event.summary}", "done")
-        return seq, at, Cell(event.sender), Cell(event.role, "muted"), Cell(_short(event), "strong"), outcome
+        return seq, at, Cell(event.sender), Cell(event.role, "muted"), Cell(_short_line(event), "strong"), outcome
     if isinstance(event, CommandRefused):
-        what = Cell(event.command.replace("_", " "), "muted")
-        return seq, at, Cell(event.sender), Cell(event.role, "muted"), what, Cell(f"✕ {event.reason}", "error")
+        command_cell = Cell(event.command.replace("_", " "), "muted")
+        return seq, at, Cell(event.sender), Cell(event.role, "muted"), command_cell, Cell(f"✕ {event.reason}", "error")
     return ()
 
 
-def _short(event: CommandApplied) -> str:
-    return command_line(event.command, event.args).removeprefix("quarterdeck ") or in_words(event.command, event.args)
+def _short_line(event: CommandApplied) -> str:
+    return command_line(event.command, event.args).removeprefix("quarterdeck ") or describe_command(
+        event.command, event.args
+    )

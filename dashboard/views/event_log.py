@@ -1,20 +1,20 @@
 """The journal as rows: all of it by seq, or what a filter found; read in blocks when it is looked at.
 
-Nothing here reads: `wanted` says which blocks are missing, `put` takes them in. What is kept is bounded.
+Nothing here reads: `missing_blocks` says which blocks are missing, `put` takes them in. What is kept is bounded.
 """
 
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
-from dashboard.views.abridged import LARGE_BYTES, abridged
+from dashboard.views.abridged import LARGE_BYTES, abridge
 from dashboard.views.drawing.lines import Span
 from dashboard.views.drawing.rows import Cell, Column
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
-from dashboard.views.words.glyphs import of_event
+from dashboard.views.words.glyphs import event_glyph
 from dashboard.views.words.names import Names
-from dashboard.views.words.place import seq_of
+from dashboard.views.words.place import parse_seq
 from dashboard.views.words.sentences import Sentence, sentence
 from engine.core.events import Event
 from store.journals.records import Record
@@ -25,7 +25,7 @@ BLOCKS = 25
 """Blocks that are kept."""
 _ROUTINE = {"attempt_started": "muted", "attempt_resumed": "muted", "call_answered": "muted", "retry_due": "muted"}
 """Tones of what is read past: what came of it is the news."""
-FOUND = 5_000
+MAX_MATCHES = 5_000
 """Most rows of a filter."""
 COLUMNS = (
     Column("SEQ", 10, right=True, calm=True),
@@ -33,7 +33,7 @@ COLUMNS = (
     Column("WHAT HAPPENED", 50, grow=1, calm=True),
     Column("KIND", 18, drop=1, calm=True),
 )
-DATED = (COLUMNS[0], Column("AT", 16, calm=True), *COLUMNS[2:])
+DATED_COLUMNS = (COLUMNS[0], Column("AT", 16, calm=True), *COLUMNS[2:])
 """Where some of it happened on another day."""
 
 
@@ -49,24 +49,24 @@ class Entry(NamedTuple):
     def of(cls, record: Record, event: Event) -> "Entry":
         """Make an entry of a record and what was decoded from it, which shares the kind with all others."""
         if len(record.body) > LARGE_BYTES:
-            event = abridged(event)
+            event = abridge(event)
         return cls(record.seq, event.at_ms, event.type, event)
 
 
-def tone_of(entry: Entry, told: Sentence) -> str:
+def tone_of(entry: Entry, sentence: Sentence) -> str:
     """Return the tone of a sentence behind a glyph, which tells already what is done."""
-    return _ROUTINE.get(entry.kind, "" if told.tone == "done" else told.tone)
+    return _ROUTINE.get(entry.kind, "" if sentence.tone == "done" else sentence.tone)
 
 
 def cells_of(entry: Entry, names: Names, now_ms: int) -> tuple[Cell, ...]:
     """Return the row of an event."""
-    told = sentence(entry.event, names)
-    glyph, glyph_tone = of_event(entry.kind, entry.event)
-    tone = tone_of(entry, told)
+    event_sentence = sentence(entry.event, names)
+    glyph, glyph_tone = event_glyph(entry.kind, entry.event)
+    tone = tone_of(entry, event_sentence)
     return (
         Cell(f"{entry.seq:,}", "faint"),
         Cell(moment(entry.at_ms, now_ms), "muted"),
-        Cell(told.text, tone, spans=(Span(f"{glyph} ", glyph_tone), Span(told.text, tone))),
+        Cell(event_sentence.text, tone, spans=(Span(f"{glyph} ", glyph_tone), Span(event_sentence.text, tone))),
         Cell(entry.kind, "faint"),
     )
 
@@ -101,7 +101,7 @@ class _Log:
     def columns(self) -> Sequence[Column]:
         """The columns; a date takes room only where there is one."""
         oldest_ms = self.now_ms if self.oldest_ms is None else self.oldest_ms
-        return DATED if len(moment(oldest_ms, self.now_ms)) > COLUMNS[1].width else COLUMNS
+        return DATED_COLUMNS if len(moment(oldest_ms, self.now_ms)) > COLUMNS[1].width else COLUMNS
 
 
 class WholeLog(_Log):
@@ -116,7 +116,7 @@ class WholeLog(_Log):
         self.first_seq = 1
         """The oldest event that is still in the file."""
         self.last_seq = 0
-        self.wanted: set[int] = set()
+        self.missing_blocks: set[int] = set()
         """Blocks that are visible but not loaded."""
 
     @property
@@ -129,7 +129,7 @@ class WholeLog(_Log):
 
     def put(self, block: int, entries: list[Entry]) -> None:
         """Store a block that was requested."""
-        self.wanted.discard(block)
+        self.missing_blocks.discard(block)
         if entries:
             self._blocks[block] = entries
         while len(self._blocks) > BLOCKS:
@@ -145,7 +145,7 @@ class WholeLog(_Log):
         if entries and 0 <= (place := seq - entries[0].seq) < len(entries):
             self._blocks.move_to_end(block)
             return entries[place]
-        self.wanted.add(block)
+        self.missing_blocks.add(block)
         return None
 
     def cells(self, index: int) -> Sequence[Cell]:
@@ -157,7 +157,7 @@ class WholeLog(_Log):
         return cells_of(entry, self._names, self.now_ms)
 
     def index(self, key: str | None) -> int | None:
-        seq = seq_of(key or "")
+        seq = parse_seq(key or "")
         return seq - self.first_seq if seq is not None and self.first_seq <= seq <= self.last_seq else None
 
 
@@ -172,13 +172,13 @@ class Search(NamedTuple):
     """Whether that is the end of the journal in the direction of the search."""
 
 
-class FoundLog(_Log):
+class FilteredLog(_Log):
     """The events that a filter found, the newest last."""
 
-    def __init__(self, names: Names, needle: str, wanted: Filter) -> None:
+    def __init__(self, names: Names, needle: str, event_filter: Filter) -> None:
         self._names = names
         self._needle = needle
-        self.wanted = wanted
+        self.event_filter = event_filter
         self._entries: list[Entry] = []
         self.keys: list[str] = []
         self.from_seq: int | None = None
@@ -191,29 +191,29 @@ class FoundLog(_Log):
     @property
     def empty(self) -> Sequence[str]:
         """Searching, or nothing found, or why nothing can be."""
-        if self.wanted.fault:
-            return (self.wanted.fault, "esc shows all events")
+        if self.event_filter.fault:
+            return (self.event_filter.fault, "esc shows all events")
         if not self.complete:
             return ("searching the journal …", "esc shows all events")
         return (f"no event matches {self._needle!r}", "esc shows all events")
 
-    def older(self, found: Search, last_seq: int) -> None:
+    def add_older(self, search: Search, last_seq: int) -> None:
         """Take in what was found before all that was searched.
 
         Args:
-            found: What, and how far back.
+            search: What, and how far back.
             last_seq: Where the journal ended then.
         """
-        self.complete = found.complete or len(self._entries) + len(found.entries) > FOUND
-        self._hold(found.entries + self._entries)
+        self.complete = search.complete or len(self._entries) + len(search.entries) > MAX_MATCHES
+        self._hold(search.entries + self._entries)
         self.to_seq = self.to_seq if self.from_seq is not None else last_seq
-        self.from_seq = found.seq
+        self.from_seq = search.seq
 
-    def newer(self, found: Search) -> None:
+    def add_newer(self, search: Search) -> None:
         """Take in what was found after the last search."""
-        self.to_seq = found.seq
-        if found.entries:
-            self._hold((self._entries + found.entries)[-FOUND:])
+        self.to_seq = search.seq
+        if search.entries:
+            self._hold((self._entries + search.entries)[-MAX_MATCHES:])
 
     def _hold(self, entries: list[Entry]) -> None:
         self._entries, self.keys = entries, [str(entry.seq) for entry in entries]  # a table asks for them at each row
@@ -223,5 +223,5 @@ class FoundLog(_Log):
         return cells_of(self._entries[index], self._names, self.now_ms)
 
     def index(self, key: str | None) -> int | None:
-        seq = seq_of(key or "")
+        seq = parse_seq(key or "")
         return next((place for place, entry in enumerate(self._entries) if entry.seq == seq), None)

@@ -3,12 +3,12 @@
 import shlex
 from collections.abc import Sequence
 
-from dashboard.views.drawing.lines import Span, cells, cut, cut_name
+from dashboard.views.drawing.lines import Span, cell_width, cut, cut_name
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.measures.digest import Digest
 from dashboard.views.situation import Situation
 from dashboard.views.words.amounts import moment, pluralize, stopwatch
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from engine.core.queries.team.able import bound_elsewhere
 from engine.core.state import State
 from store.journals.records import EngineInfo, StandbyInfo
@@ -26,7 +26,7 @@ def engine_time_ms(newest_ms: int, engine: EngineInfo | None, wall_ms: int) -> i
     return max(newest_ms, wall_ms + ahead_ms)
 
 
-def waiting_said(standbys: Sequence[StandbyInfo]) -> str:
+def describe_standbys(standbys: Sequence[StandbyInfo]) -> str:
     """Return the standby engines in words; empty without any."""
     if not standbys:
         return ""
@@ -39,11 +39,11 @@ def waiting_said(standbys: Sequence[StandbyInfo]) -> str:
 
 
 HUNG_AFTER_MS = 3_000
-APART = 3
+CELL_GAP = 3
 """Blanks between two cells of the right side."""
-ABOVE = 26
+MAX_EARLIER_PAGE_WIDTH = 26
 """Columns of a page in a path that is not the one shown, at most."""
-LEFT_OUT = Cell("▸ …", "faint")
+OMITTED_PAGES = Cell("▸ …", "faint")
 """Stands for pages of a path that have no room."""
 
 
@@ -54,7 +54,7 @@ def team_of(state: State, situation: Situation) -> str:
     return team + (f" +{len(roots) - 1}" if len(roots) > 1 else "")
 
 
-def where(state: State, situation: Situation) -> list[Cell]:
+def left_cells(state: State, situation: Situation) -> list[Cell]:
     """The left side of a screen: name of the program and of the team, and the run."""
     left = [Cell("QUARTERDECK", "accent"), Cell(team_of(state, situation), "strong")]
     if len(state.runs) == 1:
@@ -65,29 +65,29 @@ def where(state: State, situation: Situation) -> list[Cell]:
     return left
 
 
-def path_to(team: str, opened: Sequence[str], room: int) -> list[Cell]:
+def path_cells(team: str, opened: Sequence[str], room: int) -> list[Cell]:
     """The left side of a page: the team, and the pages that were opened one above the other, the shown one last.
 
     Where the `room` is too small, the name of the program is left out, then the pages first opened; then names are cut.
     """
-    *above, shown = (f"▸ {one}" for one in opened)
-    above = [cut_name(one, ABOVE) for one in above]
-    top, last = Cell(team, "strong"), Cell(shown, "strong")
-    between = [Cell(one, "muted") for one in above]
+    *earlier_pages, last_page = (f"▸ {page}" for page in opened)
+    earlier_pages = [cut_name(page, MAX_EARLIER_PAGE_WIDTH) for page in earlier_pages]
+    top, last = Cell(team, "strong"), Cell(last_page, "strong")
+    between = [Cell(page, "muted") for page in earlier_pages]
     ways = [[Cell("QUARTERDECK", "accent"), top, *between, last]]
-    ways += [[top, *([LEFT_OUT] if left else []), *between[left:], last] for left in range(len(between) + 1)]
+    ways += [[top, *([OMITTED_PAGES] if left else []), *between[left:], last] for left in range(len(between) + 1)]
     for way in ways:
-        if _taken(way) <= room:
+        if _width(way) <= room:
             return way
-    begin = [Cell(cut(team, max(10, room // 3)), "strong"), *([LEFT_OUT] if above else [])]
-    return [*begin, Cell(cut_name(shown, room - _taken(begin) - 2), "strong")]
+    begin = [Cell(cut(team, max(10, room // 3)), "strong"), *([OMITTED_PAGES] if earlier_pages else [])]
+    return [*begin, Cell(cut_name(last_page, room - _width(begin) - 2), "strong")]
 
 
-def _taken(left: Sequence[Cell]) -> int:
-    return cells(Span(cell.text) for cell in left) + 2 * (len(left) - 1)
+def _width(left: Sequence[Cell]) -> int:
+    return cell_width(Span(cell.text) for cell in left) + 2 * (len(left) - 1)
 
 
-def condition(
+def right_cells(
     state: State, situation: Situation, counts: Digest, *, brief: bool, room: int | None = None
 ) -> list[Cell]:
     """The right side: engine, people, rate, queue; those first that may not fall away.
@@ -96,14 +96,14 @@ def condition(
     the engine's time is left out, then the engine: people come first.
     """
     waiting = counts.needs_person
-    right = [engine(state, situation)]
+    right = [engine_cell(state, situation)]
     if waiting:
         badge = Cell(f" ⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you ", "badge")
         short = right[0].text.partition("  ")[0]
         right = next(
-            found
-            for found in ([right[0], badge], [Cell(short, right[0].tone), badge], [badge])
-            if room is None or len(found) == 1 or len(found[0].text) + APART + len(badge.text) <= room
+            candidate
+            for candidate in ([right[0], badge], [Cell(short, right[0].tone), badge], [badge])
+            if room is None or len(candidate) == 1 or len(candidate[0].text) + CELL_GAP + len(badge.text) <= room
         )
     if situation.readonly:
         right.append(Cell("read-only", "paused"))
@@ -115,17 +115,17 @@ def condition(
     return right
 
 
-def reading(situation: Situation) -> tuple[str, ...]:
+def reading_message(situation: Situation) -> tuple[str, ...]:
     """What stands in place of rows while the file is being opened."""
     left = f"{pluralize(situation.behind, 'event')} to go" if situation.behind else ""
     return (f"reading {situation.db.rpartition('/')[2]} …", left)
 
 
-def engine(state: State, situation: Situation) -> Cell:
+def engine_cell(state: State, situation: Situation) -> Cell:
     """Whether the engine lives and since when."""
     info = situation.engine
     if info is None:
-        return Cell("○ no engine yet" if situation.looked else "…", "muted")
+        return Cell("○ no engine yet" if situation.is_loaded else "…", "muted")
     if not info.alive:
         verb, tone = ("gone since", "error") if info.ended_ms is None else ("stopped", "muted")
         glyph = "✕" if info.ended_ms is None else "■"
@@ -136,11 +136,16 @@ def engine(state: State, situation: Situation) -> Cell:
     if ages and max(ages) > HUNG_AFTER_MS:
         return Cell(f"✕ engine {info.pid} has not answered for {max(ages) // 1000} s", "error")
     up_ms = situation.now_ms - info.ahead_ms - info.since_ms
-    told = ("● ", "busy"), (f"engine {info.pid}  ", "muted"), (stopwatch(up_ms), ""), (_waiting(situation), "muted")
-    return Cell("".join(text for text, _ in told), "busy", spans=tuple(Span(*one) for one in told))
+    parts = (
+        ("● ", "busy"),
+        (f"engine {info.pid}  ", "muted"),
+        (stopwatch(up_ms), ""),
+        (_standby_text(situation), "muted"),
+    )
+    return Cell("".join(text for text, _ in parts), "busy", spans=tuple(Span(*part) for part in parts))
 
 
-def _waiting(situation: Situation) -> str:
+def _standby_text(situation: Situation) -> str:
     """The standby engines."""
     ready = [each for each in situation.standbys if not each.hung]
     if not ready:
@@ -154,15 +159,17 @@ def banner(state: State, situation: Situation, live_banner: str | None, counts: 
         return Cell(f"✕ {situation.trouble}", "error")
     if live_banner:
         return Cell(f"✕ {live_banner}", "error")
-    return _without_engine(state, situation, counts or Digest()) if situation.looked else None
+    return _no_engine_banner(state, situation, counts or Digest()) if situation.is_loaded else None
 
 
-def _without_engine(state: State, situation: Situation, counts: Digest) -> Cell | None:
+def _no_engine_banner(state: State, situation: Situation, counts: Digest) -> Cell | None:
     info = situation.engine
     if info is not None and info.alive and not info.hung and not info.no_room:
         return None
     key = "in a shell: " if situation.in_browser else "" if situation.readonly else "E or "
-    go_on = "run its program again" if counts.once(program_line, state) is not None else f"{key}{shell(situation)}"
+    go_on = (
+        "run its program again" if counts.once(program_line, state) is not None else f"{key}{shell_command(situation)}"
+    )
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
     if info.alive and info.no_room:
@@ -175,7 +182,7 @@ def _without_engine(state: State, situation: Situation, counts: Digest) -> Cell 
     return Cell(f"✕ engine {info.pid} is gone · continue: {go_on}", "error")
 
 
-def shell(situation: Situation) -> str:
+def shell_command(situation: Situation) -> str:
     """The command that starts an engine, or one in place of an engine that hangs."""
     takeover = " --takeover" if situation.engine is not None and situation.engine.hung else ""
     return f"quarterdeck engine{takeover} --db {shlex.quote(situation.db)}"
@@ -193,30 +200,30 @@ def program_line(state: State) -> str | None:
     names = [agent.name for agent in bound_elsewhere(state)]
     if not names:
         return None
-    who = " and ".join(names) if len(names) < 3 else pluralize(len(names), "agent")
+    callers = " and ".join(names) if len(names) < 3 else pluralize(len(names), "agent")
     verb = "calls" if len(names) == 1 else "call"
-    return f"{who} {verb} code of the program that made this team: run that program again, and its runs continue"
+    return f"{callers} {verb} code of the program that made this team: run that program again, and its runs continue"
 
 
 def restart_lines(state: State, situation: Situation) -> list[Cell]:
     """Return why there is none at work, what goes on, whose code it runs, and the same for a shell."""
-    lines = [Cell(_why(state, situation)), labelled("open work", _goes_on(state))]
+    lines = [Cell(_engine_state(state, situation)), labelled("open work", _open_work(state))]
     if state.team is not None:
         lines.append(labelled("its code", f"{state.team.path}, as it was loaded"))
-    return [*lines, labelled("in a shell", shell(situation), "muted")]
+    return [*lines, labelled("in a shell", shell_command(situation), "muted")]
 
 
-def _why(state: State, situation: Situation) -> str:
+def _engine_state(state: State, situation: Situation) -> str:
     info = situation.engine
     if info is None:
         return "no engine has worked on this file"
     if info.hung:
         return f"engine {info.pid} holds the file and does not answer; it is ended, and another takes its place"
-    how = "stopped at" if info.ended_ms is not None else "gone since"
-    return f"engine {info.pid} {how} {moment(gone_since_ms(state, info), situation.now_ms)}"
+    verb = "stopped at" if info.ended_ms is not None else "gone since"
+    return f"engine {info.pid} {verb} {moment(gone_since_ms(state, info), situation.now_ms)}"
 
 
-def _goes_on(state: State) -> str:
+def _open_work(state: State) -> str:
     if not state.runs:
         return "none; it waits for requests"
     attempts = sum(run.running for run in state.runs.values())
@@ -228,14 +235,14 @@ def paused_runs(state: State) -> str:
     """Return that nothing goes on by itself, and how it does, where every open run is paused; empty otherwise."""
     if not state.runs or not all(run.paused for run in state.runs.values()):
         return ""
-    who, they = ("it is", "it") if len(state.runs) == 1 else ("all are", "one")
-    return f"; {who} paused: {keyed('<runs:7>, then <pause or resume:z> resumes')} {they}"
+    subject, pronoun = ("it is", "it") if len(state.runs) == 1 else ("all are", "one")
+    return f"; {subject} paused: {fill_keys('<runs:7>, then <pause or resume:z> resumes')} {pronoun}"
 
 
 def can_hand_over(situation: Situation) -> bool:
     """Tell whether an engine leads and another one could take over."""
     info = situation.engine
-    return info is not None and info.alive and not info.hung and any(not one.hung for one in situation.standbys)
+    return info is not None and info.alive and not info.hung and any(not standby.hung for standby in situation.standbys)
 
 
 def leading_lines(state: State, situation: Situation) -> list[Cell]:
@@ -244,10 +251,10 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
     if info is None or not info.alive:
         return [Cell("no engine is at work", "error")]
     ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
-    heard = f"; last heartbeat {max(ages) / 1000:.1f} s ago" if ages else ""
+    heartbeat = f"; last heartbeat {max(ages) / 1000:.1f} s ago" if ages else ""
     attempts = sum(run.running for run in state.runs.values())
     lines = [
-        labelled("leads", f"engine {info.pid} on {info.host}{heard}", "busy"),
+        labelled("leads", f"engine {info.pid} on {info.host}{heartbeat}", "busy"),
         labelled("since", f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}"),
         labelled("token", f"{info.token}, raised by each new engine"),
         labelled(
@@ -255,14 +262,14 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
             f"{pluralize(len(state.runs), 'open run')}, {pluralize(attempts, 'attempt')} under way",
         ),
     ]
-    for place, one in enumerate(situation.standbys):
-        told = f"engine {one.pid} since {moment(one.since_ms, now_ms)}"
-        told += "; does not answer, and will not take over" if one.hung else ""
-        lines.append(Cell(told, "warn" if one.hung else "", "standby     " if place == 0 else " " * 12))
+    for place, waiting_engine in enumerate(situation.standbys):
+        text = f"engine {waiting_engine.pid} since {moment(waiting_engine.since_ms, now_ms)}"
+        text += "; does not answer, and will not take over" if waiting_engine.hung else ""
+        lines.append(Cell(text, "warn" if waiting_engine.hung else "", "standby     " if place == 0 else " " * 12))
     if not situation.standbys:
-        standby = shell(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
+        standby = shell_command(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
         lines.append(labelled("standby", f"none; start one: {standby}", "draining"))
     else:
-        told = "it begins nothing new, lets attempts finish their step within the grace period, then ends"
-        lines.append(labelled("hand-over", told, "muted"))
+        text = "it begins nothing new, lets attempts finish their step within the grace period, then ends"
+        lines.append(labelled("hand-over", text, "muted"))
     return lines

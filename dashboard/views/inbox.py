@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dashboard.views.drawing.call_lines import call_cells
-from dashboard.views.drawing.rows import Cell, Column, Listing, labelled, nothing
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, labelled
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.digest import needs_person
-from dashboard.views.words.amounts import clock, elapsed, left, pluralize
-from dashboard.views.words.filters import filter_typed
-from dashboard.views.words.keyed import keyed
-from dashboard.views.words.names import without
-from dashboard.views.words.subjects import OfNeed
+from dashboard.views.words.amounts import clock, countdown, elapsed, pluralize
+from dashboard.views.words.filters import parse_partial_filter
+from dashboard.views.words.keyed import fill_keys
+from dashboard.views.words.names import without_title
+from dashboard.views.words.subjects import NeedSubject
 from engine.core.events import CommandApplied, EscalationAnswered
 from engine.core.queries.people.questions import similar_questions
 from engine.core.queries.targets import name_of
@@ -21,16 +21,16 @@ from engine.core.state import Escalation, State, TaskStatus
 
 COLUMNS = (
     Column("ABOUT", 9),
-    Column("OF", 14, grow=1, most=34, path=True),
-    Column("QUESTION OR PROBLEM", 30, grow=9, most=100),
-    Column("DEFAULT", 18, grow=1, most=26, calm=True),
+    Column("OF", 14, grow=1, max_width=34, path=True),
+    Column("QUESTION OR PROBLEM", 30, grow=9, max_width=100),
+    Column("DEFAULT", 18, grow=1, max_width=26, calm=True),
     Column("AGE", 11, right=True, drop=2, calm=True),
-    Column("ANSWERS", 30, grow=1, most=60, drop=3),
+    Column("ANSWERS", 30, grow=1, max_width=60, drop=3),
     Column("ASKED", 8, drop=4),
 )
 _TROUBLES = (*COLUMNS[:3], Column("DEFAULT", 18, drop=1, calm=True), COLUMNS[4])
 """Columns while no question is open: those of questions are left out, and the problem gets their width."""
-READ_FIRST = 56
+MIN_QUESTION_WIDTH = 56
 """Characters of a question that are shown before anything about it is that can fall away."""
 _ABOUT = {
     "ask": "question",
@@ -69,135 +69,143 @@ WITH_OUTPUT = frozenset({("ask", "reply"), ("failure", "use"), ("doubt", "ran")}
 """Answers that come with an output."""
 
 
-SHOWN = 100
+MAX_SHOWN = 100
 """Questions that are shown, each with its call, where one answer is for several."""
 
 
-def inbox(state: State, *, now_ms: int, needle: str = "", acts: bool = True) -> Listing:
+def inbox(state: State, *, now_ms: int, needle: str = "", can_write: bool = True) -> Listing:
     """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks.
 
     Args:
-        acts: Whether anything can be done about it; else no key that does is named.
+        can_write: Whether anything can be done about it; else no key that does is named.
     """
     every = needs_person(state)
-    wanted = filter_typed(needle)
-    keys = wanted.of(every, lambda key: need(state, key, now_ms))
-    told = "questions of agents, about failed tasks, tools and budgets appear here"
-    empty = nothing(needle, "", "nothing waits for you", told)
+    row_filter = parse_partial_filter(needle)
+    keys = row_filter.apply(every, lambda key: need_fields(state, key, now_ms))
+    hint = "questions of agents, about failed tasks, tools and budgets appear here"
+    empty = empty_message(needle, "", "nothing waits for you", hint)
 
     def make(key: str) -> tuple[Cell, ...]:
-        return _row(state, key, now_ms, acts=acts)
+        return _row(state, key, now_ms, can_write=can_write)
 
-    columns = _for_questions(state, alone=len(every) == len(state.escalations)) if state.escalations else _TROUBLES
+    columns = _question_columns(state, alone=len(every) == len(state.escalations)) if state.escalations else _TROUBLES
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
 
 
-def _for_questions(state: State, *, alone: bool) -> tuple[Column, ...]:
+def _question_columns(state: State, *, alone: bool) -> tuple[Column, ...]:
     """Return the columns while questions are open: the longest one, and its default, come before what falls away.
 
     Where they are alone, without troubles, what the longest does not need is for the others.
     """
-    about, of, asked, default, *rest = COLUMNS
+    about, of, question, default, *rest = COLUMNS
     every = state.escalations.values()
-    longest = max(len(one.question) for one in every)
-    answer = max(len(one.default or "") for one in every) + len(" in 59 min 59 s")  # no narrower while it counts down
-    most = min(max(asked.width, longest), asked.most)
+    longest = max(len(escalation.question) for escalation in every)
+    # No narrower while it counts down.
+    answer = max(len(escalation.default or "") for escalation in every) + len(" in 59 min 59 s")
+    max_width = min(max(question.width, longest), question.max_width)
     return (
         about,
         of,
-        replace(asked, width=min(most, READ_FIRST), most=most if alone else asked.most),
-        replace(default, width=min(max(default.width, answer), default.most)),
+        replace(
+            question, width=min(max_width, MIN_QUESTION_WIDTH), max_width=max_width if alone else question.max_width
+        ),
+        replace(default, width=min(max(default.width, answer), default.max_width)),
         *rest,
     )
 
 
-def need(state: State, key: str, now_ms: int) -> OfNeed:
+def need_fields(state: State, key: str, now_ms: int) -> NeedSubject:
     """Return a row as filters see it."""
-    return OfNeed(state, key, [cell.text for cell in _row(state, key, now_ms)], now_ms)
+    return NeedSubject(state, key, [cell.text for cell in _row(state, key, now_ms)], now_ms)
 
 
-def _row(state: State, key: str, now_ms: int, *, acts: bool = True) -> tuple[Cell, ...]:
-    asked = state.escalations.get(key)
-    if asked is not None:
+def _row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> tuple[Cell, ...]:
+    escalation = state.escalations.get(key)
+    if escalation is not None:
         return (
-            Cell(_ABOUT.get(asked.kind, asked.kind), "attention"),
-            Cell(subject_name(state, asked), "strong"),
-            Cell(asked.question),
-            Cell(otherwise(asked, now_ms), "draining" if asked.due_ms is not None else "muted"),
-            Cell(elapsed(now_ms - asked.asked_ms), "muted", rank=-asked.asked_ms),
-            Cell(" · ".join(asked.options), "muted"),
-            Cell(clock(asked.asked_ms), "muted", rank=asked.asked_ms),
+            Cell(_ABOUT.get(escalation.kind, escalation.kind), "attention"),
+            Cell(subject_name(state, escalation), "strong"),
+            Cell(escalation.question),
+            Cell(default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "muted"),
+            Cell(elapsed(now_ms - escalation.asked_ms), "muted", rank=-escalation.asked_ms),
+            Cell(" · ".join(escalation.options), "muted"),
+            Cell(clock(escalation.asked_ms), "muted", rank=escalation.asked_ms),
         )
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
-        told, keys = f"cannot work: {broken.error}", keyed("<swap:h> swap · <pause or resume:z> resume") if acts else ""
-        return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(told), *_acts(keys))
+        problem, keys = (
+            f"cannot work: {broken.error}",
+            fill_keys("<swap:h> swap · <pause or resume:z> resume") if can_write else "",
+        )
+        return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(problem), *_key_cells(keys))
     if failed is not None:
-        keys = keyed("<pause or resume:z> resume") if acts else ""
-        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_acts(keys))
+        keys = fill_keys("<pause or resume:z> resume") if can_write else ""
+        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_key_cells(keys))
     task = state.tasks.get(key)
     if task is None:
         return (Cell("settled", "muted"),)
     in_doubt = task.status is TaskStatus.IN_DOUBT
-    told = (
+    problem = (
         "in doubt: it may have run before the engine ended"
         if in_doubt
-        else f"has failed: {without(task.error or 'no message', task.title)}"
+        else f"has failed: {without_title(task.error or 'no message', task.title)}"
     )
     return (
         Cell("a task", "error"),
         Cell(task.title, "strong"),
-        Cell(told),
-        *_acts(keyed("<retry:r> retry") if acts else "", task.ended_ms, now_ms),
+        Cell(problem),
+        *_key_cells(fill_keys("<retry:r> retry") if can_write else "", task.ended_ms, now_ms),
     )
 
 
-def _acts(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple[Cell, ...]:
+def _key_cells(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple[Cell, ...]:
     age = elapsed(now_ms - since_ms) if since_ms is not None else ""
     return (Cell(keys, "muted"), Cell(age, "muted", rank=None if since_ms is None else -since_ms))
 
 
-def otherwise(asked: Escalation, now_ms: int) -> str:
+def default_text(escalation: Escalation, now_ms: int) -> str:
     """Return what happens when nobody answers, and in how long."""
-    if asked.left_ms is not None:
-        return f"{asked.default}, {left(asked.left_ms)} after its run is resumed"
-    if asked.due_ms is None or asked.default is None:
+    if escalation.left_ms is not None:
+        return f"{escalation.default}, {countdown(escalation.left_ms)} after its run is resumed"
+    if escalation.due_ms is None or escalation.default is None:
         return "waits for you"
-    return f"{asked.default} in {left(asked.due_ms - now_ms)}"
+    return f"{escalation.default} in {countdown(escalation.due_ms - now_ms)}"
 
 
-def subject_name(state: State, asked: Escalation) -> str:
+def subject_name(state: State, escalation: Escalation) -> str:
     """Return what a question is about by its name."""
-    task, run = state.tasks.get(asked.subject), state.runs.get(asked.subject)
+    task, run = state.tasks.get(escalation.subject), state.runs.get(escalation.subject)
     if task is not None or run is not None:
         return task.title if task is not None else run.title if run is not None else ""
-    return name_of(state, asked.subject)
+    return name_of(state, escalation.subject)
 
 
 def question_of(state: State, target: str) -> Escalation | None:
     """Return a question by its id, or by what it is about."""
     an_id = target.removeprefix("@")
-    found = state.escalations.get(an_id)
-    return found or next((one for one in state.escalations.values() if one.subject == an_id), None)
+    escalation = state.escalations.get(an_id)
+    return escalation or next(
+        (escalation for escalation in state.escalations.values() if escalation.subject == an_id), None
+    )
 
 
-class Settled(NamedTuple):
+class SettledQuestion(NamedTuple):
     """How a question was answered that nobody has to answer any more."""
 
-    who: str
+    sender: str
     """Who answered; empty where that is not known yet."""
     answer: str
     output: JsonValue
     at_ms: int
 
-    def told(self, now_ms: int) -> str:
+    def describe(self, now_ms: int) -> str:
         """In words."""
-        by = f"answered by {self.who}" if self.who else "answered"
-        said = f": {self.output}" if isinstance(self.output, str) and self.output else ""
-        return f"{by} {elapsed(now_ms - self.at_ms) or '0 s'} ago with {self.answer}{said}"
+        by = f"answered by {self.sender}" if self.sender else "answered"
+        suffix = f": {self.output}" if isinstance(self.output, str) and self.output else ""
+        return f"{by} {elapsed(now_ms - self.at_ms) or '0 s'} ago with {self.answer}{suffix}"
 
 
-def settled(recent: Reversible[Entry], question_id: str) -> Settled | None:
+def find_settled(recent: Reversible[Entry], question_id: str) -> SettledQuestion | None:
     """Return how a question was answered, as the newest events tell it; None where they do not."""
     sender = ""
     for entry in reversed(recent):
@@ -206,35 +214,38 @@ def settled(recent: Reversible[Entry], question_id: str) -> Settled | None:
             sender = event.sender
         elif isinstance(event, EscalationAnswered) and event.escalation_id == question_id:
             without_answer = {"default": "the default, as no answer came in time", "grant": "what was granted before"}
-            return Settled(without_answer.get(event.by, sender), event.answer, event.output, entry.at_ms)
+            return SettledQuestion(without_answer.get(event.by, sender), event.answer, event.output, entry.at_ms)
     return None
 
 
 def _answered_by(event: CommandApplied) -> Sequence[JsonValue]:
-    found = event.result.get("answered") if event.command == "answer" else None
-    return found if isinstance(found, list) else ()
+    answered_ids = event.result.get("answered") if event.command == "answer" else None
+    return answered_ids if isinstance(answered_ids, list) else ()
 
 
-def in_common(asked: Sequence[Escalation]) -> list[str]:
+def common_answers(escalations: Sequence[Escalation]) -> list[str]:
     """Return the answers that all of these questions take, in the order of the first."""
-    if not asked:
+    if not escalations:
         return []
-    return [one for one in asked[0].options if all(one in other.options for other in asked)]
+    return [option for option in escalations[0].options if all(option in other.options for other in escalations)]
 
 
 def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], now_ms: int) -> list[Cell]:
     """Return a line for each of several questions; of one that was answered meanwhile, by whom."""
     cells = []
-    for one in ids[:SHOWN]:
-        asked = state.escalations.get(one)
-        if asked is not None:
-            told = f"{_ABOUT.get(asked.kind, asked.kind)} · {subject_name(state, asked)} · {asked.question}"
-            cells.append(labelled(one, told))
-            cells += call_cells(asked)
+    for question_id in ids[:MAX_SHOWN]:
+        escalation = state.escalations.get(question_id)
+        if escalation is not None:
+            kind = _ABOUT.get(escalation.kind, escalation.kind)
+            text = f"{kind} · {subject_name(state, escalation)} · {escalation.question}"
+            cells.append(labelled(question_id, text))
+            cells += call_cells(escalation)
         else:
-            was = settled(recent, one)
-            cells.append(labelled(one, was.told(now_ms) if was is not None else "is no longer open", "muted"))
-    more = len(ids) - SHOWN
+            was = find_settled(recent, question_id)
+            cells.append(
+                labelled(question_id, was.describe(now_ms) if was is not None else "is no longer open", "muted")
+            )
+    more = len(ids) - MAX_SHOWN
     return [*cells, Cell(f"and {pluralize(more, 'more question')}", "muted")] if more > 0 else cells
 
 
@@ -245,16 +256,16 @@ def place_of(state: State, key: str) -> str:
     return "agents" if key in state.agents else "tasks"
 
 
-def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cell]:
+def question_lines(state: State, escalation: Escalation, now_ms: int) -> Sequence[Cell]:
     """Return a question whole: what it is about, what is known, what else happens."""
-    lines = [Cell(asked.question, "strong"), *call_cells(asked)]
-    task = state.tasks.get(asked.subject)
+    lines = [Cell(escalation.question, "strong"), *call_cells(escalation)]
+    task = state.tasks.get(escalation.subject)
     if task is not None:
         agent = state.agents.get(task.agent_id or task.worker_id or "")
-        tried = [state.agents[one].name for one in task.failed_on if one in state.agents]
+        tried = [state.agents[agent_id].name for agent_id in task.failed_on if agent_id in state.agents]
         lines.append(labelled("task", f"{task.title} ({task.id}) of {_run_title(state, task.run_id)}"))
-        who = agent.name if agent is not None else "–"
-        lines.append(labelled("agent", f"{who}, {pluralize(task.attempts, 'attempt')}"))
+        agent_name = agent.name if agent is not None else "–"
+        lines.append(labelled("agent", f"{agent_name}, {pluralize(task.attempts, 'attempt')}"))
         if len(tried) > 1:
             lines.append(labelled("failed on", ", ".join(tried)))
         if task.error:
@@ -263,12 +274,18 @@ def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cel
             lines.append(labelled("steps", f"{len(task.steps)} finished, and kept"))
         if task.before:
             lines.append(
-                labelled("before", ", ".join(state.tasks[one].title for one in task.before if one in state.tasks))
+                labelled(
+                    "before", ", ".join(state.tasks[task_id].title for task_id in task.before if task_id in state.tasks)
+                )
             )
-    lines.append(labelled("asked", f"{clock(asked.asked_ms)}, {elapsed(now_ms - asked.asked_ms) or '0 s'} ago"))
-    if (others := len(similar_questions(state, asked)) - 1) > 0:
+    lines.append(
+        labelled("asked", f"{clock(escalation.asked_ms)}, {elapsed(now_ms - escalation.asked_ms) or '0 s'} ago")
+    )
+    if (others := len(similar_questions(state, escalation)) - 1) > 0:
         lines.append(labelled("alike", f"{pluralize(others, 'more question')}; ctrl+a answers all at once"))
-    lines.append(labelled("default", otherwise(asked, now_ms), "draining" if asked.due_ms is not None else ""))
+    lines.append(
+        labelled("default", default_text(escalation, now_ms), "draining" if escalation.due_ms is not None else "")
+    )
     return lines
 
 

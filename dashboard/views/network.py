@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from dashboard.views import agents
 from dashboard.views.drawing.lines import Span, cut_path
 from dashboard.views.drawing.plots import meter
-from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, fitted, nothing
+from dashboard.views.drawing.rows import EMPTY, Cell, Column, Listing, empty_message, fit_columns
 from dashboard.views.drawing.sorting import Sorting
 from dashboard.views.facts.work import now_in_brief, now_of_supervisor, state_of_agent, state_of_supervisor
 from dashboard.views.measures.activity import Activity
@@ -22,33 +22,33 @@ from dashboard.views.measures.meters import METER, Meters, lane_heading
 from dashboard.views.measures.progress import Progress
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import count, duration, median, money, tokens
-from dashboard.views.words.filters import Filter, filter_typed
+from dashboard.views.words.filters import Filter, parse_partial_filter
 from dashboard.views.words.help import COLUMNS
-from dashboard.views.words.subjects import OfSupervisor, agents_passing
+from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.queries.team.tree import MAX_UNWARNED_DEPTH, depth_of, levels_of, lineage_of, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 
 GAP = 1
 """Cells between two columns."""
-IDLE_SHOWN = 3
+MAX_IDLE_SHOWN = 3
 """Idle agents of a supervisor that are shown where the rest is folded."""
-STAYS_MS = 10_000
+MIN_SHOWN_MS = 10_000
 """An agent that was at work stays on the screen for this long, so that lines do not jump."""
 NARROW = 76
 """In a tree of fewer cells NOW gets less, so that the meter of the last minute stays."""
 SWAPPED_MS = 60_000
 """A swap, or another strategy, is marked in a row for so long."""
-NAME_LEAST, NAME_MOST = 14, 40
-NAME_MORE = 6
+MIN_NAME_WIDTH, MAX_NAME_WIDTH = 14, 40
+EXTRA_NAME_WIDTH = 6
 """Cells that long names take from NOW above their share: cut names are alike, and NOW has the rest of the line."""
-NOW_LEAST, METER_FROM = 10, 62
+MIN_NOW_WIDTH, METER_MIN_WIDTH = 10, 62
 """What NOW keeps, and the cells of a tree from which on the meter of the last minute must stay beside it."""
 NAMES_FIRST = 99
 """The part of what is left over that names get until none is cut; NOW gets 1."""
 LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
-_PIECE = 8
+_MIN_PIECE_WIDTH = 8
 """Cells of what an agent says below which nothing of it is shown, its gap with it."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
 _AGENT = (
@@ -98,7 +98,7 @@ class _Line(NamedTuple):
     folded: int = 0
 
 
-class _Rows(NamedTuple):
+class _RowContext(NamedTuple):
     """What the cells of a row are made from."""
 
     state: State
@@ -126,23 +126,25 @@ def network(
     Keys are the ids of both; `fold:<supervisor id>` is the line that stands for its other idle agents.
     """
     metered = is_metered(state)
-    wanted = filter_typed(needle)
-    fold = not wanted and len(state.agents) + len(state.supervisors) > folding.room
+    row_filter = parse_partial_filter(needle)
+    fold = not row_filter and len(state.agents) + len(state.supervisors) > folding.room
     lines: dict[str, _Line] = {}
-    build = _Build(state, counts, lines, folding if fold else None, now_ms, measures.sorting, _Passing(state, wanted))
+    build = _TreeBuilder(
+        state, counts, lines, folding if fold else None, now_ms, measures.sorting, _FilteredMembers(state, row_filter)
+    )
     roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
-    for root_id in build.found.among([one.id for one in roots]):
-        _branch(build, state.supervisors[root_id], ("", ""))
+    for root_id in build.passing.select([root.id for root in roots]):
+        _add_branch(build, state.supervisors[root_id], ("", ""))
     if root is not None:
         lines.pop(root, None)
-    done = sum(one.done for one in roots)
-    most = max(counts.waiting_of.values(), default=0)
-    shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done, waiting=most)
-    columns, rooms = _fitted(shape(_widest_tag(state)), measures)
-    if rooms["AGENT"] < columns[0].most:  # the mark of a generation gives way where that leaves every name whole
-        bare = _fitted(shape(0), measures)
-        columns, rooms = bare if bare[1]["AGENT"] == bare[0][0].most else (columns, rooms)
-    rows = _Rows(state, counts, live, now_ms, measures, metered, rooms["NOW"])
+    done = sum(root.done for root in roots)
+    max_waiting = max(counts.waiting_of.values(), default=0)
+    shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done, waiting=max_waiting)
+    columns, rooms = _fit(shape(_widest_tag(state)), measures)
+    if rooms["AGENT"] < columns[0].max_width:  # the mark of a generation gives way where that leaves every name whole
+        bare = _fit(shape(0), measures)
+        columns, rooms = bare if bare[1]["AGENT"] == bare[0][0].max_width else (columns, rooms)
+    rows = _RowContext(state, counts, live, now_ms, measures, metered, rooms["NOW"])
 
     def make(key: str) -> tuple[Cell, ...]:
         line = lines[key]
@@ -158,14 +160,14 @@ def network(
         columns=columns,
         keys=list(lines),
         make=make,
-        empty=() if state.supervisors and not wanted else nothing(needle, "", *_NO_TEAM),
+        empty=() if state.supervisors and not row_filter else empty_message(needle, "", *_NO_TEAM),
         total=len(state.agents) + len(state.supervisors),
-        first=next((key for key in lines if key in build.found.own), None),
+        first=next((key for key in lines if key in build.passing.own), None),
     )
 
 
-def _fitted(columns: tuple[Column, ...], measures: Measures) -> tuple[tuple[Column, ...], dict[str, int]]:
-    return columns, {columns[place].title: room for place, room in fitted(columns, measures.width - 2, GAP)}
+def _fit(columns: tuple[Column, ...], measures: Measures) -> tuple[tuple[Column, ...], dict[str, int]]:
+    return columns, {columns[place].title: room for place, room in fit_columns(columns, measures.width - 2, GAP)}
 
 
 def lane_cells(state: State, width: int) -> int:
@@ -181,14 +183,17 @@ def _columns(
     last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
     least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the price of what each was at work
     least -= not working  # STATE takes that one
-    share, gives = max(NAME_LEAST, measures.width // 4), NAME_MORE if measures.width < METER_FROM else least - NOW_LEAST
-    named = max(NAME_MOST, share)
-    name = min(max(widest, NAME_LEAST), NAME_MOST, share + min(NAME_MORE, gives))
-    now = Column("NOW", max(NOW_LEAST, least - max(0, name - share)), grow=1, most=84, calm=True)
+    share, gives = (
+        max(MIN_NAME_WIDTH, measures.width // 4),
+        EXTRA_NAME_WIDTH if measures.width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,
+    )
+    named = max(MAX_NAME_WIDTH, share)
+    name = min(max(widest, MIN_NAME_WIDTH), MAX_NAME_WIDTH, share + min(EXTRA_NAME_WIDTH, gives))
+    now = Column("NOW", max(MIN_NOW_WIDTH, least - max(0, name - share)), grow=1, max_width=84, calm=True)
     queue = Column("QUEUE", max(5, 1 + len(count(waiting))), right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
-        Column("AGENT", name, grow=NAMES_FIRST, most=max(name, min(widest, named)), named=True, means=_AGENT),
+        Column("AGENT", name, grow=NAMES_FIRST, max_width=max(name, min(widest, named)), named=True, means=_AGENT),
         Column("", tag, right=True, drop=6),
         *((state, now, queue, last) if lane else (state, last, now, queue)),
         Column("DONE", max(5, len(count(done))), right=True),
@@ -201,65 +206,69 @@ def _columns(
 
 def _widest_tag(state: State) -> int:
     """Return the cells of `◆g9`, or of what agents of later generations and larger pools need; `◆` or not."""
-    pools = (pool.max for one in state.pools if (pool := state.spec_of(state.agents[one]).pool) is not None)
+    pools = (pool.max for agent_id in state.pools if (pool := state.spec_of(state.agents[agent_id]).pool) is not None)
     generation = max([agent.generation for agent in state.agents.values()], default=0)
     return max(2 + len(str(generation)), 1 + 2 * len(str(max(pools, default=0))))
 
 
-class _Build(NamedTuple):
+class _TreeBuilder(NamedTuple):
     state: State
     counts: Digest
     lines: dict[str, _Line]
     folding: Folding | None
     now_ms: int
     sorting: Sorting
-    found: "_Passing"
+    passing: "_FilteredMembers"
 
 
-def _branch(build: _Build, supervisor: Supervisor, leads: tuple[str, str]) -> None:
+def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, str]) -> None:
     """Add a supervisor with what is below it, as far as the filter leaves it."""
     state, lines = build.state, build.lines
     own_lead, below = leads
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
-    shown, folded = _members(state, supervisor, build.folding, build.now_ms)
-    left = build.found.among(shown)
+    members, folded = _members(state, supervisor, build.folding, build.now_ms)
+    left = build.passing.select(members)
     inner, end = below + "├ ", below + "└ "
-    for place, member in enumerate(_sorted(build, left)):
+    for place, member in enumerate(_sort_members(build, left)):
         last = place == len(left) - 1 and not folded
         lead = end if last else inner
         if (lower := state.supervisors.get(member)) is not None:
-            _branch(build, lower, (lead, below + ("  " if last else "│ ")))
+            _add_branch(build, lower, (lead, below + ("  " if last else "│ ")))
         else:
             lines[member] = _Line(lead, state.agents[member].name)
     if folded:
         lines[f"fold:{supervisor.id}"] = _Line(end, "", folded)
 
 
-def _sorted(build: _Build, members: list[str]) -> list[str]:
+def _sort_members(build: _TreeBuilder, members: list[str]) -> list[str]:
     """Return members in the chosen order; teams stay where they were declared, before those that are sorted."""
     order, is_turned = build.sorting
     if order == "declared":
         return members
-    known, rank = build.state.agents, ORDERS[order]
-    own = [one for one in members if one in known]
-    own.sort(key=lambda one: rank(known[one], build.counts), reverse=is_turned)
-    return [*(one for one in members if one not in known), *own]
+    agents_by_id, rank = build.state.agents, ORDERS[order]
+    own = [member_id for member_id in members if member_id in agents_by_id]
+    own.sort(key=lambda member_id: rank(agents_by_id[member_id], build.counts), reverse=is_turned)
+    return [*(member_id for member_id in members if member_id not in agents_by_id), *own]
 
 
-class _Passing:
+class _FilteredMembers:
     """Which members a filter leaves: those that pass it, and each supervisor above one that does."""
 
-    def __init__(self, state: State, wanted: Filter) -> None:
-        self._all = not wanted
-        own = agents_passing(state, state.agents.values(), wanted) if wanted else []
-        supervisors = wanted.of(state.supervisors.values(), lambda one: OfSupervisor(state, one)) if wanted else []
+    def __init__(self, state: State, row_filter: Filter) -> None:
+        self._all = not row_filter
+        own = filter_agents(state, state.agents.values(), row_filter) if row_filter else []
+        supervisors = (
+            row_filter.apply(state.supervisors.values(), lambda supervisor: SupervisorSubject(state, supervisor))
+            if row_filter
+            else []
+        )
         self.own = {agent.id for agent in own} | {supervisor.id for supervisor in supervisors}
         """Those that pass it themselves."""
         self._ids = set(self.own)
-        for above in {agent.supervisor_id for agent in own} | {one.id for one in supervisors}:
-            self._ids.update(one.id for one in lineage_of(state, state.supervisors[above]))
+        for supervisor_id in {agent.supervisor_id for agent in own} | {supervisor.id for supervisor in supervisors}:
+            self._ids.update(ancestor.id for ancestor in lineage_of(state, state.supervisors[supervisor_id]))
 
-    def among(self, members: list[str]) -> list[str]:
+    def select(self, members: list[str]) -> list[str]:
         return members if self._all else [member for member in members if member in self._ids]
 
 
@@ -269,26 +278,26 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
     if folding is None or supervisor.id in folding.opened:
         return members, 0
     active = folding.active_ms or {}
-    shown, quiet = [], 0
+    visible, quiet = [], 0
     for member in members:
         agent = state.agents.get(member)
         at_rest = agent is not None and agent.status is AgentStatus.IDLE
-        if at_rest and now_ms - active.get(member, -STAYS_MS) >= STAYS_MS:
+        if at_rest and now_ms - active.get(member, -MIN_SHOWN_MS) >= MIN_SHOWN_MS:
             quiet += 1
-            if quiet > IDLE_SHOWN:
+            if quiet > MAX_IDLE_SHOWN:
                 continue
-        shown.append(member)
-    folded = len(members) - len(shown)
-    return (members, 0) if folded == 1 else (shown, folded)
+        visible.append(member)
+    folded = len(members) - len(visible)
+    return (members, 0) if folded == 1 else (visible, folded)
 
 
-def _folded_cells(rows: _Rows, line: _Line) -> tuple[Cell, ...]:
+def _folded_cells(rows: _RowContext, line: _Line) -> tuple[Cell, ...]:
     name = Cell(f"+{line.folded:,} idle", "muted", line.lead)
     now = Cell(". shows them" if rows.now_width >= len(". shows them") else ". shows", "faint")
     return (name, EMPTY, Cell("○ idle", "idle"), *((now,) if rows.measures.lane else (EMPTY, now)))
 
 
-def _agent_cells(rows: _Rows, agent: Agent, line: _Line) -> tuple[Cell, ...]:
+def _agent_cells(rows: _RowContext, agent: Agent, line: _Line) -> tuple[Cell, ...]:
     waiting = rows.counts.waiting_of[agent.id]
     resting = agent.status is AgentStatus.IDLE and not waiting
     now, state = _now(rows, agent), state_of_agent(rows.state, agent, working=rows.counts.working)
@@ -302,13 +311,13 @@ def _agent_cells(rows: _Rows, agent: Agent, line: _Line) -> tuple[Cell, ...]:
             Cell(count(agent.done), "" if agent.done else "faint"),
             Cell(count(agent.failed) if agent.failed else "·", "error" if agent.failed else "faint"),
         ),
-        Cell(duration(median(agent.at_work_ms), most=8), "muted"),
+        Cell(duration(median(agent.at_work_ms), max_width=8), "muted"),
         (Cell(tokens(agent.usage), "muted"), Cell(money(agent.usage), "muted")),
     )
 
 
 def _cells(
-    rows: _Rows,
+    rows: _RowContext,
     key: str,
     begin: tuple[Cell, ...],
     now: Cell,
@@ -319,7 +328,7 @@ def _cells(
 ) -> tuple[Cell, ...]:
     """Put the cells of a row in the order of its columns."""
     measures = rows.measures
-    spans = measures.meters.of(key) if measures.meters is not None else ()
+    spans = measures.meters.spans_of(key) if measures.meters is not None else ()
     last = Cell("", spans=spans)
     spent = (used if measures.width >= 90 else used[1:]) if rows.metered else ()
     if measures.lane:
@@ -327,18 +336,18 @@ def _cells(
     return (*begin, last, now, queue, *sums, *((middle,) if measures.middle else ()), *spent)
 
 
-def _now(rows: _Rows, agent: Agent) -> Cell:
+def _now(rows: _RowContext, agent: Agent) -> Cell:
     """What it is at, a path cut in front; of delegated work, how much of it is open."""
-    told = now_in_brief(rows.state, agent, rows.counts, rows.live, rows.now_ms)
+    cell = now_in_brief(rows.state, agent, rows.counts, rows.live, rows.now_ms)
     if not agent.running or agent.error is not None:
-        return told
-    text, width = told.text, rows.now_width
-    while cell_len(text) > width and width - cell_len(head := text.rpartition("  ")[0]) < _PIECE and head:
+        return cell
+    text, width = cell.text, rows.now_width
+    while cell_len(text) > width and width - cell_len(head := text.rpartition("  ")[0]) < _MIN_PIECE_WIDTH and head:
         text = head  # two letters of what it says would tell nothing
-    return Cell(text if "  " in text else cut_path(text, width), told.tone)
+    return Cell(text if "  " in text else cut_path(text, width), cell.tone)
 
 
-def _generation(rows: _Rows, agent: Agent) -> Cell:
+def _generation(rows: _RowContext, agent: Agent) -> Cell:
     """Its generation where it is not the first, marked for a while; of a pool its instances."""
     activity = rows.measures.activity
     swapped = activity.swapped_ms.get(agent.id) if activity is not None else None
@@ -350,7 +359,7 @@ def _generation(rows: _Rows, agent: Agent) -> Cell:
     return Cell(f"g{agent.generation}" if agent.generation > 1 else "", "muted")
 
 
-def _supervisor_cells(rows: _Rows, supervisor: Supervisor, line: _Line) -> tuple[Cell, ...]:
+def _supervisor_cells(rows: _RowContext, supervisor: Supervisor, line: _Line) -> tuple[Cell, ...]:
     counts, state = rows.counts, rows.state
     done, failed = supervisor.done, supervisor.failed
     waiting = counts.waiting_of[supervisor.id]
@@ -375,31 +384,31 @@ def mode_glyph(mode: str) -> str:
     return next((glyph for name, glyph in _MODES.items() if mode.startswith(name)), "▸")
 
 
-def _mode(rows: _Rows, supervisor: Supervisor) -> Cell:
+def _mode(rows: _RowContext, supervisor: Supervisor) -> Cell:
     activity = rows.measures.activity
     switched = activity.switched_ms.get(supervisor.id) if activity is not None else None
     fresh = switched is not None and rows.now_ms - switched < SWAPPED_MS
     return Cell(("◇" if fresh else "") + mode_glyph(supervisor.mode), "accent" if fresh else "muted")
 
 
-def _state_of(rows: _Rows, supervisor: Supervisor, progress: Progress) -> Cell:
-    told = state_of_supervisor(supervisor, rows.counts)
-    if told.tone == "idle" and progress.total and progress.ended == progress.total:
+def _state_of(rows: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
+    cell = state_of_supervisor(supervisor, rows.counts)
+    if cell.tone == "idle" and progress.total and progress.ended_count == progress.total:
         return Cell("✕ failed", "error") if progress.failed == progress.total else Cell("✓ done", "done")
-    return told
+    return cell
 
 
-def _progress(rows: _Rows, supervisor: Supervisor, progress: Progress) -> Cell:
+def _progress(rows: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
     """How far its open work has come as a meter; what is wrong with it before that."""
-    told = now_of_supervisor(rows.state, supervisor, rows.counts)
-    if told.tone in ("error", "paused") or not progress.total:
-        return told
-    tone = "done" if progress.ended == progress.total else "busy"
-    percent = f" {progress.said:>4}"
+    cell = now_of_supervisor(rows.state, supervisor, rows.counts)
+    if cell.tone in ("error", "paused") or not progress.total:
+        return cell
+    tone = "done" if progress.ended_count == progress.total else "busy"
+    percent = f" {progress.percent_text:>4}"
     room = rows.now_width - len(percent)
     mode = f"  {supervisor.mode}" if rows.measures.lane and room - len(supervisor.mode) - 2 >= 8 else ""
-    drawn = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
-    return Cell(progress.said, spans=(*drawn, Span(percent, "strong"), Span(mode, "muted")))
+    bar = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
+    return Cell(progress.percent_text, spans=(*bar, Span(percent, "strong"), Span(mode, "muted")))
 
 
 def _hand_over(state: State, supervisor: Supervisor) -> Cell:
@@ -413,9 +422,9 @@ def _hand_over(state: State, supervisor: Supervisor) -> Cell:
 
 def depth_facts(state: State) -> list[Cell]:
     """How many levels a team has and what each costs a request, where that is more than is good."""
-    found = levels_of(state)
-    if len(found) <= MAX_UNWARNED_DEPTH:
+    team_levels = levels_of(state)
+    if len(team_levels) <= MAX_UNWARNED_DEPTH:
         return []
-    measured = [level for level in found if level.depth > 1 and level.mean_ms is not None]
+    measured = [level for level in team_levels if level.depth > 1 and level.mean_ms is not None]
     costs = " · ".join(f"L{level.depth} {duration(level.mean_ms)}" for level in measured)
-    return [Cell(f"{len(found)} levels, each hands over: {costs or 'not measured yet'}", "warn")]
+    return [Cell(f"{len(team_levels)} levels, each hands over: {costs or 'not measured yet'}", "warn")]

@@ -8,11 +8,11 @@ from pathlib import Path
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.event_log import Entry
 from dashboard.views.words.amounts import duration, moment, pluralize
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from engine.core.queries.team.tree import open_tasks
 from engine.core.state import State
 
-REFUSED = (
+PAST_REFUSAL = (
     "refused: this is the past, where nothing can be changed; <live:L> goes back to live, <fork:F> forks from here"
 )
 RATE_MS = 5_000
@@ -30,7 +30,7 @@ KEYS = (
     ("<minute before:{> <next minute:}>", "1 min"),
 )
 """What the last line of every screen says there."""
-_LISTED = 6
+_MAX_RUNS = 6
 """Runs that a fork dialog names."""
 
 
@@ -49,7 +49,7 @@ class Moment:
     """How many times as fast as it happened it plays; 0 while it stands still."""
 
 
-def past_condition(past: Moment) -> list[Cell]:
+def past_header_cells(past: Moment) -> list[Cell]:
     """Return the right side of the header there; those first that may not fall away."""
     ago = duration(past.now_ms - past.at_ms)
     plays = [Cell(f"▸ ×{past.speed}", "past bold")] if past.speed else []
@@ -66,15 +66,15 @@ def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
     """Return what an empty table says there: instead of what to do about it, how to leave the moment."""
     if len(empty) < 2:
         return empty
-    told = keyed("<next mark:]> goes to the next mark, <live:L> back to live")
-    return (empty[0], f"so it was at {moment(past.at_ms, past.now_ms)}; {told}")
+    hint = fill_keys("<next mark:]> goes to the next mark, <live:L> back to live")
+    return (empty[0], f"so it was at {moment(past.at_ms, past.now_ms)}; {hint}")
 
 
 def play_keys(speed: int) -> tuple[tuple[str, str], ...]:
     """Return the keys of the past; while it plays those that change how fast."""
     played = (("<play:p>", f"stop ×{speed}"), ("<slower:(> <faster:)>", "slower, faster"))
-    shown = (*played, *(one for one in KEYS if one[1] != "play")) if speed else KEYS
-    return tuple((keyed(key), does) for key, does in shown)
+    keys = (*played, *(pair for pair in KEYS if pair[1] != "play")) if speed else KEYS
+    return tuple((fill_keys(key), does) for key, does in keys)
 
 
 def fork_path(db: Path, seq: int) -> Path:
@@ -98,10 +98,10 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
             f"{pluralize(len(state.agents), 'agent')}",
         ),
     ]
-    for place, run in enumerate(list(state.runs.values())[:_LISTED]):
+    for place, run in enumerate(list(state.runs.values())[:_MAX_RUNS]):
         lines.append(Cell(f"{run.id}  {run.title}", "muted", "runs        " if place == 0 else " " * 12))
-    if len(state.runs) > _LISTED:
-        lines.append(Cell(f"and {len(state.runs) - _LISTED} more", "faint", " " * 12))
+    if len(state.runs) > _MAX_RUNS:
+        lines.append(Cell(f"and {len(state.runs) - _MAX_RUNS} more", "faint", " " * 12))
     if begun:
         again = "begins again from its" if begun == 1 else "begin again from their"
         lines.append(labelled("at work", f"{pluralize(begun, 'attempt')} {again} finished steps"))
@@ -114,7 +114,7 @@ def fork_shell(db: Path, target: str, seq: int) -> str:
     return f"quarterdeck fork {shlex.quote(target)} --at {seq} --db {shlex.quote(str(db))}"
 
 
-def forked(*, asked_seq: int, at_seq: int, runs: int, tasks: int) -> str:
+def describe_fork(*, asked_seq: int, at_seq: int, runs: int, tasks: int) -> str:
     """Return what was made; `at_seq` is its last event, later than the one asked for where others came with that."""
     work = f"{pluralize(runs, 'run')} and {pluralize(tasks, 'open task')}, all paused"
     return f"✓ forked at {fork_moment(asked_seq, at_seq)}: {work}"
@@ -125,9 +125,9 @@ def fork_moment(asked_seq: int, at_seq: int) -> str:
     return f"seq {asked_seq:,}" + (f"–{at_seq:,}" if at_seq > asked_seq else "")
 
 
-def no_mark(by: int) -> str:
+def no_mark_message(by: int) -> str:
     """Return what is said where no further mark is there."""
-    return keyed(
+    return fill_keys(
         "no mark before this moment; <minute before:{> goes back by a minute"
         if by < 0
         else "no mark after this moment; <live:L> goes back to live"

@@ -6,23 +6,23 @@ from dataclasses import replace
 from rich.cells import cell_len
 
 from dashboard.views.drawing.plots import meter
-from dashboard.views.drawing.rows import Cell, Column, Listing, nothing
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
 from dashboard.views.measures.forecast import time_left, waits_for_you
-from dashboard.views.measures.limits import budget_words, due
+from dashboard.views.measures.limits import budget_words, deadline_cell
 from dashboard.views.measures.progress import share_done
-from dashboard.views.measures.usage import COST, TOKENS, is_metered, used
+from dashboard.views.measures.usage import COST, TOKENS, is_metered, usage_cells
 from dashboard.views.words.amounts import count, duration, elapsed, moment, percent
-from dashboard.views.words.filters import filter_typed
-from dashboard.views.words.glyphs import ASKS, of_run
-from dashboard.views.words.names import said
-from dashboard.views.words.subjects import OfRun
+from dashboard.views.words.filters import parse_partial_filter
+from dashboard.views.words.glyphs import ASKS, run_mark
+from dashboard.views.words.names import value_text
+from dashboard.views.words.subjects import RunSubject
 from engine.core.queries.money.budget import deadline_of
 from engine.core.queries.targets import at
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunStatus, RunSummary, State
 
 COLUMNS = (
-    Column("REQUEST", 20, grow=9, most=80),
+    Column("REQUEST", 20, grow=9, max_width=80),
     Column("ID", 4, drop=3),
     Column("STATE", 11),
     Column("PROGRESS", 10, calm=True, drop=6),
@@ -43,9 +43,9 @@ PRI and DUE are there only where they say something of any run.
 """
 WITH_USAGE = (*COLUMNS[:-1], replace(TOKENS, drop=12), replace(COST, drop=1), replace(COLUMNS[-1], drop=5))
 """Where models are paid for."""
-_BAR = 10
+_BAR_WIDTH = 10
 _AT = next(place for place, column in enumerate(COLUMNS) if column.title == "AT")
-Either = Run | RunSummary
+AnyRun = Run | RunSummary
 _NEVER = 2**62
 _STATES = (
     RunStatus.FAILED,
@@ -56,7 +56,7 @@ _STATES = (
     RunStatus.SKIPPED,
     RunStatus.DONE,
 )
-ORDERS: dict[str, Callable[[Either], tuple[float | str, ...]]] = {
+ORDERS: dict[str, Callable[[AnyRun], tuple[float | str, ...]]] = {
     "newest": lambda run: (),
     "cost": lambda run: (-float(run.usage.cost_usd or 0),),
     "failures": lambda run: (-run.failed,),
@@ -92,12 +92,12 @@ HEADS = {
 """Which of them a heading chooses."""
 
 
-def _took_ms(run: Either) -> int:
+def _took_ms(run: AnyRun) -> int:
     """Return how long a run took; an open one is as long as it is old, so that the oldest is the longest."""
     return (run.ended_ms if isinstance(run, RunSummary) else _NEVER) - run.started_ms
 
 
-def _share(run: Either) -> float:
+def _share(run: AnyRun) -> float:
     """Return how much of a run is over."""
     if isinstance(run, RunSummary):
         return share_done(run)
@@ -107,79 +107,79 @@ def _share(run: Either) -> float:
 def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", working: bool = True) -> Listing:
     """Return the open and the last finished runs as rows; keys are their ids; without an engine none is `working`."""
     finished = {run.id: run for run in reversed(state.finished)}
-    wanted = filter_typed(needle)
-    every: list[Either] = [*reversed(state.runs.values()), *finished.values()]
-    kept = sorted(wanted.of(every, lambda run: OfRun(state, run, now_ms)), key=ORDERS[order])
-    keys = [run.id for run in kept]
+    row_filter = parse_partial_filter(needle)
+    every: list[AnyRun] = [*reversed(state.runs.values()), *finished.values()]
+    matching_runs = sorted(row_filter.apply(every, lambda run: RunSubject(state, run, now_ms)), key=ORDERS[order])
+    keys = [run.id for run in matching_runs]
 
     def make(key: str) -> tuple[Cell, ...]:
         if (run := state.runs.get(key)) is not None:
-            return as_shown(_open(state, run, now_ms, working), run)
-        if (gone := finished.get(key)) is not None:
-            return as_shown(_ended(state, gone, now_ms), gone)
+            return as_shown(_open_cells(state, run, now_ms, working), run)
+        if (summary := finished.get(key)) is not None:
+            return as_shown(_ended_cells(state, summary, now_ms), summary)
         return (Cell("gone", "muted"),)
 
-    def as_shown(cells: tuple[Cell, ...], run: Either) -> tuple[Cell, ...]:
-        cells = (*cells[:-1], *used(run.usage), cells[-1]) if every_column is WITH_USAGE else cells
+    def as_shown(cells: tuple[Cell, ...], run: AnyRun) -> tuple[Cell, ...]:
+        cells = (*cells[:-1], *usage_cells(run.usage), cells[-1]) if every_column is WITH_USAGE else cells
         return tuple(cells[place] for place in places)
 
-    empty = nothing(needle, "run", "this team has had no request yet", "n  gives it one")
-    every_column, unsaid = WITH_USAGE if is_metered(state) else COLUMNS, _unsaid(state)
+    empty = empty_message(needle, "run", "this team has had no request yet", "n  gives it one")
+    every_column, unsaid = WITH_USAGE if is_metered(state) else COLUMNS, _empty_columns(state)
     places = [place for place, column in enumerate(every_column) if column.title not in unsaid]
     widest = max((cell_len(run.title) for run in every), default=0)  # what requests do not need is for OUTPUT
-    request = replace(COLUMNS[0], most=max(COLUMNS[0].width, min(widest, COLUMNS[0].most)))
+    request = replace(COLUMNS[0], max_width=max(COLUMNS[0].width, min(widest, COLUMNS[0].max_width)))
     oldest_ms = min((run.started_ms for run in every), default=now_ms)
     began = replace(COLUMNS[_AT], width=len(moment(oldest_ms, now_ms)))  # the date takes room only where there is one
     columns = (request, *(began if place == _AT else every_column[place] for place in places[1:]))
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
 
 
-def _unsaid(state: State) -> set[str]:
+def _empty_columns(state: State) -> set[str]:
     """Return the headings of columns that would say nothing of any run."""
-    said = {
+    used_columns = {
         "PRI": any(run.priority != DEFAULT_PRIORITY for run in state.runs.values()),
         "DUE": any(deadline_of(state, run_id) is not None for run_id in state.runs),
     }
-    return {title for title, any_is in said.items() if not any_is}
+    return {title for title, any_is in used_columns.items() if not any_is}
 
 
-def _bar(share: float, tone: str) -> Cell:
-    return Cell(percent(share), tone, spans=meter(share, _BAR, tone=tone))
+def _bar_cell(share: float, tone: str) -> Cell:
+    return Cell(percent(share), tone, spans=meter(share, _BAR_WIDTH, tone=tone))
 
 
-def _supervisor(state: State, supervisor_id: str) -> Cell:
+def _supervisor_cell(state: State, supervisor_id: str) -> Cell:
     supervisor = state.supervisors.get(supervisor_id)
     return Cell(supervisor.name if supervisor is not None else at(supervisor_id), "muted")
 
 
-def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:
-    mark = of_run(run, working=working)
+def _open_cells(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:
+    mark = run_mark(run, working=working)
     return (
         Cell(run.title, "strong"),
         Cell(run.id, "muted"),
         Cell(mark.text, mark.tone),
-        _bar(_share(run), mark.tone),
+        _bar_cell(_share(run), mark.tone),
         Cell(f"{run.ended:,}/{run.total:,}"),
         Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
-        _left(state, run, now_ms, working),
-        _supervisor(state, run.supervisor_id),
+        _time_left_cell(state, run, now_ms, working),
+        _supervisor_cell(state, run.supervisor_id),
         Cell(run.strategy, "muted"),
         Cell(str(run.priority), "muted" if run.priority == DEFAULT_PRIORITY else "accent"),
-        due(state, run.id, now_ms),
+        deadline_cell(state, run.id, now_ms),
         Cell(moment(run.started_ms, now_ms), "muted"),
         Cell(elapsed(now_ms - run.started_ms)),
-        _far(state, run, working),
+        _progress_cell(state, run, working),
     )
 
 
-def _left(state: State, run: Run, now_ms: int, working: bool) -> Cell:
+def _time_left_cell(state: State, run: Run, now_ms: int, working: bool) -> Cell:
     if working and waits_for_you(state, run):
         return Cell(ASKS.text, ASKS.tone)
     left = time_left(state, run, now_ms) if working else None
     return Cell(left.text if left is not None else "", "strong")
 
 
-def _far(state: State, run: Run, working: bool) -> Cell:
+def _progress_cell(state: State, run: Run, working: bool) -> Cell:
     """What an open run waits for, or how much of it is at work."""
     if run.held:
         return Cell("its budget is spent: a person is asked", "attention")
@@ -192,21 +192,21 @@ def _far(state: State, run: Run, working: bool) -> Cell:
     return Cell(at_work, "muted")
 
 
-def _ended(state: State, run: RunSummary, now_ms: int) -> tuple[Cell, ...]:
-    mark = of_run(run, working=True)
+def _ended_cells(state: State, run: RunSummary, now_ms: int) -> tuple[Cell, ...]:
+    mark = run_mark(run, working=True)
     return (
         Cell(run.title),
         Cell(run.id, "muted"),
         Cell(mark.text, mark.tone),
-        _bar(_share(run), mark.tone),
+        _bar_cell(_share(run), mark.tone),
         Cell(f"{run.tasks:,}/{run.tasks:,}", "muted"),
         Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
         Cell(""),
-        _supervisor(state, run.supervisor_id),
+        _supervisor_cell(state, run.supervisor_id),
         Cell(run.strategy, "muted"),
         Cell(""),
         Cell(""),
         Cell(moment(run.started_ms, now_ms), "muted"),
         Cell(duration(run.ended_ms - run.started_ms), "muted"),
-        Cell(run.error, "error") if run.error else Cell(said(run.output, "enter opens it"), "muted"),
+        Cell(run.error, "error") if run.error else Cell(value_text(run.output, "enter opens it"), "muted"),
     )

@@ -24,7 +24,7 @@ class Situation:
     readonly: bool = False
     in_browser: bool = False
     """True if the reader uses a browser, from which no engine can be started."""
-    looked: bool = True
+    is_loaded: bool = True
     """False until the file was asked for its engine."""
     standbys: Sequence[StandbyInfo] = ()
     """Engines that stand by."""

@@ -7,12 +7,12 @@ import json
 from typing import Any, NamedTuple
 
 from dashboard.clean import clean
-from dashboard.views.words.amounts import pluralize, spent
+from dashboard.views.words.amounts import describe_usage, pluralize
 from engine.stream.records import StreamEvent
 
-SHOWN_CHARACTERS = 200
+MAX_CHARACTERS = 200
 """Of arguments and results in one line."""
-MOST_WAITING = 2_000
+MAX_WAITING_CHARACTERS = 2_000
 """What waits for the line at most; then the one who holds it is interrupted."""
 _ENDS = {"done": "✓ done", "failed": "✕ failed", "cancelled": "■ cancelled", "skipped": "■ skipped"}
 
@@ -34,22 +34,24 @@ class Transcript:
         self._waiting: dict[str, list[_Piece]] = {}
         """What others have said meanwhile, in order, by task; the one that waits longest first."""
 
-    def tell(self, event: StreamEvent) -> str:
+    def render(self, event: StreamEvent) -> str:
         """Return what is to be written next; nothing where it waits."""
         task_id, agent = event.task_id, event.agent
         if event.kind in ("text", "thought"):
-            return self._say(task_id, _Piece(agent, event.kind, event.text))
-        line = line_of(event)
+            return self._add_text(task_id, _Piece(agent, event.kind, event.text))
+        line = event_line(event)
         if not line:
             return ""
-        written = self._broken() + self._rest_of(task_id) + self._broken()
-        return f"{written}{clean(agent)}  {line}\n{self._next()}"
+        output = self._break_line() + self._flush(task_id) + self._break_line()
+        return f"{output}{clean(agent)}  {line}\n{self._next()}"
 
     def end(self) -> str:
         """Return what is left to be written."""
-        return self._broken() + "".join(self._rest_of(task_id) + self._broken() for task_id in list(self._waiting))
+        return self._break_line() + "".join(
+            self._flush(task_id) + self._break_line() for task_id in list(self._waiting)
+        )
 
-    def _say(self, task_id: str, piece: _Piece) -> str:
+    def _add_text(self, task_id: str, piece: _Piece) -> str:
         if self._holder is None or self._holder[0] == task_id:
             return self._write(task_id, piece) + self._next()
         pieces = self._waiting.setdefault(task_id, [])
@@ -57,51 +59,51 @@ class Transcript:
             pieces[-1] = pieces[-1]._replace(text=pieces[-1].text + piece.text)
         else:
             pieces.append(piece)
-        return self.end() if sum(len(one.text) for one in pieces) > MOST_WAITING else ""
+        return self.end() if sum(len(waiting_piece.text) for waiting_piece in pieces) > MAX_WAITING_CHARACTERS else ""
 
     def _write(self, task_id: str, piece: _Piece) -> str:
         """Continue the line of a task, or begin one."""
         speaker = task_id, piece.kind
         prefix = f"{clean(piece.agent)}  {'… ' if piece.kind == 'thought' else ''}"
-        written = "" if self._holder == speaker else self._broken() + prefix
+        output = "" if self._holder == speaker else self._break_line() + prefix
         *lines, last = piece.text.split("\n")
-        written += "".join(f"{clean(text)}\n{prefix}" for text in lines)
+        output += "".join(f"{clean(text)}\n{prefix}" for text in lines)
         self._holder = speaker
         if lines and not last:
             self._holder = None
-            return written.removesuffix(prefix)
-        return written + clean(last)
+            return output.removesuffix(prefix)
+        return output + clean(last)
 
     def _next(self) -> str:
         """Give the line to who waits longest."""
-        written = ""
+        output = ""
         while self._holder is None and self._waiting:
-            written += self._rest_of(next(iter(self._waiting)))
-        return written
+            output += self._flush(next(iter(self._waiting)))
+        return output
 
-    def _broken(self) -> str:
+    def _break_line(self) -> str:
         """End a line that is not finished."""
         was, self._holder = self._holder, None
         return "" if was is None else "\n"
 
-    def _rest_of(self, task_id: str) -> str:
+    def _flush(self, task_id: str) -> str:
         """Write what a task said that waits."""
         return "".join(self._write(task_id, piece) for piece in self._waiting.pop(task_id, ()))
 
 
-def line_of(event: StreamEvent) -> str:
+def event_line(event: StreamEvent) -> str:
     """Return what is written of an event that is not text; empty where it is not worth a line."""
     match event.kind:
         case "task_started":
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
             return clean(f"▸ {event.name or ''}{again}".rstrip())
         case "task_ended":
-            told = _ENDS.get(event.status or "", f"■ {event.status}")
-            return clean(f"{told}: {event.text}" if event.text else told)
+            ending = _ENDS.get(event.status or "", f"■ {event.status}")
+            return clean(f"{ending}: {event.text}" if event.text else ending)
         case "tool_started":
-            return clean(f"⚙ {event.name} {_short(event.arguments)}".rstrip())
+            return clean(f"⚙ {event.name} {_truncate(event.arguments)}".rstrip())
         case "tool_ended":
-            return clean(f"⚙ {event.name} → {_short(event.result)}")
+            return clean(f"⚙ {event.name} → {_truncate(event.result)}")
         case "step":
             return _step(event)
         case "asked":
@@ -120,13 +122,13 @@ def _step(event: StreamEvent) -> str:
     """A failed call, what a step used, or a step of the agent's code; a tool has told of itself."""
     if event.status == "failed":
         return clean(f"✕ {event.name}: {event.text.removeprefix(f'{event.name}: ')}")
-    if used := spent(event.usage):
+    if used := describe_usage(event.usage):
         return clean(f"✦ {event.name}  {used}")
-    what = getattr(event.event, "what", "code")
-    return clean(f"· {event.name} → {_short(event.result)}") if what == "code" else ""
+    step_kind = getattr(event.event, "what", "code")
+    return clean(f"· {event.name} → {_truncate(event.result)}") if step_kind == "code" else ""
 
 
-def _short(value: Any) -> str:
+def _truncate(value: Any) -> str:
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text[: SHOWN_CHARACTERS * 4].split())
-    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
+    text = " ".join(text[: MAX_CHARACTERS * 4].split())
+    return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"

@@ -9,23 +9,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import engine.core.events as on
-from dashboard.views.drawing.lines import BLANK, Line, Span, columns, cut, cut_path, spread
+from dashboard.views.drawing.lines import BLANK, Line, Span, cut, cut_path, join_columns, spread
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.steps import NOTHING
+from dashboard.views.facts.steps import EMPTY_INPUTS
 from dashboard.views.words.amounts import clock, duration, pluralize
-from dashboard.views.words.glyphs import of_event
-from dashboard.views.words.names import Names, without
+from dashboard.views.words.glyphs import event_glyph
+from dashboard.views.words.names import Names, without_title
 from dashboard.views.words.sentences import sentence
 from engine.core.records.values import preview
 
 CALM = 15.0
 """Events a second above which routine ones are joined."""
-KIND_FROM = 120
+KIND_MIN_WIDTH = 120
 """Cells from which on the kind of an event stands at the end of its line, and its seq after its time."""
-_KEPT = 4_000
-_SCANNED = 2_000
+_MAX_CACHED = 4_000
+_MAX_SCANNED = 2_000
 """Events that are looked through at most."""
-_UNSAID = frozenset({
+_BOOKKEEPING = frozenset({
     "part_recorded", "pool_watched", "queue_made", "budget_timed", "need_met", "slot_wanted", "attempt_parked",
     "attempt_resumed", "call_answered", "call_rejoined", "retry_due", "item_taken", "item_returned", "plan_asked",
     "tool_started", "supervisor_added", "agent_added", "spec_registered", "group_ended",
@@ -39,15 +39,15 @@ _QUIET = {"", "muted", "done"}
 """Tones of sentences that are no news."""
 
 
-class Told(NamedTuple):
+class TailLine(NamedTuple):
     """One line of the tail before it is fitted into a width."""
 
     seq: int
     at_ms: int
     glyph: str
     glyph_tone: str
-    who: str
-    what: str
+    actor: str
+    text: str
     tone: str
     took_ms: float | None
     kind: str
@@ -60,8 +60,8 @@ class Tail:
     """The tail of one screen; what was said of an event is kept, because outputs may be long."""
 
     def __init__(self) -> None:
-        self._told: dict[int, Told] = {}
-        self._called: object = None
+        self._lines_by_seq: dict[int, TailLine] = {}
+        self._names_key: object = None
         """What members were called when that was said."""
 
     def lines(
@@ -74,15 +74,20 @@ class Tail:
             height: In lines; those that are not needed are blank ones below.
             events_per_s: How much happens.
         """
-        if self._called != (called := (names, names.renames)):
-            self._called, self._told = called, {}
-        return tail(newest(entries, names, height, joins=events_per_s > CALM, known=self._told), width, height)
+        if self._names_key != (called := (names, names.renames)):
+            self._names_key, self._lines_by_seq = called, {}
+        return draw_tail(
+            newest_lines(entries, names, height, joins=events_per_s > CALM, cache=self._lines_by_seq), width, height
+        )
 
 
-def tail(told: Sequence[Told], width: int, height: int) -> list[Line]:
+def draw_tail(tail_lines: Sequence[TailLine], width: int, height: int) -> list[Line]:
     """Return lines of what is told, the first at the top."""
-    who = max((len(one.who) for one in told), default=0)
-    lines = [_drawn(one, width, max(8, min(who, max(20, width // 6), width // 4))) for one in told]
+    actor_width = max((len(tail_line.actor) for tail_line in tail_lines), default=0)
+    lines = [
+        _draw_line(tail_line, width, max(8, min(actor_width, max(20, width // 6), width // 4)))
+        for tail_line in tail_lines
+    ]
     return [*lines, *[BLANK] * (height - len(lines))]
 
 
@@ -92,74 +97,77 @@ def tail_title(events_per_s: float) -> str:
     return f"{rate}, routine ones joined" if events_per_s > CALM else rate
 
 
-def newest(
-    entries: Iterable[Entry], names: Names, most: int, *, joins: bool, known: dict[int, Told] | None = None
-) -> list[Told]:
-    """Return so many lines of what happened last, the newest last; `known` are those that were told before."""
-    known = {} if known is None else known
-    if len(known) > _KEPT:
-        known.clear()
-    lines: list[Told] = []
+def newest_lines(
+    entries: Iterable[Entry], names: Names, max_lines: int, *, joins: bool, cache: dict[int, TailLine] | None = None
+) -> list[TailLine]:
+    """Return so many lines of what happened last, the newest last; `cache` are those that were told before."""
+    cache = {} if cache is None else cache
+    if len(cache) > _MAX_CACHED:
+        cache.clear()
+    lines: list[TailLine] = []
     more: list[int] = []
     places: dict[tuple[str, int, str], int] = {}
     oldest_s = 0
     for scanned, entry in enumerate(entries):
-        if scanned >= _SCANNED or (len(lines) >= most and not joins):
+        if scanned >= _MAX_SCANNED or (len(lines) >= max_lines and not joins):
             break
         event = entry.event
-        if entry.kind in _UNSAID or (joins and isinstance(event, on.AttemptStarted)):
+        if entry.kind in _BOOKKEEPING or (joins and isinstance(event, on.AttemptStarted)):
             continue
         if not joins or not isinstance(event, _ROUTINE):
-            if len(lines) < most:
-                lines.append(_known(entry, names, known))
+            if len(lines) < max_lines:
+                lines.append(_cached_line(entry, names, cache))
                 more.append(0)
             continue
         second = entry.at_ms // 1000
         key = (getattr(event, "agent_id", None) or "", second, entry.kind)
         if key in places:
             more[places[key]] += 1
-        elif len(lines) < most:
+        elif len(lines) < max_lines:
             oldest_s = min(second, oldest_s) if places else second
             places[key] = len(lines)
-            lines.append(_known(entry, names, known))
+            lines.append(_cached_line(entry, names, cache))
             more.append(0)
         elif second < oldest_s or not places:
             break  # nothing older belongs to a line that is shown
-    return [_counted(one, others) for one, others in zip(reversed(lines), reversed(more), strict=True)]
+    return [_join_count(tail_line, others) for tail_line, others in zip(reversed(lines), reversed(more), strict=True)]
 
 
-def _known(entry: Entry, names: Names, known: dict[int, Told]) -> Told:
-    if entry.seq not in known:
-        known[entry.seq] = tell(entry, names)
-    return known[entry.seq]
+def _cached_line(entry: Entry, names: Names, cache: dict[int, TailLine]) -> TailLine:
+    if entry.seq not in cache:
+        cache[entry.seq] = to_tail_line(entry, names)
+    return cache[entry.seq]
 
 
-def _counted(one: Told, more: int) -> Told:
+def _join_count(tail_line: TailLine, more: int) -> TailLine:
     if not more:
-        return one
-    verb, _, rest = one.what.partition(" ")
-    return one._replace(what=f"{verb} {more + 1}, last: {rest}", tone="muted", more=more)
+        return tail_line
+    verb, _, rest = tail_line.text.partition(" ")
+    return tail_line._replace(text=f"{verb} {more + 1}, last: {rest}", tone="muted", more=more)
 
 
-def tell(entry: Entry, names: Names) -> Told:
+def to_tail_line(entry: Entry, names: Names) -> TailLine:
     """Return what the tail says of an event."""
     event = entry.event
-    glyph, glyph_tone = of_event(entry.kind, event)
+    glyph, glyph_tone = event_glyph(entry.kind, event)
     agent_id = getattr(event, "agent_id", None)
     supervisor_id = getattr(event, "supervisor_id", None)
-    who = (agent_id is None and getattr(event, "sender", None)) or names.of(agent_id or supervisor_id)
+    actor = (agent_id is None and getattr(event, "sender", None)) or names.of(agent_id or supervisor_id)
     short = _SHORT.get(type(event))
     took_ms = getattr(event, "duration_ms", None)
     if short is not None:
-        what, tone = short(event, names)
+        text, tone = short(event, names)
         bold = tone == "error"
     else:
-        said = sentence(event, names)
+        event_sentence = sentence(event, names)
         if isinstance(event, on.EngineStarted):  # its sentence begins with its process
-            who = f"engine {event.pid}"
-        what, tone = said.text.removeprefix(f"{who}: ").removeprefix(f"{who} ").removeprefix("was "), said.tone
+            actor = f"engine {event.pid}"
+        text, tone = (
+            event_sentence.text.removeprefix(f"{actor}: ").removeprefix(f"{actor} ").removeprefix("was "),
+            event_sentence.tone,
+        )
         bold = tone not in _QUIET
-    return Told(entry.seq, entry.at_ms, glyph, glyph_tone, who, what, tone, took_ms, entry.kind, bold)
+    return TailLine(entry.seq, entry.at_ms, glyph, glyph_tone, actor, text, tone, took_ms, entry.kind, bold)
 
 
 def _done(event: on.AttemptDone, names: Names) -> tuple[str, str]:
@@ -168,7 +176,7 @@ def _done(event: on.AttemptDone, names: Names) -> tuple[str, str]:
 
 def _failed(event: on.AttemptFailed, names: Names) -> tuple[str, str]:
     work = names.work(event)
-    return f"failed {work}: {preview(without(event.error, work), 200)}", "error"
+    return f"failed {work}: {preview(without_title(event.error, work), 200)}", "error"
 
 
 def _started(event: on.AttemptStarted, names: Names) -> tuple[str, str]:
@@ -184,10 +192,10 @@ def _delegated(event: on.Delegated, names: Names) -> tuple[str, str]:
 def _step(event: on.StepRecorded, names: Names) -> tuple[str, str]:
     name = event.name.removeprefix("tool:")
     if event.what == "model":
-        said = event.output.get("text") if isinstance(event.output, dict) else None
-        return f"said {preview(str(said), 200)}" if said else "called a model", "muted"
-    given = "" if event.input in NOTHING else one_line(event.input, 80)
-    return f"{name}({given}) → {one_line(event.output, 120)}", "muted"
+        answer = event.output.get("text") if isinstance(event.output, dict) else None
+        return f"said {preview(str(answer), 200)}" if answer else "called a model", "muted"
+    arguments = "" if event.input in EMPTY_INPUTS else one_line(event.input, 80)
+    return f"{name}({arguments}) → {one_line(event.output, 120)}", "muted"
 
 
 _SHORT: dict[type, Callable[[Any, Names], tuple[str, str]]] = {
@@ -199,29 +207,32 @@ _SHORT: dict[type, Callable[[Any, Names], tuple[str, str]]] = {
 }
 
 
-def one_line(value: Any, most: int) -> str:
+def one_line(value: Any, max_characters: int) -> str:
     """Return a JSON value in a few words."""
-    return preview(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), most)
+    return preview(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), max_characters)
 
 
-def _drawn(told: Told, width: int, who: int) -> Line:
-    wide = width >= KIND_FROM
-    took = "" if told.took_ms is None else duration(told.took_ms)  # an event without has that room for its words
-    fixed = 8 + 1 + who + 3 + (7 + 19 + 2 if wide else 0)
+def _draw_line(tail_line: TailLine, width: int, actor_width: int) -> Line:
+    wide = width >= KIND_MIN_WIDTH
+    # An event without has that room for its words.
+    took = "" if tail_line.took_ms is None else duration(tail_line.took_ms)
+    fixed = 8 + 1 + actor_width + 3 + (7 + 19 + 2 if wide else 0)
     both = max(4, width - fixed)
     room = max(4, both - (max(8, len(took)) + 1 if took else 0))
-    verb, _, rest = told.what.partition(" ")
-    path = verb == "finished" and not told.more
-    what = f"{verb} {cut_path(rest, max(1, room - len(verb) - 1))}" if path else told.what
+    verb, _, rest = tail_line.text.partition(" ")
+    path = verb == "finished" and not tail_line.more
+    text = f"{verb} {cut_path(rest, max(1, room - len(verb) - 1))}" if path else tail_line.text
     parts = [
-        ([Span(clock(told.at_ms), "faint")], 8),
-        *([([Span(f"{told.seq:>7,}", "faint")], 7)] if wide else []),
-        ([Span(told.glyph, told.glyph_tone)], 1),
-        ([Span(cut(told.who, who), "strong" if told.bold else "muted")], who),
+        ([Span(clock(tail_line.at_ms), "faint")], 8),
+        *([([Span(f"{tail_line.seq:>7,}", "faint")], 7)] if wide else []),
+        ([Span(tail_line.glyph, tail_line.glyph_tone)], 1),
+        ([Span(cut(tail_line.actor, actor_width), "strong" if tail_line.bold else "muted")], actor_width),
         (
-            spread([Span(cut(what, room), _PLAIN.get(told.tone, told.tone))], [Span(took)] if took else [], both).spans,
+            spread(
+                [Span(cut(text, room), _PLAIN.get(tail_line.tone, tail_line.tone))], [Span(took)] if took else [], both
+            ).spans,
             both,
         ),
-        *([([Span(told.kind, "faint")], 19)] if wide else []),
+        *([([Span(tail_line.kind, "faint")], 19)] if wide else []),
     ]
-    return columns(parts, key=f"event:{told.seq}")
+    return join_columns(parts, key=f"event:{tail_line.seq}")

@@ -3,43 +3,43 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from dashboard.views.agents import NAME_MOST, widest_name
-from dashboard.views.drawing.rows import Cell, Column, Listing, nothing
+from dashboard.views.agents import MAX_NAME_WIDTH, widest_name
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.steps import last_line
-from dashboard.views.facts.work import progress, took, why
+from dashboard.views.facts.work import describe_progress, time_taken, waiting_reason
 from dashboard.views.measures.digest import Digest
-from dashboard.views.measures.limits import due
-from dashboard.views.measures.usage import COST, TOKENS, is_metered, own_usage, used
+from dashboard.views.measures.limits import deadline_cell
+from dashboard.views.measures.usage import COST, TOKENS, is_metered, own_usage, usage_cells
 from dashboard.views.words.amounts import duration, moment
-from dashboard.views.words.filters import filter_typed
-from dashboard.views.words.glyphs import TASK, of_task
-from dashboard.views.words.names import without
-from dashboard.views.words.subjects import OfEnded, OfTask, worker_name
+from dashboard.views.words.filters import parse_partial_filter
+from dashboard.views.words.glyphs import TASK, task_mark
+from dashboard.views.words.names import without_title
+from dashboard.views.words.subjects import EndedTaskSubject, TaskSubject, worker_name
 from engine.core.queries.targets import name_of
 from engine.core.records.values import Usage
 from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 
-_TOOK = 6
+_TIME_WIDTH = 6
 """Cells of a time in the last column: WHY needs the others in a window of 80, beside a scroll bar."""
 COLUMNS = (
-    Column("TASK", 16, grow=4, most=80, path=True),
+    Column("TASK", 16, grow=4, max_width=80, path=True),
     Column("STATE", 11),
     Column("AGENT", 10, grow=99, drop=1, named=True),  # until no name is cut; the others have texts
     Column("RUN", 5, drop=4),
-    Column("WHY, OR HOW FAR", 26, grow=5, most=90, calm=True),
+    Column("WHY, OR HOW FAR", 26, grow=5, max_width=90, calm=True),
     Column("PRI", 3, right=True, drop=6),
     Column("DUE", 6, right=True, drop=5, calm=True),
     Column("TRY", 3, right=True, drop=7),
     Column("SINCE", 8, drop=8),
-    Column("TOOK", _TOOK, right=True, drop=2, calm=True),
+    Column("TOOK", _TIME_WIDTH, right=True, drop=2, calm=True),
 )
 """In a narrow window SINCE falls away first, then TRY, PRI, DUE, RUN, TOOK and AGENT.
 
 PRI, DUE and TRY are there only where they say something of any task.
 """
-_SPENT = (
+_USAGE_COLUMNS = (
     replace(TOKENS, means="what models read and wrote for the task itself; what it delegated has rows of its own"),
     replace(COST, means="what models took for the task itself, in US dollars; – where no price is known"),
 )
@@ -148,99 +148,101 @@ def tasks(
     now_ms: int,
     order: str = "state",
     needle: str = "",
-    ended: Sequence[EndedTask] = (),
+    ended_tasks: Sequence[EndedTask] = (),
 ) -> Listing:
     """Return tasks as rows; keys are their ids. Graphs themselves are left out, their nodes are in.
 
     Args:
         state: The team, with the tasks of open runs.
         order: One of `ORDERS`.
-        ended: Tasks of runs that are over, as far as they were read.
+        ended_tasks: Tasks of runs that are over, as far as they were read.
     """
     rank, rank_of_ended = ORDERS[order], _ORDERS_OF_ENDED[order]
     every = [task for task in state.tasks.values() if task.kind != "group"]
-    over = {task.id: task for task in ended if task.id not in state.tasks}
-    wanted = filter_typed(needle)
-    ranked = [(rank(state, task), task.id) for task in wanted.of(every, lambda task: OfTask(state, task, now_ms))]
-    kept = wanted.of(list(over.values()), lambda task: OfEnded(state, task))
-    ranked += [(rank_of_ended(state, task), task.id) for task in kept]
-    ranked.sort(key=lambda one: one[0])
+    over = {task.id: task for task in ended_tasks if task.id not in state.tasks}
+    row_filter = parse_partial_filter(needle)
+    ranked = [
+        (rank(state, task), task.id) for task in row_filter.apply(every, lambda task: TaskSubject(state, task, now_ms))
+    ]
+    matching_ended = row_filter.apply(list(over.values()), lambda task: EndedTaskSubject(state, task))
+    ranked += [(rank_of_ended(state, task), task.id) for task in matching_ended]
+    ranked.sort(key=lambda pair: pair[0])
 
     metered = is_metered(state)
-    unsaid = _unsaid(every, over.values())
+    unsaid = _empty_columns(every, over.values())
     places = [place for place, column in enumerate(COLUMNS) if column.title not in unsaid]
 
     def make(key: str) -> tuple[Cell, ...]:
-        task, gone = state.tasks.get(key), over.get(key)
+        task, ended_task = state.tasks.get(key), over.get(key)
         if task is not None:
             cells, usage = _cells(state, task, counts, live, now_ms), own_usage(state, task)
-        elif gone is not None:
-            cells, usage = _cells_of_ended(state, gone, now_ms), gone.usage
+        elif ended_task is not None:
+            cells, usage = _ended_cells(state, ended_task, now_ms), ended_task.usage
         else:
             return (Cell("its run has ended", "muted"),)
-        return (*(cells[place] for place in places), *(used(usage) if metered else ()))
+        return (*(cells[place] for place in places), *(usage_cells(usage) if metered else ()))
 
-    empty = nothing(needle, "task", "no task yet", "n  gives the team a request")
-    widest = max(len("AGENT▾"), min(widest_name(state), NAME_MOST))  # what names do not need is for the others
-    name = replace(COLUMNS[_AGENT], width=min(COLUMNS[_AGENT].width, widest), most=widest)
+    empty = empty_message(needle, "task", "no task yet", "n  gives the team a request")
+    widest = max(len("AGENT▾"), min(widest_name(state), MAX_NAME_WIDTH))  # what names do not need is for the others
+    name = replace(COLUMNS[_AGENT], width=min(COLUMNS[_AGENT].width, widest), max_width=widest)
     # No task is older than its run.
-    begun_ms = [run.started_ms for run in state.runs.values()] + [one.started_ms for one in over.values()]
+    begun_ms = [run.started_ms for run in state.runs.values()] + [ended_task.started_ms for ended_task in over.values()]
     oldest_ms = min(begun_ms, default=now_ms)
     since = replace(COLUMNS[_SINCE], width=len(moment(oldest_ms, now_ms)))  # the date has room only where there is one
     own = {_AGENT: name, _SINCE: since}
-    shown = [own.get(place, COLUMNS[place]) for place in places]
-    columns = (*shown, *(_SPENT if metered else ()))
+    visible_columns = [own.get(place, COLUMNS[place]) for place in places]
+    columns = (*visible_columns, *(_USAGE_COLUMNS if metered else ()))
     total = len(every) + len(over)
     return Listing(columns=columns, keys=[key for _, key in ranked], make=make, empty=empty, total=total)
 
 
-def _unsaid(tasks: Sequence[Task], ended: Collection[EndedTask]) -> set[str]:
+def _empty_columns(tasks: Sequence[Task], ended_tasks: Collection[EndedTask]) -> set[str]:
     """Return the headings of columns that would say nothing of any task."""
-    said = {
+    used_columns = {
         "PRI": any(task.priority != DEFAULT_PRIORITY for task in tasks),
         "DUE": any(task.deadline_ms is not None and not task.ended for task in tasks),
-        "TRY": any(task.attempts > 1 for task in tasks) or any(task.attempt > 1 for task in ended),
+        "TRY": any(task.attempts > 1 for task in tasks) or any(task.attempt > 1 for task in ended_tasks),
     }
-    return {title for title, any_is in said.items() if not any_is}
+    return {title for title, any_is in used_columns.items() if not any_is}
 
 
-def _cells_of_ended(state: State, task: EndedTask, now_ms: int) -> tuple[Cell, ...]:
+def _ended_cells(state: State, task: EndedTask, now_ms: int) -> tuple[Cell, ...]:
     mark = TASK[task.status]
     return (
         Cell(task.title, "muted"),
         Cell(mark.text, mark.tone),
         Cell(name_of(state, task.agent_id), "muted"),
         Cell(task.run_id, "muted"),
-        Cell(without(task.error or "", task.title), "error" if task.error else "muted"),
+        Cell(without_title(task.error or "", task.title), "error" if task.error else "muted"),
         Cell(""),
         Cell(""),
         Cell(str(task.attempt) if task.attempt > 1 else "", "draining"),
         Cell(moment(task.started_ms, now_ms), "muted"),
-        Cell(duration(task.took_ms, most=_TOOK), "muted"),
+        Cell(duration(task.took_ms, max_width=_TIME_WIDTH), "muted"),
     )
 
 
 def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
-    mark = of_task(task, working=counts.working)
+    mark = task_mark(task, working=counts.working)
     return (
         Cell(task.title),
         Cell(mark.text, mark.tone),
         Cell(worker_name(state, task), "muted" if task.agent_id is None else ""),
         Cell(task.run_id, "muted"),
-        _told(state, task, counts, live, now_ms),
+        _status_cell(state, task, counts, live, now_ms),
         Cell(str(task.priority), "muted" if task.priority == DEFAULT_PRIORITY else "accent"),
-        due(state, task.id, now_ms) if not task.ended else Cell(""),
+        deadline_cell(state, task.id, now_ms) if not task.ended else Cell(""),
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
         Cell(moment(task.started_ms or task.created_ms, now_ms), "muted"),
-        Cell(took(task, now_ms, most=_TOOK), "muted"),
+        Cell(time_taken(task, now_ms, max_width=_TIME_WIDTH), "muted"),
     )
 
 
-def _told(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
-    if reason := why(state, task, counts, now_ms):
+def _status_cell(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
+    if reason := waiting_reason(state, task, counts, now_ms):
         tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
         short = reason.replace("waits for ", "for ", 1).removesuffix(" in use")  # what it does stands beside it
         return Cell(short + tail, "muted")
     if task.error:
-        return Cell(without(task.error, task.title), "error" if task.status is TaskStatus.FAILED else "muted")
-    return Cell(progress(live, task.id) or last_line(live, task.id), "muted")
+        return Cell(without_title(task.error, task.title), "error" if task.status is TaskStatus.FAILED else "muted")
+    return Cell(describe_progress(live, task.id) or last_line(live, task.id), "muted")

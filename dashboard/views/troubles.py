@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.drawing.lines import folded
+from dashboard.views.drawing.lines import fold
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
 from dashboard.views.words.amounts import clock
@@ -21,11 +21,11 @@ KINDS = tuple(
 
 def troubles(entries: Sequence[Entry], names: Names, *, width: int, height: int) -> list[Cell]:
     """Return a paragraph for each event of `KINDS`, in their order: the newest whose lines fit."""
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for entry in reversed(entries):
-        told, lead = sentence(entry.event, names), f"{clock(entry.at_ms)}  "
-        height -= len(folded(told.text, max(10, width - 2 - len(lead))))
+        event_sentence, lead = sentence(entry.event, names), f"{clock(entry.at_ms)}  "
+        height -= len(fold(event_sentence.text, max(10, width - 2 - len(lead))))
         if height < 0:
             break
-        found.append(Cell(told.text, told.tone, lead))
-    return found[::-1]
+        cells.append(Cell(event_sentence.text, event_sentence.tone, lead))
+    return cells[::-1]

@@ -6,15 +6,15 @@ from functools import cached_property
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.event_log import Entry
-from dashboard.views.header import banner, condition, where
+from dashboard.views.header import banner, left_cells, right_cells
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
-from dashboard.views.past import Moment, past_condition
+from dashboard.views.past import Moment, past_header_cells
 from dashboard.views.situation import Situation
 from dashboard.views.words.names import Names
 from engine.core.state import State
 
-LONGEST_MS = 60_000
+MAX_DELAY_MS = 60_000
 """No redraw is put off for longer than this, in milliseconds; what seems to be is of before the clock was set back."""
 
 
@@ -49,16 +49,16 @@ class ViewState:
         """The time of this computer, UTC milliseconds."""
         return self.situation.wall_ms or self.situation.now_ms
 
-    def due(self, next_ms: int) -> bool:
+    def is_due(self, next_ms: int) -> bool:
         """Tell whether a throttled redraw is due, by this computer's clock; in the past always."""
         return self.past is not None or self.has_passed(next_ms)
 
     def has_passed(self, next_ms: int) -> bool:
         """Tell whether a moment of this computer's clock has passed; its clock may have been set back meanwhile."""
-        return not 0 < next_ms - self.wall_ms <= LONGEST_MS
+        return not 0 < next_ms - self.wall_ms <= MAX_DELAY_MS
 
     @property
-    def acts(self) -> bool:
+    def can_write(self) -> bool:
         """Whether the team can be changed from here: with the right to, and not in the past."""
         return self.past is None and not self.situation.readonly
 
@@ -70,9 +70,9 @@ class ViewState:
     def header(self, *, brief: bool, room: int) -> tuple[list[Cell], list[Cell]]:
         """Both sides of the first line; `brief` where the health strip stands below it, `room` that of the right."""
         if self.past is not None:
-            return where(self.state, self.situation), past_condition(self.past)
-        right = condition(self.state, self.situation, self.counts, brief=brief, room=room)
-        return where(self.state, self.situation), right
+            return left_cells(self.state, self.situation), past_header_cells(self.past)
+        right = right_cells(self.state, self.situation, self.counts, brief=brief, room=room)
+        return left_cells(self.state, self.situation), right
 
     @cached_property
     def banner(self) -> Cell | None:

@@ -47,11 +47,11 @@ class Gate:
     names: tuple[str, ...] = ()
     """More names that it answers to (`--host`)."""
     tls: bool = False
-    _known: frozenset[str] = field(init=False)
+    _allowed_names: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         own = (self.bind, *(LOOPBACK if is_loopback(self.bind) else ()))
-        object.__setattr__(self, "_known", frozenset(name.lower() for name in (*own, *self.names)))
+        object.__setattr__(self, "_allowed_names", frozenset(name.lower() for name in (*own, *self.names)))
 
     def check(self, headers: Mapping[str, str], *, needs_origin: bool, opens_page: bool = False) -> None:
         """Check where a request came from.
@@ -65,7 +65,7 @@ class Gate:
         """
         host = headers.get("Host", "")
         name = _name(host)
-        if name not in self._known:
+        if name not in self._allowed_names:
             hint = f"; if that is its name: --host {name[:80]}" if name else ""
             raise Forbidden(f"this server does not answer to {host[:80]!r}{hint}")
         origin = headers.get("Origin")
@@ -84,7 +84,7 @@ class Gate:
         # Named beside 'self', which does not cover sockets in every browser; a proxy may speak TLS where we do not. A
         # policy cannot name an address of IPv6.
         schemes = ("wss",) if self.tls else ("ws", "wss")
-        is_named = _name(host) in self._known and "[" not in host
+        is_named = _name(host) in self._allowed_names and "[" not in host
         sockets = "".join(f" {scheme}://{host}" for scheme in schemes) if is_named else ""
         return {**HEADERS, "Content-Security-Policy": POLICY.format(sockets=sockets)}
 

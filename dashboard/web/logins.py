@@ -43,21 +43,21 @@ class Logins:
         self._token = _hash(token)
         return token
 
-    def exchange(self, token: str, held: str | None = None) -> str | None:
+    def exchange(self, token: str, old_cookie: str | None = None) -> str | None:
         """Return a cookie for the token of the moment, which is used up; None for any other.
 
         Args:
             token: What the browser has sent.
-            held: The cookie that it has. Where that is good its login goes on under the new one: its open tabs would
-                lose their up- and downloads otherwise.
+            old_cookie: The cookie that it has. Where that is good its login goes on under the new one: its open tabs
+                would lose their up- and downloads otherwise.
         """
         if not self._token or not secrets.compare_digest(_hash(token), self._token):
             return None
         self._token = b""
         cookie = secrets.token_urlsafe(_BYTES)
-        login = self.of(held) or Login(self._clock())
-        if held:
-            self._logins.pop(_hash(held), None)
+        login = self.of(old_cookie) or Login(self._clock())
+        if old_cookie:
+            self._logins.pop(_hash(old_cookie), None)
         self._logins[_hash(cookie)] = login
         return cookie
 
@@ -80,7 +80,7 @@ class Logins:
 
     def _forget(self) -> None:
         over_s = self._clock() - self._idle_s
-        self._logins = {key: one for key, one in self._logins.items() if one.tabs or one.seen_s > over_s}
+        self._logins = {key: login for key, login in self._logins.items() if login.tabs or login.seen_s > over_s}
 
 
 def _hash(text: str) -> bytes:

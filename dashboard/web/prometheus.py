@@ -28,25 +28,27 @@ class Counts:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.ended: Counter[tuple[str, str]] = Counter()
+        self.task_ends: Counter[tuple[str, str]] = Counter()
         """Tasks that ended, by supervisor and status."""
         self.steps: dict[str, list[int]] = {}
         """Steps by kind, one number for each bucket and one for what is longer."""
         self.seconds: Counter[str] = Counter()
-        self._known = {task.id for task in state.tasks.values() if task.ended}
+        self._ended_ids = {task.id for task in state.tasks.values() if task.ended}
 
     def fold(self, events: Iterable[Event]) -> None:
         """Fold events, and count."""
         for event in events:
             if isinstance(event, RunFinished):  # its tasks leave the state now
                 self._look(task.id for task in self.state.tasks.values() if task.run_id == event.run_id)
-                self._known -= {task.id for task in self.state.tasks.values() if task.run_id == event.run_id}
+                self._ended_ids -= {task.id for task in self.state.tasks.values() if task.run_id == event.run_id}
             before = set(self.state.tasks) if isinstance(event, StateImported) else ()
             fold(self.state, [event])
             if isinstance(event, TaskReopened):
-                self._known.difference_update(event.reopened)
+                self._ended_ids.difference_update(event.reopened)
             if isinstance(event, StateImported):  # what ended elsewhere did not end here
-                self._known |= {task.id for task in self.state.tasks.values() if task.ended and task.id not in before}
+                self._ended_ids |= {
+                    task.id for task in self.state.tasks.values() if task.ended and task.id not in before
+                }
             task_id = getattr(event, "task_id", None)
             if task_id is not None:
                 self._look((task_id,))
@@ -56,9 +58,9 @@ class Counts:
     def _look(self, task_ids: Iterable[str]) -> None:
         for task_id in task_ids:
             task = self.state.tasks.get(task_id)
-            if task is not None and task.ended and task_id not in self._known:
-                self._known.add(task_id)
-                self.ended[task.supervisor_id, task.status.value] += 1
+            if task is not None and task.ended and task_id not in self._ended_ids:
+                self._ended_ids.add(task_id)
+                self.task_ends[task.supervisor_id, task.status.value] += 1
 
     def _count(self, step: StepRecorded) -> None:
         took_s = step.duration_ms / 1000
@@ -75,7 +77,7 @@ class Metrics:
         self._counts: Counts | None = None
         self._lock = threading.Lock()
 
-    def is_let_in(self, authorization: str | None) -> bool:
+    def is_authorized(self, authorization: str | None) -> bool:
         """Return whether a header has the token."""
         scheme, _, token = (authorization or "").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(errors="replace"), self._token)
@@ -119,11 +121,18 @@ def exposition(counts: Counts, *, engine_up: bool) -> str:
     lines = [
         *_family("quarterdeck_tasks_total", "counter", "Tasks that ended since this server started."),
         *(
-            _sample("quarterdeck_tasks_total", {"supervisor": named.get(one, one), "status": status}, number)
-            for (one, status), number in sorted(counts.ended.items())
+            _sample(
+                "quarterdeck_tasks_total",
+                {"supervisor": named.get(supervisor_id, supervisor_id), "status": status},
+                number,
+            )
+            for (supervisor_id, status), number in sorted(counts.task_ends.items())
         ),
         *_family("quarterdeck_queue", "gauge", "Tasks that are ready and wait for an agent."),
-        *(_sample("quarterdeck_queue", {"supervisor": named[one]}, waiting[one]) for one in state.supervisors),
+        *(
+            _sample("quarterdeck_queue", {"supervisor": named[supervisor_id]}, waiting[supervisor_id])
+            for supervisor_id in state.supervisors
+        ),
         *_family("quarterdeck_tokens_total", "counter", "Tokens of models, of the whole team; cached is a part of in."),
         *(
             _sample("quarterdeck_tokens_total", {"kind": kind}, number)
@@ -133,30 +142,30 @@ def exposition(counts: Counts, *, engine_up: bool) -> str:
         *_family("quarterdeck_cost_usd_total", "counter", "Money that models cost, as far as prices are known."),
         *([] if used.cost_usd is None else [_sample("quarterdeck_cost_usd_total", {}, used.cost_usd)]),
         *_family("quarterdeck_step_seconds", "histogram", "How long steps took, since this server started."),
-        *(line for what in sorted(counts.steps) for line in _histogram(what, counts)),
+        *(line for step_name in sorted(counts.steps) for line in _histogram(step_name, counts)),
         *_family("quarterdeck_engine_up", "gauge", "1 while an engine holds the team."),
         _sample("quarterdeck_engine_up", {}, int(engine_up)),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _histogram(what: str, counts: Counts) -> list[str]:
-    name, sums = "quarterdeck_step_seconds", list(accumulate(counts.steps[what]))
+def _histogram(step_name: str, counts: Counts) -> list[str]:
+    name, sums = "quarterdeck_step_seconds", list(accumulate(counts.steps[step_name]))
     edges = [*(f"{edge:g}" for edge in BUCKETS_S), "+Inf"]
     return [
-        *(_sample(f"{name}_bucket", {"what": what, "le": edge}, sums[place]) for place, edge in enumerate(edges)),
-        _sample(f"{name}_sum", {"what": what}, counts.seconds[what] / 1000),
-        _sample(f"{name}_count", {"what": what}, sums[-1]),
+        *(_sample(f"{name}_bucket", {"what": step_name, "le": edge}, sums[place]) for place, edge in enumerate(edges)),
+        _sample(f"{name}_sum", {"what": step_name}, counts.seconds[step_name] / 1000),
+        _sample(f"{name}_count", {"what": step_name}, sums[-1]),
     ]
 
 
-def _family(name: str, kind: str, told: str) -> tuple[str, str]:
-    return f"# HELP {name} {told}", f"# TYPE {name} {kind}"
+def _family(name: str, kind: str, help_text: str) -> tuple[str, str]:
+    return f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"
 
 
 def _sample(name: str, labels: Mapping[str, str], value: object) -> str:
-    said = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-    return f"{name}{{{said}}} {value}" if said else f"{name} {value}"
+    label_text = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    return f"{name}{{{label_text}}} {value}" if label_text else f"{name} {value}"
 
 
 def _escaped(text: str) -> str:

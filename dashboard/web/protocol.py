@@ -17,10 +17,10 @@ class Size(NamedTuple):
     height: int
 
 
-LEAST, MOST = Size(20, 5), Size(500, 200)
+MIN_SIZE, MAX_SIZE = Size(20, 5), Size(500, 200)
 
 
-class Misunderstood(ValueError):
+class InvalidMessage(ValueError):
     """A browser sent what our page would not."""
 
     def __init__(self) -> None:
@@ -72,10 +72,10 @@ def message_of(frame: str) -> Message:
         Misunderstood: If it is none of the messages.
     """
     try:
-        found = json.loads(frame)
+        document = json.loads(frame)
     except (ValueError, RecursionError):
-        raise Misunderstood from None
-    match found:
+        raise InvalidMessage from None
+    match document:
         case ["stdin", str(text)]:
             return Typed(text)
         case ["resize", {"width": width, "height": height}]:
@@ -87,18 +87,18 @@ def message_of(frame: str) -> Message:
         case ["drawn", int(size)] if size >= 0:
             return Drawn(size)
         case _:
-            raise Misunderstood
+            raise InvalidMessage
 
 
 def clamped(width: object, height: object) -> Size | None:
     """Return a size that can be drawn; None where these are not numbers of cells."""
     if type(width) is not int or type(height) is not int:
         return None
-    return Size(min(max(width, LEAST.width), MOST.width), min(max(height, LEAST.height), MOST.height))
+    return Size(min(max(width, MIN_SIZE.width), MAX_SIZE.width), min(max(height, MIN_SIZE.height), MAX_SIZE.height))
 
 
 def _size(width: Any, height: Any) -> Size:
     size = clamped(width, height)
     if size is None:
-        raise Misunderstood
+        raise InvalidMessage
     return size

@@ -14,7 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from dashboard.web.folders import remove_left_behind
 from dashboard.web.prometheus import Metrics
-from dashboard.web.server import Terms, WebServer
+from dashboard.web.server import ServerOptions, WebServer
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 OPEN_FILES = 8_192
@@ -22,7 +22,7 @@ OPEN_FILES = 8_192
 silent connections would keep everybody else out."""
 
 
-class Told(Protocol):
+class LinkListener(Protocol):
     """Who hears what happens."""
 
     def listening(self, link: str) -> None:
@@ -32,34 +32,36 @@ class Told(Protocol):
         """The link was used from an address; this is the next one."""
 
 
-def answered(record: logging.LogRecord) -> bool:
+def is_worth_logging(record: logging.LogRecord) -> bool:
     """Keep out of the log what was not even HTTP: it was answered, and anybody can fill a terminal with it."""
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
-def more_files() -> None:
+def raise_open_file_limit() -> None:
     """Raise the limit of open files of this process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
-class Crowded:
+class CrowdingHandler:
     """Says once that no more connections can be taken: asyncio logs it a hundred times a second."""
 
     def __init__(self) -> None:
-        self._said = False
+        self._has_reported = False
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         if not str(context.get("message", "")).startswith("socket.accept() out of system resource"):
             loop.default_exception_handler(context)
-        elif not self._said:
-            self._said = True
+        elif not self._has_reported:
+            self._has_reported = True
             logging.getLogger(__name__).error("more connections than this process may have: others have to wait")
 
 
-async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: str | None, told: Told) -> signal.Signals:
+async def run(
+    terms: ServerOptions, port: int, context: ssl.SSLContext | None, token: str | None, listener: LinkListener
+) -> signal.Signals:
     """Serve until a signal, and return it.
 
     Args:
@@ -67,18 +69,18 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
         port: Where it listens; 0 takes any.
         context: For TLS; None speaks plain HTTP.
         token: For `/metrics`; None has none.
-        told: Hears what happens.
+        listener: Hears what happens.
 
     Raises:
         OSError: If it cannot listen there.
         StoreError: If metrics are wanted and the file cannot be read.
     """
-    more_files()
+    raise_open_file_limit()
     await anyio.to_thread.run_sync(remove_left_behind)
-    logging.getLogger("aiohttp.server").addFilter(answered)
+    logging.getLogger("aiohttp.server").addFilter(is_worth_logging)
     # It warns of each download that is dropped because no browser fetched it.
     logging.getLogger("textual-serve").setLevel(logging.ERROR)
-    asyncio.get_running_loop().set_exception_handler(Crowded())
+    asyncio.get_running_loop().set_exception_handler(CrowdingHandler())
     address = ""
 
     def link() -> str:
@@ -87,7 +89,7 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
     metrics = None if token is None else Metrics(terms.db, token)
     if metrics is not None:
         await anyio.to_thread.run_sync(metrics.begin)
-    server = WebServer(terms, metrics=metrics, signed_in=lambda where: told.signed_in(where, link()))
+    server = WebServer(terms, metrics=metrics, signed_in=lambda where: listener.signed_in(where, link()))
     runner = await server.runner()
     await runner.setup()
     try:
@@ -106,9 +108,9 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
             port = listening.sockets[0].getsockname()[1]
             server.on_port(port)
             name = terms.gate.names[0] if terms.gate.names else terms.gate.bind
-            shown = f"[{name}]" if ":" in name else name
-            address = f"{'https' if context is not None else 'http'}://{shown}:{port}"
-            told.listening(link())
+            host = f"[{name}]" if ":" in name else name
+            address = f"{'https' if context is not None else 'http'}://{host}:{port}"
+            listener.listening(link())
             async for number in signals:
                 return signal.Signals(number)
     finally:

@@ -23,8 +23,8 @@ from dashboard.web.assets import PAGE, assets
 from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
-from dashboard.web.protocol import Drawn, Focused, Message, Misunderstood, Ping, Resized, Typed, clamped, message_of
-from dashboard.web.session import HANG_S, LONGEST_SAID, STALL_S, Hung, Launch, Session
+from dashboard.web.protocol import Drawn, Focused, InvalidMessage, Message, Ping, Resized, Typed, clamped, message_of
+from dashboard.web.session import HANG_S, MAX_PAGE_CHARACTERS, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import Downloads, NotStored, TooLarge, TooMany, Uploads, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
@@ -44,7 +44,7 @@ LET_GO = WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ServerOptions:
     """What a server is started with."""
 
     db: Path
@@ -65,7 +65,7 @@ class WebServer:
 
     def __init__(
         self,
-        terms: Terms,
+        terms: ServerOptions,
         *,
         metrics: Metrics | None = None,
         signed_in: Callable[[str], None] = lambda _: None,
@@ -107,10 +107,10 @@ class WebServer:
                 web.post("/upload", self._upload),
                 web.get("/download/{key}", self._download, allow_head=False),  # a key is good once
                 web.get("/healthz", self._health),
-                web.get("/metrics", self._measured),
+                web.get("/metrics", self._metrics_page),
             ]
         )
-        app.on_response_prepare.append(self._seal)
+        app.on_response_prepare.append(self._add_headers)
         app.on_shutdown.append(self.on_shutdown)
         app.on_cleanup.append(self.on_shutdown)  # once more: handlers that were cancelled meanwhile left theirs
         return app
@@ -143,14 +143,14 @@ class WebServer:
             return _line(403, str(error))
         try:
             answer = await handler(request)
-            await self._sent(request, answer)
+            await self._send(request, answer)
             return answer
         except web.HTTPException as error:
             return _line(error.status, error.reason.lower())
         except ConnectionError:  # in the middle of a request; aiohttp would log a traceback
             return _line(400, "the connection was lost")
 
-    async def _sent(self, request: web.Request, answer: web.StreamResponse) -> None:
+    async def _send(self, request: web.Request, answer: web.StreamResponse) -> None:
         """Send a whole answer; the connection of a client that does not read it is closed, signed in or not."""
         if answer.prepared:
             return
@@ -162,11 +162,11 @@ class WebServer:
             if request.transport is not None:
                 request.transport.abort()
 
-    async def _seal(self, request: web.Request, response: web.StreamResponse) -> None:
-        kept = response.headers.get("Cache-Control")
+    async def _add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+        cache_control = response.headers.get("Cache-Control")
         response.headers.update(self._terms.gate.headers(request.headers.get("Host", "")))
-        if kept is not None:
-            response.headers["Cache-Control"] = kept
+        if cache_control is not None:
+            response.headers["Cache-Control"] = cache_control
 
     def _login_of(self, request: web.Request) -> Login | None:
         return self.logins.of(request.cookies.get(self.cookie_name))
@@ -211,13 +211,13 @@ class WebServer:
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, timeout=CLOSE_S, max_msg_size=LARGEST_FRAME_BYTES)
         await socket.prepare(request)
         if not await self._has_room():
-            most = pluralize(self._terms.sessions, "tab")
-            why = f"{most} may be open on this server, and no more: close one, or start it with --sessions"
+            limit = pluralize(self._terms.sessions, "tab")
+            why = f"{limit} may be open on this server, and no more: close one, or start it with --sessions"
             await socket.close(code=FULL, message=_reason(why))
             return socket
         try:
             session = Session(
-                Launch(self._terms.db, self._terms.role, _place(request.query.get("open", "")), _kept(request)),
+                Launch(self._terms.db, self._terms.role, _place(request.query.get("open", "")), _habits_of(request)),
                 write_bytes=socket.send_bytes,
                 write_str=socket.send_str,
                 download_manager=self.download_manager,
@@ -292,7 +292,7 @@ class WebServer:
                 return WSCloseCode.UNSUPPORTED_DATA, "only text is understood"
             try:
                 await _handed_over(socket, session, message_of(message.data))
-            except Misunderstood as error:
+            except InvalidMessage as error:
                 return UNKNOWN, str(error)
         return socket.close_code or WSCloseCode.OK, ""
 
@@ -321,16 +321,16 @@ class WebServer:
         login = self._login_of(request)
         key = request.match_info["key"]
         try:
-            found = await self.download_manager.get_download_metadata(key)
+            metadata = await self.download_manager.get_download_metadata(key)
         except KeyError:
             return _line(404, "there is no such download, or it was taken already")
-        session, owner = self.sessions.get(found.app_service.app_service_id, (None, None))
+        session, owner = self.sessions.get(metadata.app_service.app_service_id, (None, None))
         if login is None or session is None or owner is not login:
             return _line(401, "this tab is not signed in")
         if key not in session.downloads:
             return _line(404, "there is no such download, or it was taken already")
         session.downloads.remove(key)
-        headers = {"Content-Disposition": f'attachment; filename="{safe_name(found.file_name)}"'}
+        headers = {"Content-Disposition": f'attachment; filename="{safe_name(metadata.file_name)}"'}
         answer = web.StreamResponse(headers=headers)
         answer.content_type = "application/octet-stream"
         await answer.prepare(request)
@@ -352,10 +352,10 @@ class WebServer:
     async def _health(self, _request: web.Request) -> web.StreamResponse:
         return _line(200, "ok")
 
-    async def _measured(self, request: web.Request) -> web.StreamResponse:
+    async def _metrics_page(self, request: web.Request) -> web.StreamResponse:
         if self._metrics is None:
             return _line(404, "this server has no metrics; start it with --metrics-token-file")
-        if not self._metrics.is_let_in(request.headers.get("Authorization")):
+        if not self._metrics.is_authorized(request.headers.get("Authorization")):
             return _line(401, "metrics need the token of --metrics-token-file as a Bearer")
         try:
             text = await anyio.to_thread.run_sync(self._metrics.text)
@@ -381,7 +381,7 @@ async def _handed_over(socket: web.WebSocketResponse, session: Session, message:
         case Focused(gained):
             await (session.focus() if gained else session.blur())
         case Drawn(size):
-            session.drawn(size)
+            session.note_drawn(size)
 
 
 def _not_opened(error: OSError) -> str:
@@ -403,14 +403,14 @@ def _reason(why: str) -> bytes:
 def _place(text: str) -> str:
     """Return a place that a browser asks for; the first screen where it is none."""
     try:
-        return str(Place.of(text)) if text else ""
+        return str(Place.parse(text)) if text else ""
     except NoPlace:
         return ""
 
 
-def _kept(request: web.Request) -> str:
+def _habits_of(request: web.Request) -> str:
     """Return what the page kept of an earlier tab."""
-    return request.query.get("habits", "")[:LONGEST_SAID]
+    return request.query.get("habits", "")[:MAX_PAGE_CHARACTERS]
 
 
 def _whole(request: web.Request, name: str, otherwise: int) -> int:

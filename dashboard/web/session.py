@@ -40,9 +40,9 @@ WINDOW_BYTES = 1 << 16
 shown minutes late, and a ping would arrive too late to be answered in time."""
 PIECE_BYTES = 1 << 14
 """What is sent at once."""
-LONGEST_SAID = 2_000
+MAX_PAGE_CHARACTERS = 2_000
 """What the page is told, and keeps, in characters."""
-KEPT = (
+INHERITED_VARIABLES = (
     "HOME",
     "LANG",
     "LANGUAGE",
@@ -121,7 +121,7 @@ class Session(AppService):
         self._answered = asyncio.Event()
         self._unanswered_bytes = 0
         self._stopping: asyncio.Task[None] | None = None
-        self._drawn: asyncio.Task[None] | None = None
+        self._draw_task: asyncio.Task[None] | None = None
         self._child: Child | None = None
 
     async def _ignored(self) -> None:
@@ -159,7 +159,7 @@ class Session(AppService):
         child = self._child
         assert child is not None
         beats = asyncio.create_task(self._watch())
-        self._drawn = drawing = asyncio.create_task(self._draw(child.stdout))
+        self._draw_task = drawing = asyncio.create_task(self._draw(child.stdout))
         try:
             await asyncio.wait((beats, drawing), return_when=asyncio.FIRST_COMPLETED)
             if beats.done():
@@ -236,7 +236,7 @@ class Session(AppService):
             async with asyncio.timeout(self._stall_s):
                 await self.remote_write_bytes(piece)
 
-    def drawn(self, size: int) -> None:
+    def note_drawn(self, size: int) -> None:
         """Take note of what the browser has drawn."""
         self._undrawn_bytes = max(0, self._undrawn_bytes - size)
         self._room.set()
@@ -251,7 +251,7 @@ class Session(AppService):
         elif kind == "exit":
             self.ended_by_itself = True
         elif kind in ("place", "title", "colour", "habits"):
-            await self.remote_write_str(json.dumps([kind, str(meta[kind])[:LONGEST_SAID]]))
+            await self.remote_write_str(json.dumps([kind, str(meta[kind])[:MAX_PAGE_CHARACTERS]]))
         elif kind == "ask_upload":
             await self.remote_write_str(json.dumps(["ask_upload", ""]))
         elif kind == "deliver_file_start":
@@ -286,9 +286,9 @@ class Session(AppService):
 
     async def _end(self) -> None:
         child = self._child
-        if self._drawn is not None:
-            self._drawn.cancel()
-            await asyncio.wait([self._drawn])
+        if self._draw_task is not None:
+            self._draw_task.cancel()
+            await asyncio.wait([self._draw_task])
         if child is not None:
             await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
             with contextlib.suppress(asyncio.TimeoutError, ConnectionError):
@@ -308,17 +308,17 @@ class Session(AppService):
         await child.exited.wait()
 
 
-def environment(given: Mapping[str, str], folder: Path, width: int, height: int) -> dict[str, str]:
+def environment(server_environment: Mapping[str, str], folder: Path, width: int, height: int) -> dict[str, str]:
     """Return the whole environment of a tab's process.
 
     Args:
-        given: The environment of the server.
+        server_environment: The environment of the server.
         folder: The folder of the tab.
         width: Of the screen, in cells.
         height: Of the screen, in cells.
     """
-    kept = {name: given[name] for name in KEPT if name in given}
-    return kept | {
+    variables = {name: server_environment[name] for name in INHERITED_VARIABLES if name in server_environment}
+    return variables | {
         "COLUMNS": str(width),
         "LINES": str(height),
         "ROWS": str(height),

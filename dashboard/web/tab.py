@@ -33,13 +33,14 @@ class TabApp(QuarterdeckApp):
     in_browser = True
 
     def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
-        kept, settings = folder / HABITS, read_settings(settings_file(), OWN_KEYS)
-        habits = Habits(kept) if kept.exists() else None  # a browser that keeps nothing is offered nothing
+        habits_file, settings = folder / HABITS, read_settings(settings_file(), OWN_KEYS)
+        # A browser that keeps nothing is offered nothing.
+        habits = Habits(habits_file) if habits_file.exists() else None
         super().__init__(db, readonly=viewer, place=place, settings=settings, habits=habits)
         self._folder = folder
-        self._asked = place
+        self._requested_place = place
         """Where it opens; None once that is shown."""
-        self._known: dict[str, str] = {}
+        self._page_values: dict[str, str] = {}
         """What the page knows, by kind."""
         self._has_looked = False
 
@@ -48,12 +49,12 @@ class TabApp(QuarterdeckApp):
         """The driver; None in tests of screens."""
         return self._driver if isinstance(self._driver, TabDriver) else None
 
-    def keep_up(self, *, changed: bool) -> bool:
-        if not self._has_looked and self.feed.looked and not self.feed.opening:
+    def update_surroundings(self, *, changed: bool) -> bool:
+        if not self._has_looked and self.feed.has_looked and not self.feed.opening:
             self._has_looked = True
             if is_demo(self.feed.state):
                 self._guide = Guide(in_browser=True, viewer=self.readonly)
-        to_draw = super().keep_up(changed=changed)
+        to_draw = super().update_surroundings(changed=changed)
         self._tell("place", str(self._place()))
         self._tell("colour", self.current_theme.background or "")
         self._tell("habits", self.habits.text)
@@ -66,14 +67,14 @@ class TabApp(QuarterdeckApp):
         """Return where it stands, or until that is shown where it opens: a page that loads anew comes back to there."""
         past_is_read = self.playback.busy and not self.in_past and self.playback.trouble is None
         if self._opens_at is None and not past_is_read:
-            self._asked = None
-        return self._asked or place_of(self)
+            self._requested_place = None
+        return self._requested_place or place_of(self)
 
-    def _tell(self, kind: str, said: str) -> None:
+    def _tell(self, kind: str, text: str) -> None:
         """Tell the page something that is not what it was told before."""
-        if self.tab_driver is not None and self._known.get(kind) != said:
-            self._known[kind] = said
-            self.tab_driver.write_meta({"type": kind, kind: said})
+        if self.tab_driver is not None and self._page_values.get(kind) != text:
+            self._page_values[kind] = text
+            self.tab_driver.write_meta({"type": kind, kind: text})
 
     def export(self, target: Path) -> None:
         """Write an archive into the folder of this tab, and hand it to the browser."""
@@ -81,7 +82,7 @@ class TabApp(QuarterdeckApp):
 
         archive = self._folder / target.name
 
-        def told(done: "ExportResult") -> None:
+        def announce(done: "ExportResult") -> None:
             self._hand_over(archive, "application/zip")
             self.say(f"✓ exported as of seq {done.seq:,}, {size(done.bytes)}: the browser has it", "busy")
 
@@ -89,10 +90,10 @@ class TabApp(QuarterdeckApp):
         errors = (ArchiveError, StoreError, OSError)
 
         def exporting() -> "ExportResult":
-            self.feed.stay()
+            self.feed.check_same_file()
             return export_archive(self.path, archive)
 
-        self.aside(exporting, told, errors, "not exported: ")
+        self.run_in_thread(exporting, announce, errors, "not exported: ")
 
     def fork(self, target: Path, seq: int) -> None:
         """Make a fork in a folder of its own, where no other has its name, and hand it to the browser."""
@@ -105,9 +106,9 @@ class TabApp(QuarterdeckApp):
     def _hand_over(self, file: Path, mime_type: str) -> None:
         """Hand a file to the browser; its room on the disk is free again once it was taken, not only with the tab."""
         self.deliver_binary(file.open("rb"), save_filename=file.name, mime_type=mime_type)
-        for one in [*file.parent.iterdir()]:
-            if one.name.startswith(file.name):  # beside a database SQLite leaves two more
-                one.unlink()
+        for path in [*file.parent.iterdir()]:
+            if path.name.startswith(file.name):  # beside a database SQLite leaves two more
+                path.unlink()
 
     def ask_upload(self) -> None:
         """Let the browser ask for a file."""
@@ -116,11 +117,11 @@ class TabApp(QuarterdeckApp):
 
     def uploaded(self, path: str, name: str) -> None:
         """Go on with a file that the browser has sent: look into it."""
-        if not self.may():
+        if not self.can_write():
             return
         if isinstance(self.screen, ImportDialog):
             self.screen.received(path, name)
         elif not self.screen.is_modal:
-            self.push_screen(ImportDialog(self.path, path, shown=name), self.order)
+            self.push_screen(ImportDialog(self.path, path, display_name=name), self.send_command)
         else:
             self.say(f"{name} was not looked into: another dialog is open", "warn")

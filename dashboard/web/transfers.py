@@ -16,14 +16,14 @@ PIECE_S = 60.0
 browser on a slow line is waited for."""
 LARGEST_UPLOAD_BYTES = 256 << 20
 """The largest archive that is read at all, in bytes."""
-KEPT_UPLOADS = 3
+MAX_KEPT_UPLOADS = 3
 """Uploads that a tab keeps: what its dialog has looked into, and what an engine may still read."""
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
-MOST_AT_ONCE, MOST_AT_ONCE_OF_A_TAB = 8, 2
+MAX_UPLOADS, MAX_UPLOADS_PER_TAB = 8, 2
 """Uploads that may be under way, in all and of one tab."""
-MOST_BYTES_UNDER_WAY = 2 * LARGEST_UPLOAD_BYTES
+MAX_PENDING_BYTES = 2 * LARGEST_UPLOAD_BYTES
 """What all uploads under way may have on the disk."""
 
 
@@ -61,7 +61,7 @@ class Uploads:
         Raises:
             TooLarge, TooMany, NotStored: If it is; what has come is removed.
         """
-        if self._under_way[folder] >= MOST_AT_ONCE_OF_A_TAB or self._under_way.total() >= MOST_AT_ONCE:
+        if self._under_way[folder] >= MAX_UPLOADS_PER_TAB or self._under_way.total() >= MAX_UPLOADS:
             raise TooMany
         key = secrets.token_hex(8)
         own, size = folder / f"arriving-{key}", 0
@@ -74,7 +74,7 @@ class Uploads:
                     self._bytes += len(chunk)
                     if size > LARGEST_UPLOAD_BYTES:
                         raise TooLarge
-                    if self._bytes > MOST_BYTES_UNDER_WAY:
+                    if self._bytes > MAX_PENDING_BYTES:
                         raise TooMany
                     file.write(chunk)
             return await asyncio.to_thread(_put, own, folder / f"upload-{key}") / name
@@ -101,9 +101,9 @@ def _put(arrived: Path, upload: Path) -> Path:
     """Count an upload that has come whole as the last of its tab, and remove those before the last few."""
     os.utime(arrived)
     arrived.rename(upload)
-    uploads = sorted(upload.parent.glob("upload-*"), key=lambda one: one.stat().st_mtime_ns)
-    for one in uploads[:-KEPT_UPLOADS]:
-        shutil.rmtree(one, ignore_errors=True)
+    uploads = sorted(upload.parent.glob("upload-*"), key=lambda path: path.stat().st_mtime_ns)
+    for old_upload in uploads[:-MAX_KEPT_UPLOADS]:
+        shutil.rmtree(old_upload, ignore_errors=True)
     return upload
 
 
@@ -112,16 +112,16 @@ class Downloads(DownloadManager):
 
     async def download(self, delivery_key: str) -> AsyncIterator[bytes]:  # type: ignore[override]
         """Yield the pieces of a file until its end, or until its tab is gone."""
-        found = self._active_downloads[delivery_key]
+        download = self._active_downloads[delivery_key]
         wish: dict[str, str | int | bool | None] = {
             "type": "deliver_chunk_request",
             "key": delivery_key,
             "size": DOWNLOAD_CHUNK_SIZE,
-            "name": found.name,
+            "name": download.name,
         }
         try:
-            while await found.app_service.send_meta(wish):
-                piece = await asyncio.wait_for(found.incoming_chunks.get(), PIECE_S)
+            while await download.app_service.send_meta(wish):
+                piece = await asyncio.wait_for(download.incoming_chunks.get(), PIECE_S)
                 if not piece:
                     return
                 yield piece

@@ -9,10 +9,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.header import APART
+from dashboard.views.header import CELL_GAP
 from dashboard.widgets.tones import Toned
 
-_APART = " " * APART
+_APART = " " * CELL_GAP
 
 
 class Bar(Toned, Widget):
@@ -82,30 +82,30 @@ class Bar(Toned, Widget):
         return Strip([])
 
     def _ends(self, width: int) -> Strip:
-        return self._ended_by(self._right_ones(self._right, width))
+        return self._ended_by(self._fit_right_cells(self._right, width))
 
     def _ended_by(self, cells: Sequence[Cell]) -> Strip:
         return Strip(self.painted(cells, self.rich_style, gap=_APART))
 
     def room_beside(self, right: Sequence[Cell], width: int) -> int:
         """Return the columns of the left side beside such a right one, on a screen of a width."""
-        return self._room(self._ended_by(self._right_ones(right, width - 2)).cell_length, width)
+        return self._room(self._ended_by(self._fit_right_cells(right, width - 2)).cell_length, width)
 
     @staticmethod
     def room(width: int) -> int:
         """Return the columns that the right side may take of so many."""
         return width - min(width // 3, 24)
 
-    def _right_ones(self, right: Sequence[Cell], width: int) -> list[Cell]:
+    def _fit_right_cells(self, right: Sequence[Cell], width: int) -> list[Cell]:
         """Return the cells on the right, as many as leave a third of the line to the left ones."""
         base = self.rich_style
         cells = list(right)
-        kept = width - self.room(width)
+        left_width = width - self.room(width)
         if self.LEFT_FIRST:
-            kept = Strip(self.painted(self._left, base, gap=self._gap)).cell_length + 2
+            left_width = Strip(self.painted(self._left, base, gap=self._gap)).cell_length + 2
         while cells:
-            taken = Strip(self.painted(cells, base, gap=_APART)).cell_length
-            if (len(cells) == 1 and not self.LEFT_FIRST) or taken <= width - kept:
+            right_width = Strip(self.painted(cells, base, gap=_APART)).cell_length
+            if (len(cells) == 1 and not self.LEFT_FIRST) or right_width <= width - left_width:
                 return cells
             cells.pop()
         return []
@@ -123,7 +123,7 @@ class Bar(Toned, Widget):
     def _ends_at(self) -> Iterator[tuple[Cell, int, int]]:
         """Yield each cell on the right, where it begins and where it ends."""
         end = self.size.width - 1
-        for cell in reversed(self._right_ones(self._right, self.size.width - 2)):
+        for cell in reversed(self._fit_right_cells(self._right, self.size.width - 2)):
             start = end - Strip(self.painted([cell], self.rich_style)).cell_length
             yield cell, start, end
             end = start - len(_APART)

@@ -67,8 +67,8 @@ class OneOf(Toned):
 
     def offer(self, choices: Sequence[Choice], chosen: str | None = None) -> None:
         """Offer these; what was chosen before stays so where it is among them."""
-        wanted, ids = chosen if chosen is not None else self.chosen, [choice.id for choice in choices]
-        self._choices, self._place = tuple(choices), ids.index(wanted) if wanted in ids else 0
+        chosen_id, ids = chosen if chosen is not None else self.chosen, [choice.id for choice in choices]
+        self._choices, self._place = tuple(choices), ids.index(chosen_id) if chosen_id in ids else 0
         self.draw()
 
     @property
@@ -132,7 +132,7 @@ class Picker(OneOf, Widget, can_focus=True):
             Segment(fit(self._label, self.LABEL - 1) + " ", style + self.tone("muted")),
             Segment(name, picked + self.tone("strong")),
         ]
-        room = self.size.width - sum(cell_len(one.text) for one in segments) - 2
+        room = self.size.width - sum(cell_len(segment.text) for segment in segments) - 2
         segments.append(Segment("  " + cut(value.about, room), style + self.tone("muted")))
         return Strip(segments).adjust_cell_length(self.size.width, style)
 

@@ -12,7 +12,7 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from dashboard.views.drawing.lines import BLANK, Line, fitted
+from dashboard.views.drawing.lines import BLANK, Line, fit_and_measure
 from dashboard.widgets.tones import Toned
 
 
@@ -65,8 +65,8 @@ class Lines(Toned, Widget):
         # All are kept: a pane that was just made larger has its new size only after the next layout.
         before, after = self._lines, tuple(lines)
         self._lines = after
-        drawn = self._strips
-        self._strips = {line: drawn[line] for line in after if line in drawn}
+        old_strips = self._strips
+        self._strips = {line: old_strips[line] for line in after if line in old_strips}
         width = self.size.width
         rows = enumerate(zip_longest(before, after, fillvalue=BLANK))
         if changed := [Region(0, y, width, 1) for y, (old, new) in rows if old != new]:
@@ -87,28 +87,28 @@ class Lines(Toned, Widget):
         self.post_message(self.Resized(self))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return self.shown(self._drawn(crop.line_range), crop)
+        return self.clip_strips(self._draw_lines(crop.line_range), crop)
 
     def render_line(self, y: int) -> Strip:
-        return self._drawn([y])[0]
+        return self._draw_lines([y])[0]
 
-    def _drawn(self, places: Iterable[int]) -> list[Strip]:
+    def _draw_lines(self, places: Iterable[int]) -> list[Strip]:
         """Return what stands at some places; a line that stood elsewhere before is not made anew."""
         strips, width, base = self._strips, self.size.width, self.rich_style
-        found = []
+        visible_strips = []
         for y in places:
             line = self._lines[y] if y < len(self._lines) else BLANK
             strip = strips.get(line)
             if strip is None:
                 style = self.on(base)[line.tone]
                 on = self.on(style)
-                spans, left = fitted(line.spans, width)
+                spans, left = fit_and_measure(line.spans, width)
                 segments = [Segment(span.text, on[span.tone]) for span in spans]
                 if left:
                     segments.append(Segment(" " * left, style))
                 strip = strips[line] = Strip(segments, width)
-            found.append(strip)
-        return found
+            visible_strips.append(strip)
+        return visible_strips
 
     def is_gripped(self, event: events.MouseEvent) -> bool:
         """Tell whether the mouse is on the hairline that can be dragged."""

@@ -9,13 +9,13 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from dashboard.clean import clean_lines
-from dashboard.views.drawing.lines import folded
+from dashboard.views.drawing.lines import fold
 from dashboard.views.drawing.rows import Cell
 from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned
 
-MOST_CHARACTERS = 100_000
+MAX_CHARACTERS = 100_000
 """Of one paragraph that are shown: a megabyte takes a second to fold."""
 
 
@@ -94,17 +94,19 @@ class Pane(Toned, Scrolling, can_focus=True):
         """Fold them to the width; what stands in sight as it did is not painted again."""
         before, (width, height), top = self._lines, self.size, self.scroll_offset.y
         self._room, self._lines = width, self._folded_to(width)
-        drawn = self._strips
-        self._strips = {line[:3]: drawn[line[:3]] for line in self._lines if line[:3] in drawn}
+        old_strips = self._strips
+        self._strips = {line[:3]: old_strips[line[:3]] for line in self._lines if line[:3] in old_strips}
         self.virtual_size = Size(width, len(self._lines))
-        seen = zip_longest(before[top : top + height], self._lines[top : top + height], fillvalue=("", "", "", 0))
-        if changed := [Region(0, y, width, 1) for y, (old, new) in enumerate(seen) if old[:3] != new[:3]]:
+        line_pairs = zip_longest(before[top : top + height], self._lines[top : top + height], fillvalue=("", "", "", 0))
+        if changed := [Region(0, y, width, 1) for y, (old, new) in enumerate(line_pairs) if old[:3] != new[:3]]:
             self.refresh(*changed)
 
     def _folded_to(self, width: int) -> list[tuple[str, str, str, int]]:
-        room, known = self._pieces
-        known = known if room == width else {}
-        pieces = {cell: known[cell] if cell in known else _pieces(cell, max(10, width - 2)) for cell in self._cells}
+        room, old_pieces = self._pieces
+        old_pieces = old_pieces if room == width else {}
+        pieces = {
+            cell: old_pieces[cell] if cell in old_pieces else _pieces(cell, max(10, width - 2)) for cell in self._cells
+        }
         self._pieces = (width, pieces)
         return [
             (cell.lead if first else " " * len(cell.lead), piece, cell.tone, place)
@@ -122,7 +124,7 @@ class Pane(Toned, Scrolling, can_focus=True):
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return self.shown([self.render_line(y) for y in crop.line_range], crop)
+        return self.clip_strips([self.render_line(y) for y in crop.line_range], crop)
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -135,10 +137,10 @@ class Pane(Toned, Scrolling, can_focus=True):
         line = self._lines[place][:3]
         strip = self._strips.get(line)
         if strip is None:
-            strip = self._strips[line] = self._drawn(*line)
+            strip = self._strips[line] = self._draw_piece(*line)
         return strip
 
-    def _drawn(self, lead: str, text: str, tone: str) -> Strip:
+    def _draw_piece(self, lead: str, text: str, tone: str) -> Strip:
         style = self.rich_style
         segments = [
             Segment(" ", style),
@@ -151,8 +153,8 @@ class Pane(Toned, Scrolling, can_focus=True):
 def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
     """The lines of a cell, cleaned and cut to `width`; whether each is the first."""
     room = max(10, width - len(cell.lead))
-    text, more = cell.text[:MOST_CHARACTERS], len(cell.text) - MOST_CHARACTERS
-    pieces = [piece for line in clean_lines(text) for piece in folded(line, room)]
+    text, more = cell.text[:MAX_CHARACTERS], len(cell.text) - MAX_CHARACTERS
+    pieces = [piece for line in clean_lines(text) for piece in fold(line, room)]
     if more > 0:
         pieces.append(f"… {more:,} more characters")
     return [(place == 0, piece) for place, piece in enumerate(pieces)]

@@ -124,8 +124,8 @@ class Panel(Lines, can_focus=True):
         if self.follows:
             self._place = keyed[-1]
         else:
-            here = [at for at in keyed if self._body[at].key == self._cursor]
-            self._place = here[0] if here else min(keyed, key=lambda at: abs(at - self._place))
+            matching_places = [at for at in keyed if self._body[at].key == self._cursor]
+            self._place = matching_places[0] if matching_places else min(keyed, key=lambda at: abs(at - self._place))
         self._cursor = self._body[self._place].key
         if self.follows:
             self.top = max(0, len(self._body) - self.room)
@@ -145,9 +145,11 @@ class Panel(Lines, can_focus=True):
         self.top = self._bounded(self.top)
 
     def _paint(self) -> None:
-        shown = list(self._body[self.top : self.top + self.room])
-        blank = [Line()] * (self.room - len(shown))
-        lines = [self._edged(line, self._is_chosen(line, at)) for at, line in enumerate([*shown, *blank], self.top)]
+        visible_lines = list(self._body[self.top : self.top + self.room])
+        blank = [Line()] * (self.room - len(visible_lines))
+        lines = [
+            self._edged(line, self._is_chosen(line, at)) for at, line in enumerate([*visible_lines, *blank], self.top)
+        ]
         self.show([self._heading(), *lines])
 
     def _is_chosen(self, line: Line, at: int) -> bool:
@@ -202,7 +204,7 @@ class Panel(Lines, can_focus=True):
             self._scroll(by * max(1, self.room - 1))
             return
         target = self._place + by * max(1, self.room - 1)
-        self._go(keyed, min(range(len(keyed)), key=lambda one: abs(keyed[one] - target)))
+        self._go(keyed, min(range(len(keyed)), key=lambda index: abs(keyed[index] - target)))
 
     def action_edge(self, towards: int) -> None:
         keyed = self._keyed()

@@ -7,7 +7,7 @@ from textual import events
 from textual.binding import Binding
 from textual.message import Message
 
-from dashboard.views.drawing.lines import Line, pointed
+from dashboard.views.drawing.lines import Line, mark_cursor
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.spots import Spot
 
@@ -33,7 +33,7 @@ class Picks(Lines, can_focus=True):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._given: tuple[Line, ...] = ()
+        self._plain_lines: tuple[Line, ...] = ()
         self._cursor, self._place = "", 0
 
     @property
@@ -42,18 +42,18 @@ class Picks(Lines, can_focus=True):
         return self._cursor if self.has_focus else ""
 
     def show(self, lines: Sequence[Line]) -> None:
-        self._given = tuple(lines)
+        self._plain_lines = tuple(lines)
         keys = self._keys()
         if self._cursor not in keys:
             self._cursor = keys[min(self._place, len(keys) - 1)] if keys else ""
-        super().show([self._lit(line) for line in self._given])
+        super().show([self._lit(line) for line in self._plain_lines])
 
     def _keys(self) -> list[str]:
         """Return the keys from the top, each once."""
-        return list(dict.fromkeys(line.key for line in self._given if line.key))
+        return list(dict.fromkeys(line.key for line in self._plain_lines if line.key))
 
     def _lit(self, line: Line) -> Line:
-        return pointed(line)._replace(tone="selected") if line.key and line.key == self.chosen else line
+        return mark_cursor(line)._replace(tone="selected") if line.key and line.key == self.chosen else line
 
     def action_move(self, by: int) -> None:
         keys = self._keys()
@@ -64,12 +64,12 @@ class Picks(Lines, can_focus=True):
     def put(self, key: str) -> None:
         self._cursor = key
         self._place = self._keys().index(key) if key in self._keys() else 0
-        self.show(self._given)
+        self.show(self._plain_lines)
 
     def spots(self) -> Iterable[Spot]:
         """Return the lines with a key, each key once."""
-        seen = {line.key: y for y, line in reversed([*enumerate(self._given)]) if line.key}
-        return [Spot(0, y, partial(self._jump, key)) for key, y in seen.items()] if self.can_focus else []
+        rows_by_key = {line.key: y for y, line in reversed([*enumerate(self._plain_lines)]) if line.key}
+        return [Spot(0, y, partial(self._jump, key)) for key, y in rows_by_key.items()] if self.can_focus else []
 
     def _jump(self, key: str) -> None:
         self.focus()
@@ -80,15 +80,15 @@ class Picks(Lines, can_focus=True):
             self.post_message(self.Opened(self._cursor))
 
     def on_focus(self) -> None:
-        self.show(self._given)
+        self.show(self._plain_lines)
 
     def on_blur(self) -> None:
-        self.show(self._given)
+        self.show(self._plain_lines)
 
     def on_click(self, event: events.Click) -> None:
         if self.is_gripped(event):
             return
-        line = self._given[event.y] if 0 <= event.y < len(self._given) else None
+        line = self._plain_lines[event.y] if 0 <= event.y < len(self._plain_lines) else None
         if line is not None and line.key:
             self.put(line.key)
             if event.chain > 1:

@@ -102,7 +102,7 @@ class Prompt(Horizontal):
         """Complete lines by `complete`; `typed` is called at once, so that a key and what it does are one frame."""
         super().__init__(id="prompt")
         self._complete, self._typed = complete, typed
-        self._said: list[str] = []
+        self._history: list[str] = []
         self._place = 0
         self.purpose: Purpose = "command"
 
@@ -113,7 +113,7 @@ class Prompt(Horizontal):
     def open(self, purpose: Purpose, text: str = "") -> None:
         """Ask for a line that begins with `text`."""
         self.purpose = purpose
-        self._place = len(self._said)
+        self._place = len(self._history)
         self.query_one("#mark", Static).update(_MARKS[purpose])
         line = self.query_one(_Line)
         line.suggester = _Completing(partial(self._complete, purpose))
@@ -129,7 +129,7 @@ class Prompt(Horizontal):
         self.remove_class("-open")
         self.screen.remove_class("-asking")
 
-    def then(self, do: Callable[[], None]) -> None:
+    def after_key(self, do: Callable[[], None]) -> None:
         """Do something as soon as the key that is being typed stands in the line."""
         self.query_one(_Line).call_next(do)
 
@@ -148,16 +148,16 @@ class Prompt(Horizontal):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         if self.purpose == "command" and event.value.strip():
-            self._said.append(event.value)
+            self._history.append(event.value)
         self.screen.post_message(self.Given(self.purpose, event.value))  # before it hears what was typed behind it
 
     def on_prompt_recalled(self, event: Recalled) -> None:
         event.stop()
-        if self.purpose != "command" or not self._said:
+        if self.purpose != "command" or not self._history:
             return
-        self._place = max(0, min(len(self._said), self._place + event.by))
+        self._place = max(0, min(len(self._history), self._place + event.by))
         line = self.query_one(_Line)
-        line.value = self._said[self._place] if self._place < len(self._said) else ""
+        line.value = self._history[self._place] if self._place < len(self._history) else ""
         line.cursor_position = len(line.value)
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:

@@ -4,7 +4,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownBlock
 
-from dashboard.views.drawing.markdown import parser, sections
+from dashboard.views.drawing.markdown import make_parser, sections
 from dashboard.widgets.report_table import ReportTable
 from dashboard.widgets.spots import Spot
 
@@ -45,8 +45,8 @@ class Report(VerticalScroll, can_focus=True):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._wanted = ""
-        self._shown: list[str] = []
+        self._target_text = ""
+        self._sections: list[str] = []
         self._setting = False
 
     def watch_has_focus(self, _has_focus: bool) -> None:
@@ -58,11 +58,11 @@ class Report(VerticalScroll, can_focus=True):
     @property
     def text(self) -> str:
         """The markdown that it shows, as far as it was drawn."""
-        return "".join(self._shown)
+        return "".join(self._sections)
 
     @property
     def has_text(self) -> bool:
-        return bool(self._wanted)
+        return bool(self._target_text)
 
     def seek(self, words: str) -> int:
         """Let the paragraphs stand out that have these words, and return how many there are."""
@@ -72,8 +72,8 @@ class Report(VerticalScroll, can_focus=True):
         return len(hits)
 
     def _hits(self, words: str) -> list[MarkdownBlock]:
-        inmost = (one for one in self.query(MarkdownBlock) if not one.query(MarkdownBlock))
-        return [one for one in inmost if words and words in (one.source or "").casefold()]
+        inmost = (block for block in self.query(MarkdownBlock) if not block.query(MarkdownBlock))
+        return [block for block in inmost if words and words in (block.source or "").casefold()]
 
     def show_hit(self, number: int) -> None:
         """Bring one of those paragraphs into sight."""
@@ -81,9 +81,9 @@ class Report(VerticalScroll, can_focus=True):
 
     def show(self, text: str) -> None:
         """Show a text; the place in it stays where it was."""
-        if text == self._wanted:
+        if text == self._target_text:
             return
-        self._wanted = text
+        self._target_text = text
         if not self._setting:
             self._setting = True
             self.run_worker(self._set())
@@ -91,31 +91,33 @@ class Report(VerticalScroll, can_focus=True):
     async def _set(self) -> None:
         """Bring what is drawn up to what is wanted, which may change meanwhile, one section a time."""
         try:
-            while self.text != self._wanted and self.is_attached:
-                wanted = sections(self._wanted)
-                drawn = list(self.query_children(Markdown))
-                same = _common(self._shown, wanted)
-                if same < len(drawn):
-                    del self._shown[same:]
-                    await self.remove_children(drawn[same:])
-                if same < len(wanted) and not await self._add(wanted[same], is_last=same + 1 == len(wanted)):
+            while self.text != self._target_text and self.is_attached:
+                new_sections = sections(self._target_text)
+                widgets = list(self.query_children(Markdown))
+                same = _common(self._sections, new_sections)
+                if same < len(widgets):
+                    del self._sections[same:]
+                    await self.remove_children(widgets[same:])
+                if same < len(new_sections) and not await self._add(
+                    new_sections[same], is_last=same + 1 == len(new_sections)
+                ):
                     return
         finally:
             self._setting = False
 
     async def _add(self, section: str, *, is_last: bool) -> bool:
         """Draw a section below those that are there; False where there is no page any more."""
-        document = Section(open_links=False, parser_factory=parser)
+        document = Section(open_links=False, parser_factory=make_parser)
         document.set_class(not is_last, "-continued")
         await self.mount(document)
         if not document.is_attached:  # the page is being removed, and nothing is mounted in it any more
             return False
         await document.update(section)
-        self._shown.append(section)
+        self._sections.append(section)
         return True
 
 
 def _common(some: list[str], others: list[str]) -> int:
     """Return how many of two lists are the same from the beginning."""
     pairs = zip(some, others, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(some), len(others)))
+    return next((at for at, (first, other) in enumerate(pairs) if first != other), min(len(some), len(others)))

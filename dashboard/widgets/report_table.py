@@ -18,7 +18,7 @@ from textual.widgets.markdown import MarkdownBlock
 
 GAP = 2
 """Cells between two columns; half of them stand at the edges."""
-LEAST = 4
+MIN_COLUMN_WIDTH = 4
 """Cells of a column that is cut to fit."""
 HEADING, RULE = "$tone-muted", "$tone-line"
 
@@ -76,7 +76,7 @@ class TableLines(Visual):
         return sum(self._needs) + GAP * len(self._needs)
 
     def get_minimal_width(self, rules: RulesMap) -> int:
-        return (LEAST + GAP) * len(self._needs)
+        return (MIN_COLUMN_WIDTH + GAP) * len(self._needs)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
         return self.laid(width).get_height(rules, width)
@@ -116,10 +116,10 @@ def _below(block: MarkdownBlock) -> Iterator[MarkdownBlock]:
 def fitted(needs: Sequence[int], room: int) -> list[int]:
     """Return widths of columns that need so much and have so much room together: the widest give way."""
     widths = list(needs)
-    while sum(widths) > room and max(widths) > LEAST:
+    while sum(widths) > room and max(widths) > MIN_COLUMN_WIDTH:
         widest = max(widths)
         among = [at for at, width in enumerate(widths) if width == widest]
-        below = max([LEAST, *(width for width in widths if width < widest)])
+        below = max([MIN_COLUMN_WIDTH, *(width for width in widths if width < widest)])
         fall = min(widest - below, -(-(sum(widths) - room) // len(among)))
         for at in among:
             widths[at] -= fall

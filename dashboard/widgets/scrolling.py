@@ -19,7 +19,7 @@ class SlimScrollBar(Toned, ScrollBar):
 
     virtual_size = Reactive(Size(0, 0))
     """Without a second layout of the screen where its size has changed."""
-    _asked: tuple[object, ...] = ()
+    _cache_key: tuple[object, ...] = ()
     _cells: list[Strip]
     """What was drawn, of `_asked`."""
 
@@ -31,11 +31,11 @@ class SlimScrollBar(Toned, ScrollBar):
     def render_lines(self, crop: Region) -> list[Strip]:
         if not self.is_needed and isinstance(behind := self.parent, Scrolling):
             last = behind.size.width - 1
-            return self.shown([behind.render_line(y).crop(last, last + 1) for y in crop.line_range], crop)
+            return self.clip_strips([behind.render_line(y).crop(last, last + 1) for y in crop.line_range], crop)
         bar, height, base = self.render(), self.size.height, self.rich_style
         assert isinstance(bar, ScrollBarRender)
-        asked = (height, bar.virtual_size, bar.window_size, bar.position, bar.style, base)
-        if asked != self._asked:
+        cache_key = (height, bar.virtual_size, bar.window_size, bar.position, bar.style, base)
+        if cache_key != self._cache_key:
             style = self.app.console.get_style(bar.style)
             assert style.color is not None
             assert style.bgcolor is not None
@@ -47,9 +47,12 @@ class SlimScrollBar(Toned, ScrollBar):
                 back_color=style.bgcolor,
                 bar_color=style.color,
             ).segments
-            strips = {key: Strip([one], 1).apply_style(base) for key, one in {id(one): one for one in segments}.items()}
-            self._asked, self._cells = asked, [strips[id(one)] for one in segments]
-        return self.shown(self._cells[crop.y : crop.bottom], crop)
+            strips = {
+                key: Strip([segment], 1).apply_style(base)
+                for key, segment in {id(segment): segment for segment in segments}.items()
+            }
+            self._cache_key, self._cells = cache_key, [strips[id(segment)] for segment in segments]
+        return self.clip_strips(self._cells[crop.y : crop.bottom], crop)
 
     def on_click(self, event: events.Click) -> None:
         if not self.is_needed and isinstance(behind := self.parent, Scrolling):

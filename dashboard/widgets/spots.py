@@ -28,11 +28,11 @@ class Spotted(Protocol):
 
 def spots_of(widgets: Iterable[Widget]) -> list[Spot]:
     """Return all spots in cells of the screen, from the top; those of panes that take no room are left out."""
-    found = []
+    spots = []
     for widget in widgets:
         region = widget.region
         if not isinstance(widget, Spotted) or not (widget.display and region.width and region.height):
             continue
-        seen = (one for one in widget.spots() if 0 <= one.x < region.width and 0 <= one.y < region.height)
-        found += [one._replace(x=one.x + region.x, y=one.y + region.y) for one in seen]
-    return sorted(found, key=lambda one: (one.y, one.x))
+        visible_spots = (spot for spot in widget.spots() if 0 <= spot.x < region.width and 0 <= spot.y < region.height)
+        spots += [spot._replace(x=spot.x + region.x, y=spot.y + region.y) for spot in visible_spots]
+    return sorted(spots, key=lambda spot: (spot.y, spot.x))

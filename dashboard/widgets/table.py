@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.views.drawing import lines
-from dashboard.views.drawing.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fitted
+from dashboard.views.drawing.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fit_columns
 from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit
@@ -29,7 +29,7 @@ PLAIN = ("", "muted", "strong")
 """Tones that say nothing of a state: a changed cell is brighter then, another one bold in its own colour."""
 HEADINGS = 1
 """Lines above the rows."""
-KEPT = 500
+MAX_KEPT_LINES = 500
 """Drawn lines that are kept to be shown again."""
 
 
@@ -95,7 +95,7 @@ class Table(Toned, Scrolling, can_focus=True):
         self.placed = False
         """Whether the operator has put the cursor where it is."""
         self._now_ms = self._listed_wide = 0
-        self._seen: dict[str, tuple[Cell, ...]] = {}
+        self._visible_rows: dict[str, tuple[Cell, ...]] = {}
         self._fresh: dict[str, dict[int, int]] = {}
         """Of rows in sight, the cells that changed, and until when each is brighter."""
         self._room_for: tuple[Sequence[Column], int] = ((), 0)
@@ -131,14 +131,14 @@ class Table(Toned, Scrolling, can_focus=True):
     def show(self, listing: Rows, now_ms: int) -> None:
         """Show these rows as of `now_ms`; only lines that differ are painted again."""
         if listing.columns != self.rows.columns:  # cells have other places then, which is no news
-            self._seen, self._fresh = {}, {}
+            self._visible_rows, self._fresh = {}, {}
         self.rows, self._now_ms, self._listed_wide = listing, now_ms, self.wide
         self._take_room(len(listing.keys))
         self._tell_width()
         before = self.line
         self._find_cursor()
         self._keep_in_sight(before)
-        self._notice()
+        self._mark_changes()
         self._repaint()
 
     def _tell_width(self) -> None:
@@ -189,22 +189,22 @@ class Table(Toned, Scrolling, can_focus=True):
         if self.line != before and top <= before < top + self.room:
             self.scroll_to(y=max(0, top + self.line - before), animate=False, force=True, immediate=True)
 
-    def _notice(self) -> None:
+    def _mark_changes(self) -> None:
         """Compare what is visible with what was: what changed is brighter for a while."""
-        top, seen = self.scroll_offset.y, {}
+        top, visible_rows = self.scroll_offset.y, {}
         for index in range(top, min(top + self.room, len(self.rows.keys))):
             key, cells = self.rows.keys[index], tuple(self.rows.cells(index))
-            seen[key] = cells
-            old = self._seen.get(key)
+            visible_rows[key] = cells
+            old = self._visible_rows.get(key)
             if old is not None and old != cells and self.app.animation_level != "none":
                 self._brighten(key, old, cells)
-        self._seen, now_ms = seen, self._now_ms
+        self._visible_rows, now_ms = visible_rows, self._now_ms
         last_ms = now_ms + FRESH_MS  # what would be bright for longer is of before the clock was set back
         left = {
             key: {at: until for at, until in fresh.items() if now_ms < until <= last_ms}
             for key, fresh in self._fresh.items()
         }
-        self._fresh = {key: fresh for key, fresh in left.items() if fresh and key in seen}
+        self._fresh = {key: fresh for key, fresh in left.items() if fresh and key in visible_rows}
 
     def _brighten(self, key: str, old: Sequence[Cell], new: Sequence[Cell]) -> None:
         for place, (before, after) in enumerate(zip(old, new, strict=False)):
@@ -214,13 +214,13 @@ class Table(Toned, Scrolling, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = self._lines(crop.line_range)
         self._painted.update(zip(crop.line_range, strips, strict=True))
-        return self.shown(strips, crop)
+        return self.clip_strips(strips, crop)
 
     def render_line(self, y: int) -> Strip:
         return self._lines([y])[0]
 
     def _lines(self, places: Sequence[int]) -> list[Strip]:
-        width, top, rows, rooms = self.wide, self.scroll_offset.y - HEADINGS, len(self.rows.keys), self._fitted()
+        width, top, rows, rooms = self.wide, self.scroll_offset.y - HEADINGS, len(self.rows.keys), self._fit_columns()
         selected = "selected" if self.has_focus else "away"
         return [
             self._heading(rooms)
@@ -232,13 +232,13 @@ class Table(Toned, Scrolling, can_focus=True):
         ]
 
     def _heading(self, rooms: Sequence[tuple[int, int]]) -> Strip:
-        asked = ("heading", self._sorted_by)
-        strip = self._strips.get(asked)
+        cache_key = ("heading", self._sorted_by)
+        strip = self._strips.get(cache_key)
         if strip is None:
-            strip = self._strips[asked] = self._headed(rooms)
+            strip = self._strips[cache_key] = self._draw_headings(rooms)
         return strip
 
-    def _headed(self, rooms: Sequence[tuple[int, int]]) -> Strip:
+    def _draw_headings(self, rooms: Sequence[tuple[int, int]]) -> Strip:
         """Draw the headings; the sign of the sorted one takes a blank beside it where the column has no room."""
         style = self.rich_style + self.tone("heading")
         if not rooms:  # nothing was shown yet
@@ -263,22 +263,22 @@ class Table(Toned, Scrolling, can_focus=True):
 
     def _row(self, index: int, width: int, tone: str, rooms: Sequence[tuple[int, int]]) -> Strip:
         key = self.rows.keys[index]
-        cells = self._seen.get(key)  # a log makes its sentences anew each time it is asked
+        cells = self._visible_rows.get(key)  # a log makes its sentences anew each time it is asked
         cells = tuple(self.rows.cells(index)) if cells is None else cells
         return self._line_of(cells, tone, width, key=key, rooms=rooms)
 
-    def _fitted(self) -> list[tuple[int, int]]:
+    def _fit_columns(self) -> list[tuple[int, int]]:
         """Return the columns that fit beside the cursor and a blank."""
-        asked = (self.rows.columns, self.wide - 2)
-        if self._room_for != asked:
-            self._room_for, self._rooms = asked, fitted(*asked, self._gap)
+        cache_key = (self.rows.columns, self.wide - 2)
+        if self._room_for != cache_key:
+            self._room_for, self._rooms = cache_key, fit_columns(*cache_key, self._gap)
             self._strips.clear()
         return self._rooms
 
     @property
     def titles(self) -> list[str]:
         """The headings of the columns that there is room for."""
-        return [self.rows.columns[index].title for index, _ in self._fitted()]
+        return [self.rows.columns[index].title for index, _ in self._fit_columns()]
 
     def notify_style_update(self) -> None:
         self._strips.clear()
@@ -289,15 +289,17 @@ class Table(Toned, Scrolling, can_focus=True):
     ) -> Strip:
         """Return a line; the same one as before where nothing of it has changed."""
         bright, marked = frozenset(self._fresh.get(key, ())), key in self.marked
-        asked = (cells, tone, bright, marked)
-        strip = self._strips.get(asked)
+        cache_key = (cells, tone, bright, marked)
+        strip = self._strips.get(cache_key)
         if strip is None:
-            if len(self._strips) >= KEPT:
+            if len(self._strips) >= MAX_KEPT_LINES:
                 self._strips.clear()
-            strip = self._strips[asked] = self._drawn(cells, tone, bright, rooms=rooms, marked=marked, width=width)
+            strip = self._strips[cache_key] = self._draw_row(
+                cells, tone, bright, rooms=rooms, marked=marked, width=width
+            )
         return strip
 
-    def _drawn(
+    def _draw_row(
         self,
         cells: Sequence[Cell],
         tone: str,
@@ -316,9 +318,9 @@ class Table(Toned, Scrolling, can_focus=True):
                 segments.append(Segment(" " * self._gap, style))
             cell = cells[index] if index < len(cells) else EMPTY
             segments += self._cell(cell, columns[index], room, style, fresh=index in bright)
-        taken = len(edge) + sum(room for _, room in rooms) + self._gap * max(0, len(rooms) - 1)
-        segments.append(Segment(" " * (width - taken), style))
-        return Strip(segments, max(taken, width)).adjust_cell_length(width, style)
+        used_width = len(edge) + sum(room for _, room in rooms) + self._gap * max(0, len(rooms) - 1)
+        segments.append(Segment(" " * (width - used_width), style))
+        return Strip(segments, max(used_width, width)).adjust_cell_length(width, style)
 
     def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:
         on = self.on(style)
@@ -326,28 +328,28 @@ class Table(Toned, Scrolling, can_focus=True):
         if fresh:
             toned += self.tone("fresh" if cell.tone in PLAIN else "bold")
         if cell.spans:
-            shown, left = lines.fitted(cell.spans, room)
+            spans, left = lines.fit_and_measure(cell.spans, room)
             blank = Segment(" " * left, style)
-            drawn = [Segment(span.text, on[span.tone]) for span in shown]
-            return [blank, *drawn] if column.right else [*drawn, blank]
+            segments = [Segment(span.text, on[span.tone]) for span in spans]
+            return [blank, *segments] if column.right else [*segments, blank]
         lead = fit(cell.lead, min(len(cell.lead), room))
         left = max(0, room - len(cell.lead))
         cut = lines.cut_path if column.path else lines.cut_name if column.named else None
         text = cell.text if cut is None else cut(cell.text, left)
-        drawn = [Segment(fit(text, left, right=column.right and not cell.lead), toned)]
-        return [Segment(lead, on["faint"]), *drawn] if lead else drawn
+        segments = [Segment(fit(text, left, right=column.right and not cell.lead), toned)]
+        return [Segment(lead, on["faint"]), *segments] if lead else segments
 
     def _below(self, y: int, width: int) -> Strip:
         """What stands under the last row: nothing, or of an empty table what would be here."""
         line = y - HEADINGS - max(1, self.room // 3)
         is_said = not len(self.rows.keys) and 0 <= line < len(self.rows.empty)
         text, tone = (self.rows.empty[line], "strong" if line == 0 else "muted") if is_said else ("", "")
-        asked = (text, tone, width)
-        if asked not in self._strips:
+        cache_key = (text, tone, width)
+        if cache_key not in self._strips:
             style = self.rich_style
-            said = [Segment("   ", style), Segment(fit(text, max(0, width - 6)), style + self.tone(tone))]
-            self._strips[asked] = Strip(said if text else []).adjust_cell_length(width, style)
-        return self._strips[asked]
+            segments = [Segment("   ", style), Segment(fit(text, max(0, width - 6)), style + self.tone(tone))]
+            self._strips[cache_key] = Strip(segments if text else []).adjust_cell_length(width, style)
+        return self._strips[cache_key]
 
     def go_to(self, index: int) -> None:
         """Put the cursor on a row and make it visible."""
@@ -420,7 +422,7 @@ class Table(Toned, Scrolling, can_focus=True):
     def _head(self, x: int) -> None:
         """Tell which heading stands at a place."""
         start = 0
-        for index, room in self._fitted():
+        for index, room in self._fit_columns():
             if start <= x < start + room + self._gap:
                 self.post_message(self.Headed(self.rows.columns[index].title))
                 return
@@ -439,7 +441,7 @@ class Table(Toned, Scrolling, can_focus=True):
         """Keep the cursor on the screen; what is in sight now is what the next look is compared with."""
         self._take_room(len(self.rows.keys))
         self._tell_width()
-        self._notice()
+        self._mark_changes()
         self.call_after_refresh(lambda: self.go_to(self.line))  # not where it stood: a key may come first
 
 

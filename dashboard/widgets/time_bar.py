@@ -41,11 +41,11 @@ class Scrubber(Lines):
         """Rows of what was said, above the bar or in its place."""
         self._dragged = False
 
-    def show_time(self, view: ViewState, spans: Sequence[Span], said: Cell | None) -> None:
-        """Show a moment in what happened; `said` takes the words of the bar."""
+    def show_time(self, view: ViewState, spans: Sequence[Span], message: Cell | None) -> None:
+        """Show a moment in what happened; `message` takes the words of the bar."""
         width, rows = self.screen.size.width, rows_at(self.screen.size.height)
         engine = view.situation.engine
-        stays = said is not None and said == view.banner and view.situation.trouble is None
+        stays = message is not None and message == view.banner and view.situation.trouble is None
         lines = time_rows(
             self._columns(spans, columns_at(width, rows), rows),
             width=width,
@@ -54,11 +54,13 @@ class Scrubber(Lines):
             at_ms=view.state.at_ms,
             alive=engine is not None and engine.alive,
             past=view.past,
-            said=said,
+            notice=message,
             stays=stays,
         )
         self._rows = rows
-        self._said_rows = 0 if said is None or not said.text else 1 if stays and rows == 1 else len(lines) - rows + 1
+        self._said_rows = (
+            0 if message is None or not message.text else 1 if stays and rows == 1 else len(lines) - rows + 1
+        )
         self._fit(lines)
         self.show(lines)
 

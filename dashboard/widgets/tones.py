@@ -22,7 +22,7 @@ else:
     _Base = object  # Textual takes the CSS of the first base that is a widget, so that this may not be one
 
 _NONE = Style.null()
-WIDEST = 2_000
+MAX_CHARACTERS = 2_000
 """Characters of a text that any line can show; the rest is not cleaned first."""
 
 
@@ -32,7 +32,7 @@ def _palette(theme: str, *, few: str) -> dict[str, Style]:
 
     Component classes would do the same through CSS, for a tenth of the time until the first frame is there.
     """
-    chosen = next((one for one in THEMES.values() if one.name == theme), DARK)
+    chosen = next((candidate for candidate in THEMES.values() if candidate.name == theme), DARK)
     chosen = coarse(chosen, few) if few else chosen
     colours = chosen.variables
     tones = {name.removeprefix("tone-"): colour for name, colour in colours.items() if name.startswith("tone-")}
@@ -112,9 +112,9 @@ class Toned(_Base):
         filters = super().get_line_filters()
         if few_colours(self.app):
             return filters
-        return [one for one in filters if type(one) is not ANSIToTruecolor]
+        return [line_filter for line_filter in filters if type(line_filter) is not ANSIToTruecolor]
 
-    def shown(self, strips: list[Strip], crop: Region) -> list[Strip]:
+    def clip_strips(self, strips: list[Strip], crop: Region) -> list[Strip]:
         """Return lines as `render_lines` gives them to Textual.
 
         Without borders and paddings of CSS: no widget of tones has any, and looking for them takes long.
@@ -133,9 +133,9 @@ class Toned(_Base):
             if segments:
                 segments.append(Segment(gap, base))
             if cell.lead:
-                segments.append(Segment(clean(cell.lead[:WIDEST]), on[self.LEAD_TONE]))
+                segments.append(Segment(clean(cell.lead[:MAX_CHARACTERS]), on[self.LEAD_TONE]))
             for text, tone in cell.spans or ((cell.text, cell.tone),):
-                segments.append(Segment(clean(text[:WIDEST]), on[tone]))
+                segments.append(Segment(clean(text[:MAX_CHARACTERS]), on[tone]))
         return segments
 
 

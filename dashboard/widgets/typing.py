@@ -162,11 +162,11 @@ class TextLine(InOrder, Input):
     @property
     def cursor_screen_offset(self) -> Offset:
         """Where the cursor is drawn: Textual counts a cell too many behind the last character."""
-        found = super().cursor_screen_offset
-        return found - (1, 0) if self.cursor_at_end else found
+        offset = super().cursor_screen_offset
+        return offset - (1, 0) if self.cursor_at_end else offset
 
     def render_line(self, y: int) -> Strip:
-        return tame(super().render_line(y))
+        return make_printable(super().render_line(y))
 
 
 class TextBox(InOrder, TextArea):
@@ -177,22 +177,25 @@ class TextBox(InOrder, TextArea):
         return not self.read_only and (event.is_printable or event.key in inserts)
 
     def render_line(self, y: int) -> Strip:
-        return tame(super().render_line(y))
+        return make_printable(super().render_line(y))
 
 
-def tame(strip: Strip) -> Strip:
+def make_printable(strip: Strip) -> Strip:
     """Return a strip of the same width in which every character is drawn as what it is, or as a dot."""
     segments = [*strip]
-    shown = [_shown(one.text) for one in segments]
-    if all(text == one.text for text, one in zip(shown, segments, strict=True)):
+    texts = [_printable(segment.text) for segment in segments]
+    if all(text == segment.text for text, segment in zip(texts, segments, strict=True)):
         return strip
-    drawn = Strip(one if one.control else Segment(text, one.style) for text, one in zip(shown, segments, strict=True))
+    printable_strip = Strip(
+        segment if segment.control else Segment(text, segment.style)
+        for text, segment in zip(texts, segments, strict=True)
+    )
     # Signs that a joiner had made one are several now, and wider.
-    return drawn.adjust_cell_length(strip.cell_length)
+    return printable_strip.adjust_cell_length(strip.cell_length)
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """Return a text with as many dots in place of a character as Textual counts cells for it, which may be none."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(one if safe else HIDDEN * cell_len(one) for one, safe in literal(text))
+    return "".join(character if safe else HIDDEN * cell_len(character) for character, safe in literal(text))

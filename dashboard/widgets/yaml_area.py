@@ -52,7 +52,11 @@ class YamlArea(TextBox):
     def get_line(self, line_index: int) -> Text:
         """Return a line as it is drawn; as long as it is, so that the cursor stands where it seems to."""
         raw = self.document.get_line(line_index)
-        line = Text("".join(one if one.isprintable() or one == "\t" else "\ufffd" for one in raw), end="", no_wrap=True)
+        line = Text(
+            "".join(character if character.isprintable() or character == "\t" else "\ufffd" for character in raw),
+            end="",
+            no_wrap=True,
+        )
         tones = self.app.theme_variables
         if (key := _KEY.match(raw)) is not None:
             line.stylize(Style(color=tones["tone-accent"]), *key.span(2))
@@ -71,5 +75,5 @@ class YamlArea(TextBox):
         before = self.document.get_line(row)[:column]
         indent = _INDENT.match(before)
         deeper = "  " if before.rstrip().endswith(":") else ""
-        told = "\n" + (indent[0] if indent is not None else "") + deeper
-        self.replace(told, *self.selection, maintain_selection_offset=False)
+        line_break = "\n" + (indent[0] if indent is not None else "") + deeper
+        self.replace(line_break, *self.selection, maintain_selection_offset=False)

@@ -53,7 +53,7 @@ class Measured(QuarterdeckApp):
 
     async def _visit(self) -> None:
         costs: dict[str, list[float]] = {}
-        await self._until(lambda: self.feed.looked and not self.feed.opening)
+        await self._until(lambda: self.feed.has_looked and not self.feed.opening)
         async with open_store(self.path, durability="normal") as store:
             self._driven = True
             for name in self._asked:
@@ -85,9 +85,9 @@ class Measured(QuarterdeckApp):
         for _ in range(count):
             await self._pass_time(store)
             began_s = time.process_time()
-            self.view = self._look()
+            self.view = self._make_view()
             self.show()
-            self.sum_up(self._now_ms)
+            self.update_summaries(self._now_ms)
             await asyncio.sleep(PAINTED_S)
             await self._until(lambda: len([*self.workers]) <= 1)  # what screens read in threads
             cost_s += time.process_time() - began_s

@@ -24,10 +24,10 @@ from dashboard.cli.engines.up import Launched
 from dashboard.cli.printing.following import event_item
 from dashboard.cli.printing.output import Settings
 from dashboard.cli.simulate import _body as simulation_body
-from dashboard.cli.web import _Told
+from dashboard.cli.web import _LinkPrinter
 from dashboard.engines.client import CommandReply
 from dashboard.web.gate import Gate
-from dashboard.web.server import Terms
+from dashboard.web.server import ServerOptions
 from engine.core.commands import SupervisorSpec
 from engine.core.events import Escalated
 from engine.core.records.values import Usage
@@ -66,7 +66,7 @@ def json_lines(world: World, folder: Path) -> Iterator[str]:
     for value in _of_engines(db):
         yield from keys_of(value)
     ctx = click.Context(click.Command("serve"), obj=Settings(json=True))
-    web = _Told(ctx, Terms(db=db, gate=Gate("localhost")))
+    web = _LinkPrinter(ctx, ServerOptions(db=db, gate=Gate("localhost")))
     for write in (
         partial(web.listening, "link"), partial(web.signed_in, "here", "link"),
         partial(_announce, ctx, db, None, "engine", ""), partial(_announce, ctx, db, None, "standby", ""),

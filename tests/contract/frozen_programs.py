@@ -146,7 +146,7 @@ def file_lines() -> Iterator[str]:
     yield from (f"archive: manifest {line}" for line in lines_of(Manifest))
     yield from (f"trust.json: files{{}}.{field.name}" for field in fields(Allowed))
     habits = Habits()
-    habits.painted("textual-dark")
+    habits.remember_theme("textual-dark")
     yield from (f"settings of a person: {key}" for key in json.loads(habits.text))
     for variable in set(re.findall(r"QUARTERDECK_[A-Z_]*[A-Z]", sources())):
         yield f"environment: {variable}"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli import main
-from dashboard.views.words.command_line import command_line, in_shell, left_out
+from dashboard.views.words.command_line import command_line, describe_omissions, shell_line
 from engine.core import commands as on
 from engine.core.commands import Command
 from engine.core.encoding.codec import decode_command
@@ -102,7 +102,7 @@ def line_of(command: Command) -> str:
 
 
 def lacks_of(command: Command) -> str:
-    return left_out(command.type, args_of(command))
+    return describe_omissions(command.type, args_of(command))
 
 
 def sent_by(line: str, database: Path) -> list[Command]:
@@ -172,8 +172,8 @@ def test_what_a_line_cannot_say_is_said_beside_it(command: Command, lacks: str) 
 def test_no_dialog_shows_a_line_that_would_do_something_else() -> None:
     said = on.Submit(request="Look", limits=Limits(tokens=5, then="ask"))
 
-    assert in_shell(WORLD.state, said) == ""
-    assert in_shell(WORLD.state, on.Submit(request="Look")) == "quarterdeck run Look"
+    assert shell_line(WORLD.state, said) == ""
+    assert shell_line(WORLD.state, on.Submit(request="Look")) == "quarterdeck run Look"
 
 
 def test_a_hand_over_is_said_as_one_and_not_as_the_start_of_an_engine() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.printing.items import supervisor_item
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec, SwapAgent
 from engine.core.queries.team.team_plan import ChangeKind
 from engine.core.signals import EngineBegan
@@ -409,7 +409,7 @@ def test_a_supervisor_is_busy_while_an_agent_below_it_works_and_suspended_withou
     assert world.started
 
     def items(*, working: bool) -> list[tuple[object, ...]]:
-        counts = digest(world.state, working=working)
+        counts = make_digest(world.state, working=working)
         found = [supervisor_item(world.state, one, counts) for one in world.state.supervisors.values()]
         return [(item["name"], item["status"], item["agents"]) for item in found]
 

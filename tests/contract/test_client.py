@@ -4,8 +4,8 @@ from pathlib import Path
 
 from dashboard.engines.client import Client
 from dashboard.views.changes.bulk import Bulk
-from dashboard.views.changes.bulk import spoken as spoken_all
-from dashboard.views.changes.outcomes import spoken
+from dashboard.views.changes.bulk import describe_outcomes as spoken_all
+from dashboard.views.changes.outcomes import describe_outcome
 from engine.core.commands import Pause
 from store import InboxClient
 from tests.databases import busy_world, write_database
@@ -23,6 +23,6 @@ def test_a_command_whose_outcome_cannot_be_read_is_said_to_be_sent(tmp_path: Pat
         found = [client.wait(command_id, 5.0) for command_id in ids]
 
     assert [one.status for one in found] == ["pending", "pending"]
-    said = spoken(commands[0], "pending", None, reason=found[0].reason).text
+    said = describe_outcome(commands[0], "pending", None, reason=found[0].reason).text
     assert said.startswith("sent, but what became of it cannot be read: ")
     assert said in spoken_all(Bulk("Pause", "paused", tuple(commands)), found).text

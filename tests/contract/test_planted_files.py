@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dashboard.engines.process import _opened_log
+from dashboard.engines.process import _open_log
 from dashboard.user.habits import Habits
 from engine.runtimes.programs.worktree import _alone
 from engine.trusted_code.trust import TrustError, TrustList
@@ -46,7 +46,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "live file of an engine": ("team.db-live", lambda path: engine_starts(path.with_name("team.db"))),
     "inbox of an engine": ("team.db-inbox", lambda path: engine_starts(path.with_name("team.db"))),
     "inbox of a client": ("team.db-inbox", client_puts),
-    "log of an engine": ("team.log", _opened_log),
+    "log of an engine": ("team.log", _open_log),
     "lock of the trust list": ("trust.lock", list_changes),
     "lock of worktrees": ("worktrees.lock", worktree_is_made),
     "any other": ("file", open_for_writing),
@@ -147,7 +147,7 @@ def test_a_link_in_place_of_the_habits_is_replaced_and_not_followed(place: Path)
     path.with_suffix(f".{os.getpid()}").symlink_to(private)
     path.symlink_to(private)
 
-    Habits(path).painted("light")
+    Habits(path).remember_theme("light")
 
     assert private.read_bytes() == CONTENT
     assert "light" in path.read_text()

@@ -43,20 +43,22 @@ class Ordering(QuarterdeckApp):
         self.says.append(text)
         super().say(text, tone)
 
-    def order(self, command: Command | None, then: Callable[[CommandReply], None] | None = None, **said: Any) -> None:
+    def send_command(
+        self, command: Command | None, receive: Callable[[CommandReply], None] | None = None, **said: Any
+    ) -> None:
         if command is not None:
             self.orders.append(command)
-            self._then = then
-        super().order(command, then, **said)
+            self._then = receive
+        super().send_command(command, receive, **said)
 
     def refuse(self, reason: str) -> None:
         """Let the last command be refused, as an engine would that was asked later."""
         assert self._then is not None
         self._then(CommandReply(command_id="c", status="refused", reason=reason))
 
-    def order_all(self, bulk: Bulk, commands: Sequence[Command], **said: Any) -> None:
+    def send_commands(self, bulk: Bulk, commands: Sequence[Command], **said: Any) -> None:
         self.orders += commands
-        super().order_all(bulk, commands, **said)
+        super().send_commands(bulk, commands, **said)
 
 
 class Hand:

@@ -45,11 +45,11 @@ class Journey:
     def __init__(self, pilot: Pilot[int], look: Callable[[str], None]) -> None:
         assert isinstance(pilot.app, QuarterdeckApp)
         self.app, self._pilot, self._look = pilot.app, pilot, look
-        self.app.switch = lambda path: None  # type: ignore[method-assign]  # would end it
+        self.app.open_database = lambda path: None  # type: ignore[method-assign]  # would end it
 
     async def begin(self) -> None:
         """Wait for the first look at the file."""
-        await self.until(lambda: isinstance(self.app.screen, Frame) and self.app.feed.looked and self._is_read())
+        await self.until(lambda: isinstance(self.app.screen, Frame) and self.app.feed.has_looked and self._is_read())
 
     def _is_read(self) -> bool:
         return not self.app.feed.behind and not self.app.view.situation.opening
@@ -65,7 +65,7 @@ class Journey:
         """Let what was asked for come, and be drawn."""
         await self._pilot.pause(0)
         await self.app.workers.wait_for_complete()
-        self._do(lambda: setattr(self.app, "view", self.app._look()))
+        self._do(lambda: setattr(self.app, "view", self.app._make_view()))
         self._do(self.app.show)
         await self._pilot.pause(0)  # without it waits until the process idles, which its threads do not
         await self.until(self._is_drawn)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.app.app import QuarterdeckApp
-from dashboard.dialogs.dialog import Told
+from dashboard.dialogs.dialog import DialogText
 from dashboard.frame.frame import Frame
 from store import InboxClient
 from tests.pilot.engines import until
@@ -46,12 +46,12 @@ async def test_the_code_of_an_added_file_is_named_and_runs_only_after_a_yes(
         await until(pilot, lambda: len(names()) == 3)
 
         perform(f"add {file}")
-        await until(pilot, lambda: bool(app.screen.query(Told)))
-        assert "crew:newcomer" in app.screen.query_one(Told).text
+        await until(pilot, lambda: bool(app.screen.query(DialogText)))
+        assert "crew:newcomer" in app.screen.query_one(DialogText).text
         await pilot.press("escape")
         assert "newcomer" not in names()
 
         perform(f"add {file}")
-        await until(pilot, lambda: bool(app.screen.query(Told)))
+        await until(pilot, lambda: bool(app.screen.query(DialogText)))
         await pilot.press("enter")
         await until(pilot, lambda: "newcomer" in names())

@@ -13,7 +13,7 @@ from dashboard.pages.agent import AgentScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_says import happened
+from dashboard.views.facts.agent_says import event_lines
 from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
@@ -177,13 +177,13 @@ async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_p
         page = hand.app.screen
         assert isinstance(page, AgentScreen)
         await until(hand.pilot, lambda: page.entries)
-        assert "ada was paused: it takes no new tasks" in [said.text for _, _, said in page.told(hand.app.view)]
+        assert "ada was paused: it takes no new tasks" in [said.text for _, _, said in page.sentences(hand.app.view)]
 
         await hand.meanwhile(
             load(SupervisorSpec(name="chief", members=[copy_with(agent("ada", "parse"), name="grace")]))
         )
 
-        assert "grace was paused: it takes no new tasks" in [said.text for _, _, said in page.told(hand.app.view)]
+        assert "grace was paused: it takes no new tasks" in [said.text for _, _, said in page.sentences(hand.app.view)]
 
 
 async def test_nothing_is_told_beside_of_an_agent_that_was_not_in_the_team_yet(tmp_path: Path) -> None:
@@ -231,9 +231,9 @@ async def test_the_events_of_a_page_are_put_into_words_once_and_not_in_every_fra
 
     def noted(entries: Sequence[Entry], *said: Any, **more: Any) -> list[Line]:
         made.append(len(entries))
-        return happened(entries, *said, **more)
+        return event_lines(entries, *said, **more)
 
-    monkeypatch.setattr(panels_screen, "happened", noted)
+    monkeypatch.setattr(panels_screen, "event_lines", noted)
     work = team_world(agent("scout", "scan"))
     submitted(work)
     task_id = attempt(work, "scout")[0]

@@ -48,20 +48,20 @@ async def test_a_redraw_waits_for_a_key_that_comes_after_it_began(tmp_path: Path
     async with app.run_test(size=(120, 40)) as pilot:
         await at_rest(pilot)
         app._pace = Pace(lambda: now_s[0])
-        app._pace.looked()
+        app._pace.note_redraw()
         now_s[0] += 1.0
-        before, look = app.view, app._look
-        app._drawn = ()
+        before, look = app.view, app._make_view
+        app._frame_key = ()
 
         def interrupted(last: ViewState) -> object:
-            app._pace.pressed()
+            app._pace.note_key()
             return look(last)
 
-        app._look = interrupted  # type: ignore[method-assign, assignment]
+        app._make_view = interrupted  # type: ignore[method-assign, assignment]
         await app._tick()
         assert app.view is before
 
-        app._look = look  # type: ignore[method-assign]
+        app._make_view = look  # type: ignore[method-assign]
         now_s[0] += 2 * KEY_S
         await app._tick()
         assert app.view is not before
@@ -79,13 +79,13 @@ async def test_nothing_is_redrawn_while_the_terminal_takes_what_was_drawn_before
             before = app.view
             for frame in ("x" * MORE_THAN_A_PIPE_HOLDS, "y"):
                 writer.write(frame)
-            app._drawn = ()
+            app._frame_key = ()
             await app._tick()
             assert app.view is before
 
             terminal.read(MORE_THAN_A_PIPE_HOLDS)
             await until(pilot, writer._queue.empty)
-            app._drawn = ()
+            app._frame_key = ()
             await app._tick()
             assert app.view is not before
             writer.stop()
@@ -151,7 +151,7 @@ async def test_what_a_key_puts_off_is_done_where_the_key_has_no_frame(tmp_path: 
         assert isinstance(screen, Frame)
 
         app._pace = Pace(lambda: now_s[0])
-        app._pace.pressed()
+        app._pace.note_key()
         screen.after_frame(lambda: done.append(1))
         assert not done
         await app._tick()
@@ -169,16 +169,16 @@ async def test_what_stands_around_a_screen_is_brought_up_to_date_though_a_key_co
         await at_rest(pilot)
         screen = app.screen
         assert isinstance(screen, Frame)
-        inside, around = screen.look_inside, list[ViewState]()
+        inside, around = screen.update_body, list[ViewState]()
 
         def interrupted(view: ViewState) -> None:
             inside(view)
-            app._pace.pressed()
+            app._pace.note_key()
 
         app._pace = Pace(lambda: 100.0)
-        screen.look_inside = interrupted  # type: ignore[method-assign]
-        screen.show_around = around.append  # type: ignore[method-assign, assignment]
-        view = app._look()
+        screen.update_body = interrupted  # type: ignore[method-assign]
+        screen.update_surroundings = around.append  # type: ignore[method-assign, assignment]
+        view = app._make_view()
         await app._redraw_in_steps(view)
 
         assert any(one is view for one in around)

@@ -13,7 +13,7 @@ from textual.screen import Screen
 import dashboard.app.app
 from dashboard.app.app import QuarterdeckApp
 from dashboard.app.palette import Palette
-from dashboard.app.running import Opening
+from dashboard.app.running import DashboardOptions
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
 from dashboard.frame.page_screen import PageScreen
@@ -103,7 +103,9 @@ async def test_leaving_before_the_first_screen_is_there_asks_nothing_that_nobody
 async def test_leaving_asks_about_the_engine_also_after_another_database_was_shown(
     engine: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    opening = Opening(db=tmp_path / "other.db", ask_engine=True, tips=True, settings=Settings(), habits=Habits())
+    opening = DashboardOptions(
+        db=tmp_path / "other.db", ask_engine=True, tips=True, settings=Settings(), habits=Habits()
+    )
     app = opening.app(tmp_path / "team.db")
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.feed.engine is not None and app.feed.engine.alive)
@@ -163,6 +165,6 @@ async def test_an_engine_that_cannot_be_asked_to_stop_is_one_line(
         monkeypatch.setattr(app, "say", kept)
         for path in app.path.parent.iterdir():
             path.unlink()
-        app.part(stop_engine=True)
+        app.quit_app(stop_engine=True)
         await until(pilot, lambda: any(text.startswith("not stopped: ") for text in said))
         assert app.is_running

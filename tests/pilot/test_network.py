@@ -182,10 +182,10 @@ async def test_nothing_is_kept_of_agents_that_have_left_the_team(tmp_path: Path)
         idle = [one.id for one in hand.work.state.agents.values() if one.status == "idle"]
         screen._active_ms |= dict.fromkeys(hand.work.state.agents, 1)
         for agent_id in idle:
-            assert agent_id in screen._meters._kept
+            assert agent_id in screen._meters._history
             await hand.meanwhile(RemoveMember(target=f"@{agent_id}", mode="abort"))
 
-        assert not set(idle) & (screen._active_ms.keys() | screen._meters._kept.keys())
+        assert not set(idle) & (screen._active_ms.keys() | screen._meters._history.keys())
 
 
 async def test_what_stands_still_rests_while_only_the_clock_moves_and_what_happens_is_shown_at_once(

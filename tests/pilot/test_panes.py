@@ -7,9 +7,9 @@ from textual.app import App, ComposeResult
 from textual.events import Resize
 from textual.widget import Widget
 
-from dashboard.frame.sizing import STEP_WIDE
+from dashboard.frame.sizing import WIDTH_STEP
 from dashboard.user.habits import Habits
-from dashboard.views.arrangement import TREE_LEAST
+from dashboard.views.arrangement import TREE_MIN_WIDTH
 from dashboard.views.drawing.rows import Cell
 from dashboard.widgets.pane import Pane
 from tests.pilot.hand import Hand, opened
@@ -62,10 +62,10 @@ async def test_keys_move_the_lines_as_far_as_there_is_room(tmp_path: Path) -> No
     async with opened(tmp_path, size=(120, 40)) as hand:
         wide, high = part(hand, "pane").size.width, part(hand, "tail").size.height
         await hand.press("ctrl+left", "ctrl+up", "ctrl+up")
-        assert part(hand, "pane").size.width == wide + STEP_WIDE
+        assert part(hand, "pane").size.width == wide + WIDTH_STEP
         assert part(hand, "tail").size.height == high + 2
         await hand.press(*["ctrl+left"] * 30)
-        assert part(hand, "body").size.width >= TREE_LEAST
+        assert part(hand, "body").size.width >= TREE_MIN_WIDTH
         await hand.press("colon", *"panes", "enter")
         assert (part(hand, "pane").size.width, part(hand, "tail").size.height) == (wide, high)
 

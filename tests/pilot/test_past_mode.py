@@ -14,8 +14,8 @@ from dashboard.deck.time_travel import MINUTE_MS
 from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
 from dashboard.screens.audit import AuditScreen
-from dashboard.views.past import ALREADY_LIVE, REFUSED
-from dashboard.views.words.keyed import keyed
+from dashboard.views.past import ALREADY_LIVE, PAST_REFUSAL
+from dashboard.views.words.keyed import fill_keys
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import FRESH_MS
 from dashboard.widgets.time_bar import Scrubber
@@ -86,7 +86,7 @@ async def test_keys_go_by_marks_events_and_minutes_and_back_to_live(tmp_path: Pa
     async with opened(tmp_path) as hand:
         last = hand.work.state.seq
         await hand.press("right_square_bracket")
-        assert hand.said == keyed(ALREADY_LIVE)
+        assert hand.said == fill_keys(ALREADY_LIVE)
         await hand.press("left_square_bracket")
         await until(hand.pilot, lambda: hand.app.in_past)
         mark = hand.app.view.state.seq
@@ -122,7 +122,7 @@ async def test_nothing_can_be_changed_in_the_past_and_it_says_what_to_do(tmp_pat
             hand.app.screen.action_act(action.name)
             await hand.pilot.pause()
             assert isinstance(hand.app.screen, Frame), action.name
-            assert hand.said == keyed(REFUSED), action.name
+            assert hand.said == fill_keys(PAST_REFUSAL), action.name
         await hand.press("E")
         assert isinstance(hand.app.screen, Frame)
         await hand.press("x")
@@ -344,8 +344,8 @@ async def test_a_message_goes_although_the_clock_of_the_computer_is_set_back(tmp
         hand.clock[0] -= 3_600_000
         hand.app.flush()
         assert hand.said == ""
-        assert hand.app.view.due(hand.clock[0] + 3_600_000)
-        assert not hand.app.view.due(hand.clock[0] + 500)
+        assert hand.app.view.is_due(hand.clock[0] + 3_600_000)
+        assert not hand.app.view.is_due(hand.clock[0] + 500)
 
 
 async def test_a_read_that_ends_after_another_moment_was_shown_leaves_no_gap_in_the_audit(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.app.navigation import place_of, read_place, visit
-from dashboard.reading.databases import Found
+from dashboard.reading.databases import DatabaseInfo
 from dashboard.reading.teams_at_hand import team_of
 from dashboard.screens.log import LogScreen, tail
 from dashboard.widgets.lines import Lines
@@ -187,7 +187,7 @@ async def test_another_team_of_this_machine_is_shown_in_place_of_this_one(
 
 
 async def test_a_team_that_rests_is_not_folded_again(tmp_path: Path) -> None:
-    world, file = team_world(agent("ada", "a")), Found(tmp_path / "team.db")
+    world, file = team_world(agent("ada", "a")), DatabaseInfo(tmp_path / "team.db")
     rows = rows_of(world.journal)
     async with open_store(file.path) as store:
         await store.journal.append(1, rows[:-1])
@@ -209,4 +209,4 @@ async def test_a_team_is_as_large_in_the_list_of_teams_as_on_its_state_screen(tm
         with Reader(db) as reader:
             kept = reader.size_bytes()
 
-        assert team_of(Found(db), None, is_shown=False).size_bytes == kept > file_size(db)
+        assert team_of(DatabaseInfo(db), None, is_shown=False).size_bytes == kept > file_size(db)

@@ -121,7 +121,7 @@ async def test_one_run_may_have_a_strategy_of_its_own(tmp_path: Path) -> None:
         dialog = hand.app.screen
         assert isinstance(dialog, RequestDialog)
         await hand.press("enter")
-        dialog.after(CommandReply(command_id="c", status="applied", result={"run_id": "r5"}))
+        dialog.handle_outcome(CommandReply(command_id="c", status="applied", result={"run_id": "r5"}))
         assert hand.app.orders == [
             Submit(request="go", supervisor="@s1"),
             SwitchStrategy(supervisor="@s1", mode=mode, scope="run", run="r5"),

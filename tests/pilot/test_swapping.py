@@ -121,7 +121,7 @@ async def test_an_agent_that_somebody_else_swaps_while_a_dialog_shows_it_is_not_
         await hand.meanwhile(SwapAgent(agent=idle.id, spec=agent(idle.name, timeout_s=8)))
         said = f"{idle.name} is g3 by now, not g2; look at it first"
         assert hand.problem == f"would be refused: {said}"
-        command = hand.dialog.meant()
+        command = hand.dialog.build_command()
         assert isinstance(command, SwapAgent | Rollback)
         assert refused(hand.work, command) == said
         assert hand.dialog.answer() is None
@@ -139,7 +139,7 @@ async def test_code_is_not_trusted_for_a_swap_that_would_be_refused(tmp_path: Pa
         await hand.press("enter")
         assert not hand.app.orders
         assert "is being removed" in hand.problem
-        assert hand.app.untrusted(["crew:read"]) == ["crew:read"]
+        assert hand.app.untrusted_references(["crew:read"]) == ["crew:read"]
 
 
 async def test_a_line_names_agents_spec_and_mode(tmp_path: Path) -> None:

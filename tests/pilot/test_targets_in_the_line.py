@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.actions import WORDS, understand
-from dashboard.actions.action import Acting
+from dashboard.actions import WORDS, parse_line
+from dashboard.actions.action import ActionScreen
 from dashboard.dialogs.dialog import Dialog
 from engine.core.commands import AddSupervisor, SupervisorSpec, SwapAgent
 from engine.core.queries.targets import find_agent, find_any
@@ -29,7 +29,7 @@ def team() -> World:
 @cache
 def offered(name: str) -> tuple[str, ...]:
     """Return the objects with which a word of the line that changes something is completed."""
-    of = WORDS[name].of
+    of = WORDS[name].targets
     return tuple(of(team().state, "")) if of is not None and WORDS[name].writes else ()
 
 
@@ -42,8 +42,8 @@ async def reached(hand: Hand, line: str) -> object:
     """Carry out a line, and return the dialog, the page or the command that came of it, or what was said."""
     app, place = hand.app, hand.app.screen
     before, orders = len(app.says), len(app.orders)
-    assert isinstance(place, Acting)
-    action, said = understand(line)
+    assert isinstance(place, ActionScreen)
+    action, said = parse_line(line)
     action.call(place, said)
     await hand.press()
     screen = app.screen

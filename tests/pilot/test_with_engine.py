@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.app.app import QuarterdeckApp
-from dashboard.dialogs.dialog import Told
+from dashboard.dialogs.dialog import DialogText
 from dashboard.dialogs.engine import EngineDialog, LeadingDialog
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.engines.process import bound_engine
@@ -174,7 +174,7 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
         )
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, LeadingDialog))
-        assert f"engine {engine.pid} on" in app.screen.query_one(Told).text
+        assert f"engine {engine.pid} on" in app.screen.query_one(DialogText).text
         await pilot.press("escape")
         os.kill(engine.pid, signal.SIGKILL)
         engine.wait()
@@ -182,11 +182,11 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
 
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, EngineDialog))
-        assert f"engine {engine.pid} gone since" in app.screen.query_one(Told).text
+        assert f"engine {engine.pid} gone since" in app.screen.query_one(DialogText).text
         await pilot.press("enter")
         await until(pilot, lambda: told(app).startswith("✓ engine"))
         await until(pilot, lambda: status_of(app, "reader") == "busy" and "● engine" in line(app, "header"))
-        app.order(StopEngine())
+        app.send_command(StopEngine())
         await until(pilot, lambda: "■ engine" in line(app, "header"))
 
 

@@ -15,7 +15,7 @@ import pytest
 from dashboard.cli import main
 from dashboard.cli.trust import allow, assign
 from dashboard.engines.client import Client
-from dashboard.engines.process import Detached, let_go, start_engine, wait_until_up
+from dashboard.engines.process import Detached, end_bound_engine, start_engine, wait_until_up
 from engine.core.state import State
 from engine.reading.folding import fold_file
 from engine.teamfile import read_team
@@ -42,7 +42,7 @@ def team_at_work(folder: Path, team: str, hands: str) -> Iterator[Detached]:
             assert client.perform(file.load_command()).status == "applied"
         yield engine
     finally:
-        let_go(engine)
+        end_bound_engine(engine)
 
 
 def shell_on(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.engines.client import Client
-from dashboard.engines.process import let_go, start_engine, wait_until_up
+from dashboard.engines.process import end_bound_engine, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
 from engine.core.queries.team.able import AWAY
@@ -124,7 +124,7 @@ def test_an_engine_that_begins_without_the_code_lets_its_work_wait_and_spends_no
         _, tasks, _ = run("tasks")
         _, agents, _ = run("agents")
     finally:
-        let_go(engine)
+        end_bound_engine(engine)
 
     assert state.agents.keys() == {"a1", "a2"}
     assert all(agent.away and agent.error is None for agent in state.agents.values())

@@ -91,7 +91,9 @@ def test_a_folder_of_somebody_else_is_not_touched(tmp_path: Path) -> None:
 
 def test_the_slice_is_of_so_many_files_whole_packages_first(tmp_path: Path) -> None:
     names = [
-        name for name in list_files(stdlib_folder(tmp_path / "demo", most=60)).names() if not name.startswith("odd/")
+        name
+        for name in list_files(stdlib_folder(tmp_path / "demo", max_files=60)).names()
+        if not name.startswith("odd/")
     ]
 
     assert len([name for name in names if name != library.MARK]) == 60

@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.doctor import inbox_findings
-from dashboard.reading.databases import inspected
+from dashboard.reading.databases import inspect_database
 from tests.databases import write_database
 from tests.rights import as_viewer
 from tests.world import team_world
@@ -40,7 +40,7 @@ def test_doctor_finds_no_fault_in_a_team_that_may_only_be_looked_at() -> None:
         path = write_database(Path(folder) / "team.db", [])
         for each in (path.parent, path):
             each.chmod(0o755)
-        found = inspected(path)
+        found = inspect_database(path)
         with as_viewer(path):
             (finding,) = inbox_findings(found)
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.reading.event_search import Asked, after, before
+from dashboard.reading.event_search import SearchQuery, search_after, search_before
 from dashboard.reading.feed import entries_of
-from dashboard.views.words.event_filter import OfEvent
-from dashboard.views.words.filters import filter_of, filter_typed
+from dashboard.views.words.event_filter import EventSubject
+from dashboard.views.words.filters import parse_filter, parse_partial_filter
 from dashboard.views.words.names import Names
 from engine.core.state import State
 from engine.simulation.teams import draw_team
@@ -63,7 +63,7 @@ def terms() -> st.SearchStrategy[str]:
 
 @given(st.data())
 def test_a_search_from_either_end_finds_what_passes_and_nothing_else(reader: Reader, data: st.DataObject) -> None:
-    wanted = filter_of(" ".join(data.draw(st.lists(terms(), min_size=1, max_size=3))))
+    wanted = parse_filter(" ".join(data.draw(st.lists(terms(), min_size=1, max_size=3))))
     names, state = Names(), team().state
     names.learn_state(state)
     records = reader.records(0, 100_000)
@@ -71,23 +71,25 @@ def test_a_search_from_either_end_finds_what_passes_and_nothing_else(reader: Rea
     passing = [
         record.seq
         for record, entry in zip(records, entries, strict=True)
-        if wanted.takes(OfEvent(record, entry.event, names, state))
+        if wanted.passes(EventSubject(record, entry.event, names, state))
     ]
-    asked = Asked(wanted, names, state)
+    asked = SearchQuery(wanted, names, state)
 
-    assert [entry.seq for entry in after(reader, 0, asked, limit=100_000).entries] == passing
-    assert [entry.seq for entry in before(reader, reader.last_seq() + 1, asked, limit=100_000).entries] == passing
+    assert [entry.seq for entry in search_after(reader, 0, asked, limit=100_000).entries] == passing
+    assert [
+        entry.seq for entry in search_before(reader, reader.last_seq() + 1, asked, limit=100_000).entries
+    ] == passing
 
 
 def test_a_search_stops_when_it_has_enough_and_goes_on_from_there(reader: Reader) -> None:
     names, state = Names(), team().state
     names.learn_state(state)
-    asked = Asked(filter_typed("attempt_"), names, state)
-    every = [entry.seq for entry in after(reader, 0, asked, limit=100_000).entries]
+    asked = SearchQuery(parse_partial_filter("attempt_"), names, state)
+    every = [entry.seq for entry in search_after(reader, 0, asked, limit=100_000).entries]
 
     found, at, parts = list[int](), reader.last_seq() + 1, 0
     while True:
-        part = before(reader, at, asked, limit=1)
+        part = search_before(reader, at, asked, limit=1)
         found, at, parts = [entry.seq for entry in part.entries] + found, part.seq, parts + 1
         if part.complete:
             break
@@ -97,8 +99,8 @@ def test_a_search_stops_when_it_has_enough_and_goes_on_from_there(reader: Reader
 
 
 def test_what_takes_too_long_finds_nothing_and_says_so(reader: Reader) -> None:
-    wanted = filter_typed("/(a|t)*t(.|t){90}(!!)/")
-    found = before(reader, reader.last_seq() + 1, Asked(wanted, Names(), State()))
+    wanted = parse_partial_filter("/(a|t)*t(.|t){90}(!!)/")
+    found = search_before(reader, reader.last_seq() + 1, SearchQuery(wanted, Names(), State()))
 
     assert found.complete
     assert (found.entries, bool(wanted.fault)) == ([], True)
@@ -114,8 +116,8 @@ def test_events_of_tasks_whose_titles_were_forgotten_are_found_by_them(tmp_path:
     names.learn_state(work.state)
     with Reader(write_database(tmp_path / "team.db", work.journal)) as reader:
         for needle in ("GLOB", "task:glob", '"lib/glob" agent:ada'):
-            asked = Asked(filter_typed(f"{needle} kind:attempt_done"), names, work.state)
-            found = after(reader, 0, asked, limit=1_000).entries
+            asked = SearchQuery(parse_partial_filter(f"{needle} kind:attempt_done"), names, work.state)
+            found = search_after(reader, 0, asked, limit=1_000).entries
 
             assert [names.of(entry.event.task_id) for entry in found] == ["lib/glob.py"] * 2, needle  # type: ignore[attr-defined]
 
@@ -132,9 +134,9 @@ def test_the_ends_of_runs_are_read_once_for_all_searches_of_a_filter(tmp_path: P
             asked_for.append(conditions.get("kinds"))
             return super().records(*given, **conditions)
 
-    wanted, ended = filter_typed("glob"), dict[str, Collection[str] | None]()
+    wanted, ended = parse_partial_filter("glob"), dict[str, Collection[str] | None]()
     with Watched(write_database(tmp_path / "team.db", work.journal)) as reader:
         for _ in range(3):
-            assert after(reader, 0, Asked(wanted, names, work.state, ended), limit=1_000).entries
+            assert search_after(reader, 0, SearchQuery(wanted, names, work.state, ended), limit=1_000).entries
 
     assert asked_for.count({"run_finished"}) == 1

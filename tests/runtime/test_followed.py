@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.printing.following import followed
+from dashboard.cli.printing.following import stream_run
 from engine.core.commands import Answer
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker
@@ -29,7 +29,7 @@ async def test_a_question_is_in_the_stream_for_programs_and_not_beside_the_one_t
         await running.host.order(Answer(escalation=next(iter(running.state.escalations)), answer="the outer one"))
         await running.ended(run_id)
 
-    with followed(path, run_id, as_json=as_json, quiet_until_now=False):
+    with stream_run(path, run_id, as_json=as_json, quiet_until_now=False):
         pass
 
     written = capsys.readouterr()

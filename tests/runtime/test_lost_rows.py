@@ -12,7 +12,7 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.engines.client import Client
-from dashboard.engines.process import end, let_go, start_engine, wait_until_up
+from dashboard.engines.process import end, end_bound_engine, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import EngineStarted
 from engine.reading.folding import events_of
@@ -215,7 +215,7 @@ def test_an_engine_refuses_in_one_line_and_begins_once_the_loss_is_accepted(
         with Reader(torn_team) as reader:
             (began,) = events_of(reader.records(loss.end_seq, 1))
     finally:
-        let_go(engine)
+        end_bound_engine(engine)
     assert isinstance(began, EngineStarted)
     assert began.lost == loss.rows
     assert find_loss(torn_team) is None

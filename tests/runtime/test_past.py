@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from dashboard.reading.checkpoints import Checkpoints
-from dashboard.reading.past import BACK, ONWARD, RECENT, Past
+from dashboard.reading.past import CHECKPOINT_DISTANCE, MAX_EVENTS_FORWARD, RECENT, Past
 from dashboard.reading.summaries import Summaries
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.time_bar import MARKS, time_bar
@@ -91,7 +91,17 @@ def test_every_moment_is_what_folding_the_journal_gives(path: Path, asked: Asked
     draw = random.Random(7)
     with Reader(path) as reader:
         last = reader.last_seq()
-    near = [1, last, 1_000, 999, 2_000, 1_000 + BACK, 1_000 + BACK + ONWARD, 2_001, last - 1]
+    near = [
+        1,
+        last,
+        1_000,
+        999,
+        2_000,
+        1_000 + CHECKPOINT_DISTANCE,
+        1_000 + CHECKPOINT_DISTANCE + MAX_EVENTS_FORWARD,
+        2_001,
+        last - 1,
+    ]
 
     for seq in [*near, *(draw.randint(1, last) for _ in range(25))]:
         state = asked.brought(partial(asked.past.to_seq, seq))

@@ -13,12 +13,12 @@ def test_what_happened_since_makes_the_lanes_that_the_whole_journal_makes(tmp_pa
     path = write_database(tmp_path / "team.db", journal)
     before = write_database(tmp_path / "before.db", journal[: len(journal) // 2])
     with Reader(before) as reader:
-        lanes = timelines.whole(reader, lambda _: True)
+        lanes = timelines.read_all_lanes(reader, lambda _: True)
 
     with Reader(path) as reader:
-        found, last_seq = timelines.since(reader, lanes.seq)
-        whole = timelines.whole(reader, lambda _: True)
-    lanes.learn(found)
+        found, last_seq = timelines.read_since(reader, lanes.seq)
+        whole = timelines.read_all_lanes(reader, lambda _: True)
+    lanes.add_records(found)
 
     assert last_seq == len(journal)
     assert found

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from dashboard.actions import completions
 from dashboard.views.agents import ORDERS as AGENT_ORDERS
 from dashboard.views.agents import agents
-from dashboard.views.changes.swaps import candidate_line, its_work
+from dashboard.views.changes.swaps import candidate_line, describe_work
 from dashboard.views.changes.targets import agent_behind, supervisor_behind, target_of
 from dashboard.views.drawing.rows import Listing
 from dashboard.views.facts.pages import agent_page, run_page, task_page
-from dashboard.views.facts.spec_fields import changes
-from dashboard.views.header import banner, condition, restart_lines, where
+from dashboard.views.facts.spec_fields import spec_changes
+from dashboard.views.header import banner, left_cells, restart_lines, right_cells
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import digest, needs_person
+from dashboard.views.measures.digest import make_digest, needs_person
 from dashboard.views.measures.strip import strip
 from dashboard.views.network import Folding, network
 from dashboard.views.runs import runs
@@ -36,7 +36,7 @@ needles = st.sampled_from(["", "ada", "below busy", "nothing like it", "parse"])
 
 
 def listings(state: State, needle: str, now_ms: int) -> list[Listing]:
-    counts = digest(state)
+    counts = make_digest(state)
     return [
         network(state, counts, {}, now_ms=now_ms, folding=Folding(2), needle=needle),
         network(state, counts, {}, now_ms=now_ms, folding=Folding(1_000), needle=needle),
@@ -47,13 +47,13 @@ def listings(state: State, needle: str, now_ms: int) -> list[Listing]:
 
 
 def pages(state: State, now_ms: int) -> None:
-    counts = digest(state)
+    counts = make_digest(state)
     for agent in state.agents.values():
         agent_page(state, agent.id, counts, {}, (), now_ms=now_ms)
-        its_work(agent, state)
+        describe_work(agent, state)
         for name in replacements(state, [agent]):
             candidate_line(state, [agent], name)
-            changes(state.spec_of(agent), state.specs[state.registry[name]])
+            spec_changes(state.spec_of(agent), state.specs[state.registry[name]])
     for task_id in [*state.tasks, "t999"]:
         task_page(state, task_id, counts, {}, Texts(), (), now_ms=now_ms)
     for run_id in [*state.runs, *(run.id for run in state.finished), "r999"]:
@@ -75,9 +75,9 @@ def test_every_view_draws_every_state_and_leaves_it_as_it_was(world: World, need
             agent_behind(state, target)
             supervisor_behind(state, target)
     pages(state, world.now_ms)
-    where(state, situation)
-    condition(state, situation, digest(state), brief=False)
-    strip(state, digest(state), Activity.of(state, world.journal), now_ms=world.now_ms, width=120)
+    left_cells(state, situation)
+    right_cells(state, situation, make_digest(state), brief=False)
+    strip(state, make_digest(state), Activity.of(state, world.journal), now_ms=world.now_ms, width=120)
     banner(state, situation, None)
     restart_lines(state, situation)
     needs_person(state)
@@ -100,7 +100,7 @@ def test_every_event_that_happens_has_a_sentence(world: World) -> None:
 @given(worlds())
 def test_without_a_filter_every_agent_is_in_the_lists(world: World) -> None:
     state = world.state
-    counts = digest(state)
+    counts = make_digest(state)
 
     tree = network(state, counts, {}, now_ms=world.now_ms, folding=Folding(1_000))
     flat = agents(state, counts, {}, now_ms=world.now_ms)
@@ -114,8 +114,8 @@ def test_without_a_filter_every_agent_is_in_the_lists(world: World) -> None:
 def test_a_row_of_what_is_gone_can_still_be_drawn(world: World) -> None:
     empty = State()
     makers: list[Callable[[State], Listing]] = [
-        lambda state: agents(state, digest(state), {}, now_ms=0),
-        lambda state: tasks(state, digest(state), {}, now_ms=0),
+        lambda state: agents(state, make_digest(state), {}, now_ms=0),
+        lambda state: tasks(state, make_digest(state), {}, now_ms=0),
         lambda state: runs(state, now_ms=0),
     ]
 

@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
-from dashboard.actions.team import _stopped
-from dashboard.deck.places import keys, pages, part_of, places, tabs
+from dashboard.actions.team import _describe_stopped
+from dashboard.deck.places import keys, pages, places, screen_class_of, tabs
 from dashboard.views.words import help
-from dashboard.views.words.help import COLUMNS, HERE
+from dashboard.views.words.help import COLUMNS, SHARED_KEYS
 from engine.core.entities.work import Run
 from engine.core.state import State
 
@@ -27,8 +27,12 @@ def test_every_screen_is_one_key_away() -> None:
 def test_no_screen_takes_a_key_that_goes_to_another_one() -> None:
     going = {*keys().values()}
 
-    assert {place: found for place in places() if (found := going & part_of("screens", place).taken())} == {}
-    assert {page: found for page in pages() if (found := going & part_of("pages", page).taken())} == {}
+    assert {
+        place: found for place in places() if (found := going & screen_class_of("screens", place).overridden_keys())
+    } == {}
+    assert {
+        page: found for page in pages() if (found := going & screen_class_of("pages", page).overridden_keys())
+    } == {}
 
 
 def test_the_help_names_the_screens_that_have_a_function_key_of_which_the_first_never_change() -> None:
@@ -42,7 +46,7 @@ def test_the_help_names_the_screens_that_have_a_function_key_of_which_the_first_
 def test_every_action_can_be_called_by_a_key_or_a_word_and_the_help_says_so() -> None:
     told = "\n".join(cell.lead + cell.text for cell in help_lines((), ()))
 
-    assert [action.name for action in ACTIONS if not action.key and not action.says] == []
+    assert [action.name for action in ACTIONS if not action.key and not action.about] == []
     assert [word for word in WORDS if f": {word}" not in told or not hint(word).startswith(word)] == []
 
 
@@ -61,14 +65,16 @@ def test_the_help_explains_every_column_of_every_table() -> None:
         for title in re.findall(r"Column\(\s*\"([^\"]+)\"(?![^()]*means=)", file.read_text(encoding="utf-8"))
     }
 
-    titles |= {one.title for place in places() for one in part_of("screens", place).HEADINGS if not one.means}
+    titles |= {one.title for place in places() for one in screen_class_of("screens", place).HEADINGS if not one.means}
 
     assert titles - COLUMNS.keys() == set()
     assert COLUMNS.keys() - titles == set()
 
 
 def test_the_help_says_in_a_sentence_what_each_key_of_a_screen_does() -> None:
-    shown = [part_of("screens", place) for place in places()] + [part_of("pages", page) for page in pages()]
+    shown = [screen_class_of("screens", place) for place in places()] + [
+        screen_class_of("pages", page) for page in pages()
+    ]
     own = [(*said, "")[:3] for one in shown for said in one.KEYS if isinstance(said, tuple) and said[0] not in BY_NAME]
 
     def told(key: str, does: str, says: str) -> str:
@@ -76,7 +82,7 @@ def test_the_help_says_in_a_sentence_what_each_key_of_a_screen_does() -> None:
 
     elsewhere = {"back", "copy", "describe", "filter", "mark", "open", "sort", "JSON"}
     assert {does for key, does, says in own if told(key, does, says) in {"", does}} - elsewhere == set()
-    assert HERE.keys() - {does for _, does, says in own if not says} == set()
+    assert SHARED_KEYS.keys() - {does for _, does, says in own if not says} == set()
 
 
 def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> None:
@@ -87,11 +93,13 @@ def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> Non
 
 def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_elsewhere() -> None:
     for place, key, word in (("graph", "t", ":freeze"), ("metrics", "w", ":replay")):
-        screen = part_of("screens", place)
-        assert key in screen.taken(), place
+        screen = screen_class_of("screens", place)
+        assert key in screen.overridden_keys(), place
         own = [one for one in screen.KEYS if len(one) == 3]
         here = next(says for sign, _, says in own if sign == key)
-        told = [(cell.lead.strip(), cell.text) for cell in help_lines(own, (), taken=screen.taken())]
+        told = [
+            (cell.lead.strip(), cell.text) for cell in help_lines(own, (), overridden_keys=screen.overridden_keys())
+        ]
         assert (key, here) in told
         assert any(lead == word for lead, _ in told), place
         assert not any(lead == key and text != here for lead, text in told), place
@@ -103,4 +111,7 @@ def test_what_a_cancellation_stops_is_counted_without_tasks_that_were_skipped() 
         running=1, started_ms=0,
     )  # fmt: skip
 
-    assert _stopped("r1", State(runs={"r1": run}))[0] == "1 attempt stops at the next step; 1 of 5 tasks has not ended"
+    assert (
+        _describe_stopped("r1", State(runs={"r1": run}))[0]
+        == "1 attempt stops at the next step; 1 of 5 tasks has not ended"
+    )

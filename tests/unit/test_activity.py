@@ -7,7 +7,7 @@ from weakref import ref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.measures.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
+from dashboard.views.measures.activity import RETAINED_MS, SLOT_MS, SLOTS, Activity, Track
 from dashboard.views.measures.meters import Meters, Samples, meter_spans
 from engine.core.commands import Cancel
 from engine.core.events import (
@@ -60,7 +60,7 @@ def test_all_time_at_work_is_counted_once(spans: list[tuple[int, int]]) -> None:
     moments = [(begin, 0, place) for place, (begin, _) in enumerate(spans)]
     moments += [(begin + took, 1, place) for place, (begin, took) in enumerate(spans)]
     activity = Activity()
-    activity.learn(
+    activity.count_events(
         [(done if ends else started)(at_ms, f"t{place}") for at_ms, ends, place in sorted(moments)],
     )
 
@@ -71,7 +71,7 @@ def test_all_time_at_work_is_counted_once(spans: list[tuple[int, int]]) -> None:
 def test_nothing_is_at_work_while_there_is_no_engine(worked: int, gone: int, after: int) -> None:
     lives = Activity()
     last = AttemptParked(at_ms=START_MS + worked, task_id="of another", attempt=1, agent_id="a9")
-    lives.learn([started(0), last])
+    lives.count_events([started(0), last])
     lives.until_ms = START_MS + worked
 
     assert busy_ms(lives, worked + gone) == worked
@@ -81,7 +81,7 @@ def test_nothing_is_at_work_while_there_is_no_engine(worked: int, gone: int, aft
         AttemptLost(at_ms=START_MS + worked + gone, task_id="t1", attempt=1, agent_id=AGENT),
         started(worked + gone),
     ]
-    lives.learn(again)
+    lives.count_events(again)
     lives.until_ms = None
 
     assert busy_ms(lives, worked + gone + after) == worked + after
@@ -90,11 +90,11 @@ def test_nothing_is_at_work_while_there_is_no_engine(worked: int, gone: int, aft
 @given(st.integers(0, 3_000), st.integers(0, 3_000), st.integers(0, 3_000))
 def test_a_parked_attempt_is_not_at_work(before: int, parked: int, after: int) -> None:
     activity = Activity()
-    activity.learn([started(0)])
-    activity.learn([AttemptParked(at_ms=START_MS + before, task_id="t1", attempt=1, agent_id=AGENT)])
+    activity.count_events([started(0)])
+    activity.count_events([AttemptParked(at_ms=START_MS + before, task_id="t1", attempt=1, agent_id=AGENT)])
     back_ms = START_MS + before + parked
-    activity.learn([AttemptResumed(at_ms=back_ms, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])])
-    activity.learn([done(before + parked + after)])
+    activity.count_events([AttemptResumed(at_ms=back_ms, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])])
+    activity.count_events([done(before + parked + after)])
 
     _, waited = activity.track(AGENT).work(START_MS + 10_000, SLOTS, 1)
     assert busy_ms(activity, 10_000) == before + after
@@ -104,7 +104,7 @@ def test_a_parked_attempt_is_not_at_work(before: int, parked: int, after: int) -
 def test_an_attempt_that_began_before_what_is_known_has_waited_until_it_went_on() -> None:
     resumed = AttemptResumed(at_ms=START_MS + 5_000, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])
     activity = Activity()
-    activity.learn([resumed, done(5_100)])
+    activity.count_events([resumed, done(5_100)])
     busy, waited = activity.track(AGENT).work(START_MS + 6_000, SLOTS, 1)
 
     assert sum(busy) == 100
@@ -120,7 +120,7 @@ def test_what_waits_since_before_what_is_known_was_not_at_work_though_later_work
             PersonAsked(task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=[])
         )
         world.rest(key, why="ask")
-        world.now_ms += KEPT_MS
+        world.now_ms += RETAINED_MS
     known = len(world.journal)
     submitted(world)
 
@@ -128,7 +128,7 @@ def test_what_waits_since_before_what_is_known_was_not_at_work_though_later_work
     busy, waited = found.track(world.state.roots[0].members[0]).work(world.now_ms, SLOTS, 1)
 
     assert sum(busy) == 0
-    assert sum(waited) > KEPT_MS
+    assert sum(waited) > RETAINED_MS
 
 
 def test_at_every_moment_of_a_takeover_the_counters_of_a_past_moment_are_those_that_were_shown_live() -> None:
@@ -140,23 +140,23 @@ def test_at_every_moment_of_a_takeover_the_counters_of_a_past_moment_are_those_t
 
     for place, event in enumerate(world.journal, 1):
         fold(state, [event])
-        live.learn([event])
+        live.count_events([event])
         found = Activity.of(state, world.journal[:place])
         assert found.team.work(state.at_ms, 30, 4) == live.team.work(state.at_ms, 30, 4), event
 
 
 def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:
     activity = Activity()
-    activity.learn([started(0), AttemptLost(at_ms=START_MS + 900, task_id="t1", attempt=1, agent_id=AGENT)])
+    activity.count_events([started(0), AttemptLost(at_ms=START_MS + 900, task_id="t1", attempt=1, agent_id=AGENT)])
 
-    assert (activity.ended, len(activity.ends)) == (0, 0)
+    assert (activity.ended_count, len(activity.ends)) == (0, 0)
     assert sum(activity.failed.sums(START_MS + 10_000, 10, 1)) == 0
     assert busy_ms(activity, 10_000) == 900
 
 
 def test_an_attempt_whose_start_is_not_known_counts_by_its_length() -> None:
     activity = Activity()
-    activity.learn([done(4_000, duration_ms=1_500)])
+    activity.count_events([done(4_000, duration_ms=1_500)])
 
     assert busy_ms(activity, 4_000) == 1_500
     assert activity.ends[-1].at_work_ms == 1_500
@@ -164,7 +164,7 @@ def test_an_attempt_whose_start_is_not_known_counts_by_its_length() -> None:
 
 def test_an_attempt_under_way_grows_until_now() -> None:
     activity = Activity()
-    activity.learn([started(0)])
+    activity.count_events([started(0)])
 
     assert busy_ms(activity, 2_000) == 2_000
     assert busy_ms(activity, 3_000) == 3_000
@@ -173,28 +173,28 @@ def test_an_attempt_under_way_grows_until_now() -> None:
 
 def test_an_event_that_comes_late_is_counted_where_it_happened() -> None:
     activity = Activity()
-    activity.learn([started(0), started(4_500, "t3")])
+    activity.count_events([started(0), started(4_500, "t3")])
 
-    activity.learn([started(4_000, "t2")])
+    activity.count_events([started(4_000, "t2")])
 
     assert busy_ms(activity, 5_000) == 5_000 + 500 + 1_000
 
 
 def test_what_ended_before_it_was_looked_at_was_at_work_no_longer() -> None:
     activity = Activity()
-    activity.learn([started(0)])
+    activity.count_events([started(0)])
     assert busy_ms(activity, 5_000) == 5_000
 
-    activity.learn([done(4_000), started(4_000, "t2")])
+    activity.count_events([done(4_000), started(4_000, "t2")])
 
     assert busy_ms(activity, 5_000) == 5_000
 
 
 def test_what_is_older_than_the_counters_is_forgotten() -> None:
     activity = Activity()
-    activity.learn([started(0), done(1_000), started(KEPT_MS + 60_000, "t2")])
+    activity.count_events([started(0), done(1_000), started(RETAINED_MS + 60_000, "t2")])
 
-    assert busy_ms(activity, KEPT_MS + 61_000) == 1_000
+    assert busy_ms(activity, RETAINED_MS + 61_000) == 1_000
 
 
 def test_failures_are_counted_beside_what_ended_well() -> None:
@@ -202,7 +202,7 @@ def test_failures_are_counted_beside_what_ended_well() -> None:
         at_ms=START_MS + 900, task_id="t2", attempt=1, agent_id=AGENT, error="no", error_type="E", duration_ms=100
     )
     activity = Activity()
-    activity.learn([started(0), done(800), failed])
+    activity.count_events([started(0), done(800), failed])
 
     assert sum(activity.done.sums(START_MS + 1_000, 8, 1)) == 1
     assert sum(activity.failed.sums(START_MS + 1_000, 8, 1)) == 1
@@ -215,7 +215,7 @@ def test_a_roll_back_is_the_last_swap_of_an_agent() -> None:
     back = SwapRolledBack(
         at_ms=START_MS + 900, agent_id=AGENT, generation=3, spec=spec, mode="drain", why="an operator"
     )
-    activity.learn([swapped, back])
+    activity.count_events([swapped, back])
 
     assert activity.swapped_ms == {AGENT: START_MS + 900}
     assert [mark.glyph for mark in activity.marks] == ["◆", "◆"]
@@ -223,8 +223,8 @@ def test_a_roll_back_is_the_last_swap_of_an_agent() -> None:
 
 def test_an_agent_that_has_left_is_forgotten() -> None:
     activity = Activity()
-    activity.learn([started(0), done(900)])
-    activity.learn([AgentRemoved(at_ms=START_MS + 1_000, agent_id=AGENT)])
+    activity.count_events([started(0), done(900)])
+    activity.count_events([AgentRemoved(at_ms=START_MS + 1_000, agent_id=AGENT)])
 
     assert activity.track(AGENT) is activity.track("one that never was")
     assert AGENT not in activity.started_ms
@@ -236,9 +236,9 @@ def test_nothing_is_kept_of_a_supervisor_that_is_gone() -> None:
         at_ms=START_MS, supervisor_id="s1", mode="parallel", previous="map", aggregation="first", aggregator=None,
         scope="new",
     )  # fmt: skip
-    activity.learn([switched])
+    activity.count_events([switched])
     assert activity.switched_ms
-    activity.learn([SupervisorRemoved(at_ms=START_MS + 1_000, supervisor_id="s1")])
+    activity.count_events([SupervisorRemoved(at_ms=START_MS + 1_000, supervisor_id="s1")])
 
     assert not activity.switched_ms
 
@@ -295,16 +295,20 @@ def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds(
         at_ms=START_MS, task_id="t1", attempt=1, agent_id=AGENT, name="s", key="s", output=None, duration_ms=1,
         usage=Usage(tokens_out=2**62 + 1),
     )  # fmt: skip
-    activity.learn([spent, spent])
+    activity.count_events([spent, spent])
 
     assert activity.tokens.sums(START_MS, 1, 1) == [2**63]
 
 
-@given(st.lists(st.one_of(st.integers(0, 3 * SLOT_MS), st.integers(KEPT_MS - 2 * SLOT_MS, 2 * KEPT_MS)), max_size=12))
+@given(
+    st.lists(
+        st.one_of(st.integers(0, 3 * SLOT_MS), st.integers(RETAINED_MS - 2 * SLOT_MS, 2 * RETAINED_MS)), max_size=12
+    )
+)
 def test_events_of_the_last_two_minutes_are_counted_and_no_others(gaps_ms: list[int]) -> None:
     times = [sum(gaps_ms[:place]) for place in range(1, len(gaps_ms) + 1)] or [0]
     activity = Activity()
-    activity.learn([started(at_ms, f"t{place}") for place, at_ms in enumerate(times)])
+    activity.count_events([started(at_ms, f"t{place}") for place, at_ms in enumerate(times)])
 
     newest = (START_MS + times[-1]) // SLOT_MS
     kept = [at_ms for at_ms in times if newest - (START_MS + at_ms) // SLOT_MS < SLOTS]
@@ -327,11 +331,11 @@ def test_a_team_whose_leads_wait_for_one_at_work_is_not_drawn_as_one_that_waits(
     for lead in ("ada", "bob"):
         work.ask(attempt(work, lead), "sum", ["x"])
     meters = Meters()
-    meters.look(Activity.of(work.state, work.journal), work.state, work.now_ms + 5_000)
+    meters.update(Activity.of(work.state, work.journal), work.state, work.now_ms + 5_000)
     (chief,) = work.state.supervisors
 
-    assert "⠒" in "".join(span.text for span in meters.of(member(work, "ada").id))
-    assert "⠒" not in "".join(span.text for span in meters.of(chief))
+    assert "⠒" in "".join(span.text for span in meters.spans_of(member(work, "ada").id))
+    assert "⠒" not in "".join(span.text for span in meters.spans_of(chief))
 
 
 def test_counters_that_are_replaced_are_freed_without_a_garbage_collection() -> None:

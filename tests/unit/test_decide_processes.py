@@ -210,5 +210,5 @@ def test_the_line_of_the_dashboard_shows_and_changes_the_limit() -> None:
     world = crew(processes=None)
 
     assert "2 (all)" in [cell.text.split("  ")[0] for cell in SETTING.about(world.state, "s1", 0)]
-    command = SETTING.meant("s1", "processes=3", 0)
+    command = SETTING.parse("s1", "processes=3", 0)
     assert command == ChangeSupervisor(supervisor="@s1", options=SupervisorOptions(processes=3))

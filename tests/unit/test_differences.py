@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 
-from dashboard.views.changes.differences import MANY, difference_lines
+from dashboard.views.changes.differences import MAX_SHOWN, difference_lines
 from engine.core.commands import ChangeSupervisor, Move, Pause, Reassign, RemoveMember, Submit, SwapAgent
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.queries.differences import Difference, differences
@@ -144,8 +144,8 @@ def test_lines_are_short_and_of_many_things_only_some_are_shown() -> None:
 
     assert lines[0] == "agents: 40 changed"
     assert lines[1] == "chief/worker0 (a1)  status idle → paused"
-    assert len(lines) == MANY + 2
-    assert lines[-1] == f"and {40 - MANY} more: idle → paused {40 - MANY}"
+    assert len(lines) == MAX_SHOWN + 2
+    assert lines[-1] == f"and {40 - MAX_SHOWN} more: idle → paused {40 - MAX_SHOWN}"
     assert [cell.text for cell in difference_lines([])] == ["no difference"]
 
 

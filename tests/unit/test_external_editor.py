@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.user.external_editor import EditorFailed, edited, editor_of
+from dashboard.user.external_editor import EditorFailed, edit_externally, editor_of
 
 
 def editor(*lines: str) -> list[str]:
@@ -24,7 +24,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_the_editor_writes_comes_back_and_its_file_goes(folder: Path) -> None:
-    back = edited("name: a\n", editor("file.write_text(file.read_text() + 'weight: 2\\r\\n')"), name="agent.yaml")
+    back = edit_externally(
+        "name: a\n", editor("file.write_text(file.read_text() + 'weight: 2\\r\\n')"), name="agent.yaml"
+    )
 
     assert back == "name: a\nweight: 2\n"
     assert not list(folder.iterdir())
@@ -32,13 +34,13 @@ def test_what_the_editor_writes_comes_back_and_its_file_goes(folder: Path) -> No
 
 def test_an_editor_that_is_not_there_is_one_line(folder: Path) -> None:
     with pytest.raises(EditorFailed, match=r"^no-such-editor does not run: No such file .*; is \$EDITOR right"):
-        edited("name: a\n", ["no-such-editor"], name="agent.yaml")
+        edit_externally("name: a\n", ["no-such-editor"], name="agent.yaml")
     assert not list(folder.iterdir())
 
 
 def test_an_editor_that_fails_leaves_the_text_as_it_was(folder: Path) -> None:
     with pytest.raises(EditorFailed, match=r"ended with status 3; the text is as it was$"):
-        edited("name: a\n", editor("sys.exit(3)"), name="agent.yaml")
+        edit_externally("name: a\n", editor("sys.exit(3)"), name="agent.yaml")
     assert not list(folder.iterdir())
 
 
@@ -53,7 +55,7 @@ def test_an_editor_that_fails_leaves_the_text_as_it_was(folder: Path) -> None:
 )
 def test_what_cannot_be_taken_over_stays_in_its_file(does: str, said: str, folder: Path) -> None:
     with pytest.raises(EditorFailed, match=said) as failed:
-        edited("name: a\n", editor(does), name="agent.yaml")
+        edit_externally("name: a\n", editor(does), name="agent.yaml")
 
     (kept,) = folder.rglob("agent.yaml")
     assert str(kept) in str(failed.value)
@@ -61,25 +63,25 @@ def test_what_cannot_be_taken_over_stays_in_its_file(does: str, said: str, folde
 
 def test_an_editor_that_removes_its_file_is_said() -> None:
     with pytest.raises(EditorFailed, match="does not exist; the text is as it was"):
-        edited("name: a\n", editor("file.unlink()"), name="agent.yaml")
+        edit_externally("name: a\n", editor("file.unlink()"), name="agent.yaml")
 
 
 def test_a_pipe_in_place_of_the_file_is_not_waited_for() -> None:
     with pytest.raises(EditorFailed, match="is not a regular file; the text is as it was"):
-        edited("name: a\n", editor("import os; file.unlink(); os.mkfifo(file)"), name="agent.yaml")
+        edit_externally("name: a\n", editor("import os; file.unlink(); os.mkfifo(file)"), name="agent.yaml")
 
 
 def test_a_full_disk_is_said_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(folder / "missing"))
     with pytest.raises(EditorFailed, match=r"cannot be written .*set TMPDIR"):
-        edited("name: a\n", editor(), name="agent.yaml")
+        edit_externally("name: a\n", editor(), name="agent.yaml")
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
         with pytest.raises(EditorFailed, match=r"cannot be written .*set TMPDIR"):
-            edited("name: a\n", editor(), name="agent.yaml")
+            edit_externally("name: a\n", editor(), name="agent.yaml")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not list(folder.iterdir())
@@ -92,7 +94,7 @@ def test_an_editor_that_is_killed_leaves_the_modes_of_the_terminal() -> None:
     try:
         before = termios.tcgetattr(0)
         with pytest.raises(EditorFailed, match="ended with status -9"):
-            edited("", editor("import os, tty; tty.setraw(0); os.kill(os.getpid(), 9)"), name="agent.yaml")
+            edit_externally("", editor("import os, tty; tty.setraw(0); os.kill(os.getpid(), 9)"), name="agent.yaml")
 
         assert termios.tcgetattr(0) == before
     finally:
@@ -110,7 +112,7 @@ def test_keys_that_end_an_editor_do_not_end_the_dashboard(number: signal.Signals
         does = f"import os; os.kill(os.getppid(), {number.value}); os.kill(os.getpid(), {number.value})"
         ends = f"import signal; signal.signal({number.value}, signal.SIG_DFL)"
         with pytest.raises(EditorFailed, match=f"ended with status -{number.value}; the text is as it was$"):
-            edited("name: a\n", editor(ends, does), name="agent.yaml")
+            edit_externally("name: a\n", editor(ends, does), name="agent.yaml")
 
         assert heard == []
         assert signal.getsignal(number) is mine

@@ -11,9 +11,9 @@ def test_what_was_set_is_found_again(tmp_path: Path) -> None:
     file = tmp_path / "state" / "dashboard.json"
     first = Habits(file)
     assert not first.toured
-    first.was_offered()
+    first.remember_offer()
     first.size("network.side", 50)
-    first.painted("light")
+    first.remember_theme("light")
     first.size("network.tail", 9)
     first.size("network.tail", None)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.network import Folding, Measures, network
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Resume, SupervisorSpec
 from engine.core.queries.team.tree import Level, depth_of, height_of, levels_of, warning_of
@@ -214,7 +214,7 @@ def test_the_network_shows_the_level_and_the_cost_of_each_that_is_deep() -> None
     submitted(world)
     world.settle()
 
-    sums = digest(world.state)
+    sums = make_digest(world.state)
     measures = Measures(middle=True)
     shown = network(world.state, sums, {}, now_ms=world.now_ms, folding=Folding(room=99), measures=measures)
     last = {key: shown.make(key)[-1] for key in world.state.supervisors}

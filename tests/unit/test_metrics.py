@@ -10,10 +10,10 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.plots import spark
-from dashboard.views.measures.activity import Activity, Ended, Spent
-from dashboard.views.measures.digest import digest
-from dashboard.views.measures.metric_rows import ORDERS, figures, metric_rows, teams_of
-from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, plots
+from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
+from dashboard.views.measures.digest import make_digest
+from dashboard.views.measures.metric_rows import ORDERS, count_figures, metric_rows, teams_of
+from dashboard.views.measures.metrics import WINDOWS_MS, Series, Window, draw_plots
 from engine.core.queries.team.tree import agents_of
 from tests.pilot.scene import audit
 from tests.world import agent, team_world
@@ -21,7 +21,7 @@ from tests.world import agent, team_world
 NOW_MS = 10_000_000
 ENDS = st.lists(
     st.builds(
-        Ended,
+        AttemptEnd,
         at_ms=st.integers(NOW_MS - 59_000, NOW_MS - 1),
         task_id=st.just("t1"),
         agent_id=st.sampled_from(["a1", "a2"]),
@@ -33,7 +33,7 @@ ENDS = st.lists(
 )
 SPENDS = st.lists(
     st.builds(
-        Spent,
+        AttemptSpend,
         at_ms=st.integers(NOW_MS - 59_000, NOW_MS - 1),
         agent_id=st.sampled_from(["a1", "a2"]),
         tokens=st.integers(0, 1_000),
@@ -47,14 +47,14 @@ def text_of(line: Line) -> str:
     return "".join(span.text for span in line.spans)
 
 
-def series(ends: list[Ended], *, window_ms: int, samples: int, now_ms: int = NOW_MS) -> Series:
+def series(ends: list[AttemptEnd], *, window_ms: int, samples: int, now_ms: int = NOW_MS) -> Series:
     window = Window(window_ms, samples, now_ms)
     window.add(ends)
     return window.series(now_ms)
 
 
 @given(ENDS, st.integers(2, 200))
-def test_every_end_in_the_window_is_in_one_sample(ends: list[Ended], samples: int) -> None:
+def test_every_end_in_the_window_is_in_one_sample(ends: list[AttemptEnd], samples: int) -> None:
     found = series(ends, window_ms=120_000, samples=samples)
 
     assert sum(found.done) == sum(end.done for end in ends)
@@ -63,9 +63,9 @@ def test_every_end_in_the_window_is_in_one_sample(ends: list[Ended], samples: in
 
 
 @given(SPENDS, st.integers(2, 200))
-def test_all_that_was_spent_in_the_window_is_in_one_sample(spends: list[Spent], samples: int) -> None:
+def test_all_that_was_spent_in_the_window_is_in_one_sample(spends: list[AttemptSpend], samples: int) -> None:
     window = Window(120_000, samples, NOW_MS)
-    window.add_spent(spends)
+    window.add_spends(spends)
     found = window.series(NOW_MS)
 
     assert sum(found.tokens) == sum(one.tokens for one in spends)
@@ -73,7 +73,7 @@ def test_all_that_was_spent_in_the_window_is_in_one_sample(spends: list[Spent], 
 
 
 @given(ENDS)
-def test_time_at_work_is_the_sum_of_what_each_end_says(ends: list[Ended]) -> None:
+def test_time_at_work_is_the_sum_of_what_each_end_says(ends: list[AttemptEnd]) -> None:
     whole_ms = 120_000
     found = series(ends, now_ms=NOW_MS // 1_000 * 1_000, window_ms=whole_ms, samples=120)
 
@@ -81,9 +81,9 @@ def test_time_at_work_is_the_sum_of_what_each_end_says(ends: list[Ended]) -> Non
 
 
 def test_a_lead_is_not_slow_because_it_waits_for_what_it_delegated() -> None:
-    slow = [Ended(NOW_MS - 1_000, f"t{place}", "slow", 20, 20, done=True) for place in range(3)]
-    lead = Ended(NOW_MS - 1_000, "t9", "lead", 180_000, 5, done=True)
-    found = figures([*slow, lead], 0)
+    slow = [AttemptEnd(NOW_MS - 1_000, f"t{place}", "slow", 20, 20, done=True) for place in range(3)]
+    lead = AttemptEnd(NOW_MS - 1_000, "t9", "lead", 180_000, 5, done=True)
+    found = count_figures([*slow, lead], 0)
 
     assert sorted(found, key=lambda agent_id: ORDERS["slowest"](found[agent_id])) == ["slow", "lead"]
     assert {agent_id: (one.p50_ms, one.time_ms) for agent_id, one in found.items()} == {
@@ -94,7 +94,7 @@ def test_a_lead_is_not_slow_because_it_waits_for_what_it_delegated() -> None:
 
 
 @given(ENDS)
-def test_p95_is_not_below_p50(ends: list[Ended]) -> None:
+def test_p95_is_not_below_p50(ends: list[AttemptEnd]) -> None:
     found = series(ends, window_ms=60_000, samples=60)
 
     assert all(high >= low for low, high in zip(found.p50_ms, found.p95_ms, strict=True))
@@ -102,7 +102,7 @@ def test_p95_is_not_below_p50(ends: list[Ended]) -> None:
 
 @given(ENDS, st.integers(2, 200), st.lists(st.integers(0, 60_000), max_size=4), st.integers(0, 90_000))
 def test_samples_that_are_kept_equal_those_that_are_counted_anew(
-    ends: list[Ended], samples: int, looks_ms: list[int], window_ms: int
+    ends: list[AttemptEnd], samples: int, looks_ms: list[int], window_ms: int
 ) -> None:
     left = sorted(ends, key=lambda end: end.at_ms)
     anew = Window(window_ms, samples, NOW_MS)
@@ -121,7 +121,7 @@ def test_samples_that_are_kept_equal_those_that_are_counted_anew(
 
 def test_an_end_far_ahead_of_the_window_costs_no_more_than_the_window() -> None:
     window, far_ms = Window(60_000, 60, NOW_MS), 10**15
-    end = Ended(NOW_MS + far_ms, "t1", "a1", duration_ms=far_ms, at_work_ms=far_ms, done=True)
+    end = AttemptEnd(NOW_MS + far_ms, "t1", "a1", duration_ms=far_ms, at_work_ms=far_ms, done=True)
 
     window.add([end])  # each second between them would take days
 
@@ -143,7 +143,7 @@ def test_plots_fill_their_size(width: int, height: int, large: int | None) -> No
     activity = Activity.of(work.state, work.journal)
     found = series([*activity.ends], now_ms=work.now_ms, window_ms=WINDOWS_MS["1 h"], samples=40)
 
-    lines = plots(found, activity, work.state, now_ms=work.now_ms, width=width, height=height, large=large)
+    lines = draw_plots(found, activity, work.state, now_ms=work.now_ms, width=width, height=height, large=large)
 
     assert len(lines) <= height + 2
     assert all(sum(cell_len(span.text) for span in line.spans) <= width for line in lines)
@@ -154,7 +154,7 @@ def test_the_ends_and_middles_of_axes_are_not_rounded() -> None:
     activity = Activity.of(work.state, work.journal)
     for done, labels in ((15, ("1.5 ┤", "0.75 ┤")), (1, ("0.1 ┤", "0.05 ┤")), (30_000, ("3,000 ┤", "1,500 ┤"))):
         found = replace(series([], now_ms=work.now_ms, window_ms=60_000, samples=6), done=[done] * 6)
-        lines = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)
+        lines = draw_plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)
         told = "\n".join("".join(span.text for span in line.spans) for line in lines)
 
         assert [label for label in labels if label not in told] == [], told
@@ -166,7 +166,7 @@ def test_a_rate_is_that_of_the_health_strip_and_not_of_one_short_sample() -> Non
     for window_ms, done in ((60_000, [0] * 54 + [2, 9, 0, 0, 4, 7]), (300_000, [60, 15, 99])):
         found = replace(series([], now_ms=work.now_ms, window_ms=window_ms, samples=len(done)), done=done)
         found = replace(found, each_ms=window_ms // 60)
-        title = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)[0]
+        title = draw_plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)[0]
 
         assert "".join(span.text for span in title.spans).endswith(" 3.0/s ─")
 
@@ -175,7 +175,7 @@ def test_times_beside_a_plot_say_that_they_are_the_latest_where_there_is_room() 
     work = audit()
     found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
     titles = [
-        plots(found, Activity(), work.state, now_ms=work.now_ms, width=width, height=12, large=1)[0]
+        draw_plots(found, Activity(), work.state, now_ms=work.now_ms, width=width, height=12, large=1)[0]
         for width in (60, 30)
     ]
 
@@ -188,7 +188,7 @@ def test_a_queue_without_a_sample_is_not_drawn_as_empty() -> None:
     activity.sample_queues(work.now_ms, 25, {})
     found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
 
-    lines = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2)
+    lines = draw_plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2)
 
     bottom = next("".join(span.text for span in line.spans) for line in lines if " 0 ┤" in line.spans[0].text + "┤")
     assert bottom.split("┤")[1].strip() in ("⢸", "⣸", "⣿", "⡇")
@@ -199,7 +199,7 @@ def test_an_axis_begins_where_the_window_does(samples: int) -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
     found = series([], now_ms=work.now_ms, window_ms=60_000, samples=samples)
-    lines = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)
+    lines = draw_plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)
 
     assert "−60 s" in "".join(span.text for span in lines[-1].spans)
 
@@ -207,7 +207,7 @@ def test_an_axis_begins_where_the_window_does(samples: int) -> None:
 def test_agents_are_compared_by_their_figures() -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
-    found = figures(activity.ends, 0)
+    found = count_figures(activity.ends, 0)
 
     assert sum(one.done for one in found.values()) == sum(end.done for end in activity.ends)
     for order in ORDERS:
@@ -217,13 +217,13 @@ def test_agents_are_compared_by_their_figures() -> None:
     rows = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done").keys
     best = next(key for key in rows if key in work.state.agents)
     assert found[best].done == max(one.done for one in found.values())
-    assert digest(work.state)
+    assert make_digest(work.state)
 
 
 def test_supervisors_stand_above_agents_with_what_all_below_them_did() -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
-    found = figures(activity.ends, 0, teams_of(work.state))
+    found = count_figures(activity.ends, 0, teams_of(work.state))
     chief = work.state.roots[0].id
     survey = next(one.id for one in work.state.supervisors.values() if one.name == "survey")
     listing = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done")
@@ -252,7 +252,7 @@ def test_the_queue_of_one_member_is_plotted_alone() -> None:
     activity.sample_queues(work.now_ms, 25, {"a1": 5, "s1": 25})
     found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
     told = [
-        plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2, member=member)[0]
+        draw_plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2, member=member)[0]
         for member in (None, "a1", "a2")
     ]
 
@@ -275,14 +275,14 @@ def test_a_supervisor_was_as_busy_as_all_agents_below_it_together() -> None:
     assert activity.shares_of(agents, work.now_ms, samples=24, each=20) == pytest.approx(weighted)
     assert any(weighted)
     assert set(busy[metrics.id]) == {"⣀"}
-    assert busy[survey.id] == spark(weighted, 12, most=1.0)
+    assert busy[survey.id] == spark(weighted, 12, full_value=1.0)
 
 
 def test_the_plot_of_attempts_says_of_how_many_agents_they_are() -> None:
     work = audit()
     found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
     told = [
-        plots(found, Activity(), work.state, now_ms=work.now_ms, width=80, height=12, large=3, agents=agents)[-1]
+        draw_plots(found, Activity(), work.state, now_ms=work.now_ms, width=80, height=12, large=3, agents=agents)[-1]
         for agents in (None, 1)
     ]
 
@@ -295,8 +295,8 @@ def test_times_of_tasks_have_a_mark_where_the_agent_was_swapped() -> None:
     swapped = next(iter(activity.swapped_ms))
 
     def took(ended_ms: list[int]) -> str:
-        ends = [Ended(at_ms, "t", swapped, 20, 20, done=True) for at_ms in ended_ms]
-        listing = metric_rows(work.state, figures(ends, 0), activity, now_ms=work.now_ms, order="done")
+        ends = [AttemptEnd(at_ms, "t", swapped, 20, 20, done=True) for at_ms in ended_ms]
+        listing = metric_rows(work.state, count_figures(ends, 0), activity, now_ms=work.now_ms, order="done")
         return listing.cells(list(listing.keys).index(swapped))[6].text
 
     at_ms = activity.swapped_ms[swapped]
@@ -307,7 +307,7 @@ def test_times_of_tasks_have_a_mark_where_the_agent_was_swapped() -> None:
 
 def test_a_time_at_the_end_of_an_axis_cuts_nothing_in_two_plots_of_80_columns() -> None:
     found = series([], window_ms=60_000, samples=60)
-    lines = plots(found, Activity(), audit().state, now_ms=NOW_MS, width=80, height=10, end="05:34:33")
+    lines = draw_plots(found, Activity(), audit().state, now_ms=NOW_MS, width=80, height=10, end="05:34:33")
 
     assert text_of(lines[-1]).count("05:34:33") == 2
     assert "…" not in text_of(lines[-1])

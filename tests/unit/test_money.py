@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.words.amounts import amount, money, spent, spent_of
+from dashboard.views.words.amounts import amount, describe_usage, money, spent_text
 from engine.core.queries.team.track_record import mean_of
 from engine.core.records.values import Usage, dollars
 from engine.core.state import TrackRecord
@@ -31,9 +31,9 @@ def test_a_sum_of_floats_is_written_in_few_digits_and_is_nearly_what_it_is(costs
     assert abs(said - whole) <= max(Decimal("0.000001"), whole / 20)
     assert len(text) <= len("$60,000.123456") or whole < Decimal("0.00001")
     usage = Usage(cost_usd=whole)
-    assert spent(usage) == amount(whole, "cost_usd") == text
+    assert describe_usage(usage) == amount(whole, "cost_usd") == text
     assert len(money(usage)) <= len("<$0.0001")
-    assert spent_of(whole, Decimal("2.50"), "cost_usd") == f"{text} of $2.5"
+    assert spent_text(whole, Decimal("2.50"), "cost_usd") == f"{text} of $2.5"
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_the_known_part_of_a_cost_is_not_shown_as_the_cost() -> None:
     unpriced = usage_at(None, tokens_in=50, tokens_out=5)
 
     for whole in (priced.plus(unpriced), unpriced.plus(priced)):
-        assert spent(whole).endswith(", at least $0.0012")
+        assert describe_usage(whole).endswith(", at least $0.0012")
         assert money(whole) == "≥$0.0012"
-    assert spent(priced).endswith(" out, $0.0012")
-    assert (spent(unpriced), money(unpriced)) == ("50 tokens in, 5 out", "–")
+    assert describe_usage(priced).endswith(" out, $0.0012")
+    assert (describe_usage(unpriced), money(unpriced)) == ("50 tokens in, 5 out", "–")
     assert usage_at(None, tokens_in=0, tokens_out=0).unpriced is False
 
 

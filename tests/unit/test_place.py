@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.words.place import LONGEST, NoPlace, Place
+from dashboard.views.words.place import MAX_CHARACTERS, NoPlace, Place
 
 
 @pytest.mark.parametrize(
@@ -19,16 +19,16 @@ from dashboard.views.words.place import LONGEST, NoPlace, Place
     ],
 )
 def test_a_place_is_read_as_it_is_written(text: str, place: Place) -> None:
-    assert Place.of(text) == place
+    assert Place.parse(text) == place
     assert str(place) == text
 
 
 @pytest.mark.parametrize(
-    "text", ["", "/", "Network", "1", "a b", "tasks@x@", "tasks\n", "tasks/\x1b[2J", "a" * (LONGEST + 1)]
+    "text", ["", "/", "Network", "1", "a b", "tasks@x@", "tasks\n", "tasks/\x1b[2J", "a" * (MAX_CHARACTERS + 1)]
 )
 def test_what_is_no_place_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(NoPlace) as refused:
-        Place.of(text)
+        Place.parse(text)
 
     assert "\n" not in str(refused.value)
     assert "\x1b" not in str(refused.value)
@@ -41,4 +41,4 @@ WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), m
 def test_whatever_place_is_written_is_read_back(an_id: str, needle: str, seq: int | None) -> None:
     place = Place("tasks", an_id, needle, seq)
 
-    assert Place.of(str(place)) == place
+    assert Place.parse(str(place)) == place

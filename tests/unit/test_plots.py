@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.views.drawing.lines import Span, cells, cut, cut_path, hairline, padded, spread
+from dashboard.views.drawing.lines import Span, cell_width, cut, cut_path, hairline, pad, spread
 from dashboard.views.drawing.plots import area, axis_top, bar, meter, plot, spark
 
 WIDTHS = st.integers(0, 60)
@@ -32,7 +32,7 @@ def test_a_meter_is_full_only_at_its_end_and_grows_with_its_share(one: float, ot
     filled = [len(meter(share, width)[0].text) for share in sorted((one, other))]
 
     assert filled == sorted(filled)
-    assert cells(meter(one, width)) == width
+    assert cell_width(meter(one, width)) == width
     assert meter(1.0, width)[1].text == ""
     assert meter(0.0, width)[0].text == ""
 
@@ -40,8 +40,8 @@ def test_a_meter_is_full_only_at_its_end_and_grows_with_its_share(one: float, ot
 @given(st.floats(0.001, 1))
 def test_what_happened_at_all_is_seen(share: float) -> None:
     assert bar(share) != " "
-    assert bar(share, most=7) != " "
-    assert bar(1.0, most=7) == "▇"
+    assert bar(share, max_level=7) != " "
+    assert bar(1.0, max_level=7) == "▇"
 
 
 @given(st.floats(1e-6, 1e12))
@@ -61,13 +61,13 @@ def test_an_axis_has_its_labels_at_their_heights() -> None:
 def test_a_text_is_cut_to_its_room(text: str, width: int) -> None:
     assert cell_len(cut(text, width)) <= width
     assert cell_len(cut_path(text, width)) <= width
-    assert cell_len(padded(text, width)) == width
+    assert cell_len(pad(text, width)) == width
 
 
 @given(TEXTS, TEXTS, st.integers(1, 80))
 def test_a_line_with_two_ends_is_as_wide_as_its_room(left: str, right: str, width: int) -> None:
-    assert cells(spread([Span(left)], [Span(right)], width).spans) == width
-    assert cells(hairline("NOW", width, right=left).spans) == width
+    assert cell_width(spread([Span(left)], [Span(right)], width).spans) == width
+    assert cell_width(hairline("NOW", width, right=left).spans) == width
 
 
 def test_a_path_is_cut_in_front_and_at_a_slash() -> None:

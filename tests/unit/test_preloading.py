@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.engines.standby import Preloading, loadable
+from dashboard.cli.engines.standby import Preloading, loadable_references
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import State, Team
 from engine.errors import Unusable
@@ -29,11 +29,11 @@ def test_only_what_is_trusted_and_runs_in_the_engine_is_loaded_ahead() -> None:
     elsewhere = AgentSpec(name="bob", run="ahead:compute", run_in="process")
     state = team_world(here, elsewhere).state
     state.trusted.clear()
-    untrusted = loadable(state)
+    untrusted = loadable_references(state)
     state.trusted.update({REFERENCE: "", "ahead:compute": ""})
 
     assert untrusted == set()
-    assert loadable(state) == {REFERENCE}
+    assert loadable_references(state) == {REFERENCE}
 
 
 def test_what_is_trusted_is_imported_and_never_from_a_file_that_has_changed(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def test_steps_are_a_histogram_that_adds_up() -> None:
 def test_only_the_token_is_let_in(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path / "team.db", "a-long-random-word")
 
-    assert metrics.is_let_in("Bearer a-long-random-word")
-    assert not any(map(metrics.is_let_in, (None, "", "Bearer", "Bearer x", "Basic a-long-random-word", "Bearer ü")))
+    assert metrics.is_authorized("Bearer a-long-random-word")
+    assert not any(map(metrics.is_authorized, (None, "", "Bearer", "Bearer x", "Basic a-long-random-word", "Bearer ü")))
 
 
 def test_what_is_appended_between_two_looks_is_counted(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.frame import remembered
-from dashboard.frame.remembered import ENOUGH, walked
+from dashboard.frame.remembered import ENOUGH_EVENTS, read_agent_events
 from dashboard.views.words.names import Names
 from engine.core.events import AttemptStarted, Event, StepRecorded
 from store import Reader
@@ -25,27 +25,27 @@ def path(tmp_path: Path) -> Path:
 def test_all_events_of_an_agent_that_has_few_are_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembered, "WALKED_AT_ONCE", 7)
     with Reader(path) as reader:
-        assert [one.seq for one in walked(reader, Names(), "rare", 200)] == [1, 30, 77]
-        assert [one.seq for one in walked(reader, Names(), "rare", 76)] == [1, 30]
+        assert [one.seq for one in read_agent_events(reader, Names(), "rare", 200)] == [1, 30, 77]
+        assert [one.seq for one in read_agent_events(reader, Names(), "rare", 76)] == [1, 30]
 
 
 def test_no_more_are_read_than_the_pane_shows(path: Path) -> None:
     with Reader(path) as reader:
-        found = [one.seq for one in walked(reader, Names(), "often", 200)]
+        found = [one.seq for one in read_agent_events(reader, Names(), "often", 200)]
 
-    assert found == [*range(201 - ENOUGH, 201)]
+    assert found == [*range(201 - ENOUGH_EVENTS, 201)]
 
 
 def test_reading_ends_once_the_cursor_has_moved_on(path: Path) -> None:
     wanted = iter((True, True, False))
     with Reader(path) as reader:
-        found = walked(reader, Names(), "often", 200, goes_on=lambda: next(wanted))
+        found = read_agent_events(reader, Names(), "often", 200, goes_on=lambda: next(wanted))
 
     assert len(found) == 2 * remembered.AT_ONCE
 
 
 def test_long_events_are_not_decoded_one_after_the_other(tmp_path: Path) -> None:
-    said = "x" * (remembered.LONG_BYTES // 4)
+    said = "x" * (remembered.MAX_DECODED_BYTES // 4)
     journal = [
         StepRecorded(
             at_ms=at, task_id="t1", attempt=1, agent_id="a1", name="s", key=str(at), output=said, duration_ms=1
@@ -53,4 +53,4 @@ def test_long_events_are_not_decoded_one_after_the_other(tmp_path: Path) -> None
         for at in range(40)
     ]
     with Reader(written(tmp_path / "team.db", journal)) as reader:
-        assert len(walked(reader, Names(), "a1", 40)) == remembered.AT_ONCE
+        assert len(read_agent_events(reader, Names(), "a1", 40)) == remembered.AT_ONCE

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Raw
 
 from dashboard.views.event_log import Entry
-from dashboard.views.tail import Tail, tell
+from dashboard.views.tail import Tail, to_tail_line
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import SENTENCES, sentence
 from engine.core import events as on
@@ -74,7 +74,7 @@ def test_a_rollback_warns_only_where_nobody_asked_for_it(by_itself: bool, tone: 
     )  # fmt: skip
 
     assert sentence(event, Names()).tone == tone
-    assert tell(Entry(1, 0, event.type, event), Names()).tone == tone
+    assert to_tail_line(Entry(1, 0, event.type, event), Names()).tone == tone
 
 
 @pytest.mark.parametrize(("status", "glyph"), [("done", "✓"), ("failed", "✕"), ("cancelled", "■"), ("skipped", "–")])
@@ -85,7 +85,7 @@ def test_the_tail_shows_by_its_sign_how_a_run_ended(status: str, glyph: str) -> 
     )  # fmt: skip
     event = on.RunFinished(run_id="r1", status=RunStatus(status), output=None, figures=figures)
 
-    assert tell(Entry(7, 0, event.type, event), Names()).glyph == glyph
+    assert to_tail_line(Entry(7, 0, event.type, event), Names()).glyph == glyph
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_what_becomes_of_limits_is_told_by_what_has_come_of_them(event: Any, sai
 
 
 def test_the_start_of_an_engine_has_its_process_in_the_column_of_who() -> None:
-    told = tell(Entry(1, 0, "engine_started", on.EngineStarted(pid=7, version="1.0", token=2)), Names())
+    told = to_tail_line(Entry(1, 0, "engine_started", on.EngineStarted(pid=7, version="1.0", token=2)), Names())
 
-    assert (told.who, told.what) == ("engine 7", "started (version 1.0, token 2)")
+    assert (told.actor, told.text) == ("engine 7", "started (version 1.0, token 2)")
 
 
 def test_what_is_delegated_is_counted_apart_from_what_its_title_counts() -> None:
@@ -153,7 +153,7 @@ def test_what_is_delegated_is_counted_apart_from_what_its_title_counts() -> None
     event = on.Delegated(task_id="t1", agent_id="a1", attempt=1, call_key="k", call_kind="delegate", children=children)
 
     assert sentence(event, Names()).text == "a1 delegated a.py and 4 more, and 5 other tasks"
-    assert tell(Entry(1, 0, event.type, event), Names()).what == "delegated a.py and 4 more, and 5 other tasks"
+    assert to_tail_line(Entry(1, 0, event.type, event), Names()).text == "delegated a.py and 4 more, and 5 other tasks"
 
 
 def test_every_sentence_names_fields_that_its_event_has() -> None:

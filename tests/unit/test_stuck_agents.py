@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_agent
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import moment
 from engine.core.commands import SwapAgent
 from engine.core.scheduler.waiting import WaitReasons, describe_stuck_slots
@@ -28,7 +28,7 @@ def stuck_world(slots: int = 1) -> World:
 
 def test_its_status_what_it_does_and_what_waits_for_it_name_the_task_and_the_way_out() -> None:
     world = stuck_world()
-    ada, counts = member(world, "ada"), digest(world.state)
+    ada, counts = member(world, "ada"), make_digest(world.state)
     waiting = next(task for task in world.state.tasks.values() if task.queue is not None)
     wait = WaitReasons(world.state).why(waiting)
     chief = next(iter(world.state.supervisors.values()))
@@ -124,7 +124,7 @@ def test_it_says_since_when_the_first_of_its_slots_is_kept_and_of_how_many_tasks
     since_ms = sorted(ada.stuck_since.values())
 
     assert since_ms[1] - since_ms[0] >= 3_600_000
-    assert now_of_agent(world.state, ada, digest(world.state), {}, world.now_ms).text == (
+    assert now_of_agent(world.state, ada, make_digest(world.state), {}, world.now_ms).text == (
         f"code of t2 (and 1 other) has not ended since {moment(since_ms[0], world.now_ms)} and keeps 2 of 2 slots;"
         f" {FREES}, 1 waiting"
     )

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.drawing.lines import Line, cells
+from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.event_log import Entry
-from dashboard.views.measures.task_times import Swap, Times, before_and_after, times_of, times_plot, told_of
+from dashboard.views.measures.task_times import Swap, Times, describe_times, medians_around_swap, times_of, times_plot
 from engine.core.commands import RegisterSpec, Rollback, Submit, SwapAgent
 from tests.story import member
 from tests.world import World, agent, team_world
@@ -42,7 +42,7 @@ def test_a_swap_stands_over_the_first_task_after_it_and_says_what_came_of_it() -
     column = mark.index("◆g2")
 
     assert (found.ms, found.swaps) == ([60, 60, 60, 10, 10], [Swap(3, 2)])
-    assert told_of(found) == "p50 60 ms · 60 ms ◆ 10 ms"
+    assert describe_times(found) == "p50 60 ms · 60 ms ◆ 10 ms"
     assert len(plot) == 4
     assert (plot[0][column - 2] > "⠀", plot[0][column:].strip()) == (True, "")  # high before it, low from there on
 
@@ -53,25 +53,25 @@ def test_a_swap_with_no_task_since_stands_at_the_end_and_the_one_before_is_told(
     found = times(work)
 
     assert found.swaps == [Swap(1, 2), Swap(2, 3)]
-    assert before_and_after(found) == "60 ms ◆ 10 ms"
+    assert medians_around_swap(found) == "60 ms ◆ 10 ms"
     assert text(times_plot(found, 30, 4)[0]).endswith("g3◆")
 
 
 def test_of_two_swaps_each_counts_up_to_the_other() -> None:
-    assert before_and_after(times(worked(60, 10, 50, swap_after=1, back_after=2))) == "10 ms ◆ 50 ms"
+    assert medians_around_swap(times(worked(60, 10, 50, swap_after=1, back_after=2))) == "10 ms ◆ 50 ms"
 
 
 def test_an_agent_that_was_never_swapped_has_no_line_of_marks() -> None:
     found = times(worked(60, 10))
 
-    assert "◆" not in "".join(map(text, times_plot(found, 40, 4))) + told_of(found)
+    assert "◆" not in "".join(map(text, times_plot(found, 40, 4))) + describe_times(found)
 
 
 def test_beside_a_wide_axis_in_a_narrow_pane_a_swap_is_a_mark_alone() -> None:
     lines = times_plot(Times([50_001], [Swap(0, 2)]), 13, 2)
 
     assert text(lines[0]).endswith("◆")
-    assert all(cells(line.spans) <= 13 for line in lines)
+    assert all(cell_width(line.spans) <= 13 for line in lines)
 
 
 @given(st.lists(st.integers(0, 100_000), min_size=1, max_size=60), st.data(), st.integers(12, 90), st.integers(2, 9))
@@ -81,4 +81,4 @@ def test_plot_and_marks_stay_in_their_room(ms: list[int], data: st.DataObject, w
     lines = times_plot(found, width, height)
 
     assert len(lines) == height
-    assert all(cells(line.spans) <= width for line in lines)
+    assert all(cell_width(line.spans) <= width for line in lines)

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from dashboard.views.facts.pages import agent_page
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from engine.core.commands import ChangeSupervisor
 from engine.core.queries.team.track_record import mean_of, track_record_category, track_record_of
 from engine.core.queries.team.workers import workers_of
@@ -160,7 +160,7 @@ def test_the_page_of_an_agent_shows_its_record_without_any_setting() -> None:
     summed(world, "research", ms=1500)
     summed(world, "research", ms=1500, fails=True)
 
-    page = agent_page(world.state, member(world, "ada").id, digest(world.state), {}, (), now_ms=world.now_ms)
+    page = agent_page(world.state, member(world, "ada").id, make_digest(world.state), {}, (), now_ms=world.now_ms)
 
     lines = [cell.text for cell in page]
     assert "research: 1 of 2 ok, 1.5 s each, 20 tokens in, $0.04" in lines[lines.index("TRACK RECORD") :]

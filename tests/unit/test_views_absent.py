@@ -4,7 +4,7 @@ from typing import Any
 
 from dashboard.views.facts.pages import agent_page, run_page
 from dashboard.views.facts.run_facts import run_facts
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.absent import absence, is_issued
 from dashboard.views.words.names import Texts
 from engine.core.commands import AddAgent, Submit
@@ -31,7 +31,7 @@ def test_what_came_later_is_not_called_gone_in_the_past() -> None:
     (run_id,) = work.state.runs
     facts = run_facts(past, run_id, [], width=80, now_ms=past.at_ms)
     told: list[Any] = [
-        agent_page(past, bob, digest(past), {}, [], now_ms=past.at_ms)[0].text,
+        agent_page(past, bob, make_digest(past), {}, [], now_ms=past.at_ms)[0].text,
         run_page(past, run_id, Texts(), now_ms=past.at_ms)[0].text,
         facts[0].spans[0].text,
     ]

@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from dashboard.views.drawing.lines import Line, cells
-from dashboard.views.drawing.prose import MOST_CHARACTERS, growing, paragraph, prose
+from dashboard.views.drawing.lines import Line, cell_width
+from dashboard.views.drawing.prose import MAX_CHARACTERS, growing_prose, paragraph, prose
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_aside import last_section
 from dashboard.views.facts.agent_facts import agent_facts
-from dashboard.views.facts.agent_says import happened, says
-from dashboard.views.facts.ended import ended_in
-from dashboard.views.facts.prompt import folded_prompt, prompt_lines, prompt_of, prompt_text
+from dashboard.views.facts.agent_says import event_lines, latest_output
+from dashboard.views.facts.ended import ended_tasks_in
+from dashboard.views.facts.prompt import prompt_beginning, prompt_lines, prompt_of, prompt_text
 from dashboard.views.facts.step_table import live_lines, step_lines, steps_among
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.words.amounts import duration
 from dashboard.views.words.names import Names, Texts
 from engine.core.encoding.codec import kind_of
@@ -48,7 +48,7 @@ def test_steps_name_calls_with_their_arguments_and_results_in_any_width(width: i
     unfolded = {str(one.seq) for one in steps}
     lines = step_lines(steps, width, unfolded=unfolded) + live_lines(live, task.id, 3, width, now_ms=NOW_MS)
 
-    assert all(cells(line.spans) <= width for line in lines)
+    assert all(cell_width(line.spans) <= width for line in lines)
     assert [line.key for line in lines if line.key] == [*(str(one.seq) for one in steps), "live"]
 
 
@@ -73,7 +73,7 @@ def test_of_an_ended_run_the_prompt_says_that_what_its_conversation_held_before_
         key = attempt(world, "lead")
         world.record(key, "turn:1")
         done(world, "lead", "answer")
-        prompts.append(prompt_of(world.state, None, steps_among(entries(world), key[0]), {}, Texts(), asked=request))
+        prompts.append(prompt_of(world.state, None, steps_among(entries(world), key[0]), {}, Texts(), request=request))
 
     assert [[one.text for one in prompt if one.role in ("user", "earlier")] for prompt in prompts] == [
         ["first"],
@@ -98,14 +98,16 @@ def test_the_prompt_is_put_together_as_it_was_sent() -> None:
     assert after[-1].text.startswith("search → ")
     assert prompt_text(first).startswith("system: You find sources.\n\ntools: search")
     assert prompt_text([one for one in first if one.role == "user"]) == ""
-    assert len(folded_prompt(after, 40, 6)) <= 6
-    assert all(cells(line.spans) <= 40 for line in prompt_lines(after, 40))
+    assert len(prompt_beginning(after, 40, 6)) <= 6
+    assert all(cell_width(line.spans) <= 40 for line in prompt_lines(after, 40))
 
 
 def test_what_an_agent_writes_is_rendered_while_it_grows() -> None:
     work, live = talking()
     task = task_of(work, "writer")
-    said = says(work.state, task, task.id, entries(work), digest(work.state), live, width=60, now_ms=NOW_MS)
+    said = latest_output(
+        work.state, task, task.id, entries(work), make_digest(work.state), live, width=60, now_ms=NOW_MS
+    )
 
     assert said.grows
     assert text(said.lines)[-1].endswith("Ha ▍")
@@ -121,9 +123,9 @@ def test_facts_fit_into_any_width() -> None:
         activity = Activity.of(work.state, work.journal)
         for width in (40, 80, 120, 200):
             facts = agent_facts(
-                work.state, shown, task, steps, digest(work.state), live, activity, width=width, now_ms=NOW_MS
+                work.state, shown, task, steps, make_digest(work.state), live, activity, width=width, now_ms=NOW_MS
             )
-            assert all(cells(line.spans) <= width for line in facts)
+            assert all(cell_width(line.spans) <= width for line in facts)
             assert shown.name in text(facts)[0]
 
 
@@ -132,7 +134,7 @@ def test_facts_go_on_in_another_line_where_one_does_not_hold_them() -> None:
     checker = next(agent for agent in work.state.agents.values() if agent.name == "checker")
     task = next(one for one in work.state.tasks.values() if one.agent_id == checker.id)
     activity = Activity.of(work.state, work.journal)
-    facts = agent_facts(work.state, checker, task, [], digest(work.state), {}, activity, width=80, now_ms=NOW_MS)
+    facts = agent_facts(work.state, checker, task, [], make_digest(work.state), {}, activity, width=80, now_ms=NOW_MS)
     told = "\n".join(text(facts))
 
     assert "…" not in told
@@ -147,7 +149,7 @@ def test_events_of_an_agent_leave_its_name_out_and_have_those_of_others() -> Non
     agent = next(one for one in work.state.agents.values() if one.name == "scout-thorough")
     of_it = [one for one in entries(work) if getattr(one.event, "agent_id", None) == agent.id]
     other = next(one for one in entries(work) if one.kind == "attempt_done" and one not in of_it)
-    told = [line[11:] for line in text(happened([*of_it, other], names, 120, agent_id=agent.id))]
+    told = [line[11:] for line in text(event_lines([*of_it, other], names, 120, agent_id=agent.id))]
 
     assert not any(line.startswith(agent.name) for line in told)
     assert "swapped to g2, scout-fast (drain)" in told
@@ -161,7 +163,7 @@ def test_how_long_what_happened_to_an_agent_took_is_never_cut(width: int) -> Non
     names.learn(work.journal)
     names.learn_state(work.state)
     ends = [one for one in entries(work) if one.kind == "attempt_done" and one.event.agent_id is not None]  # type: ignore[attr-defined]
-    drawn = text(happened(ends, names, width))
+    drawn = text(event_lines(ends, names, width))
 
     took = [duration(one.event.duration_ms) for one in ends]  # type: ignore[attr-defined]
     assert [line.endswith(f" {one}") for line, one in zip(drawn, took, strict=True)] == [True] * len(ends)
@@ -175,7 +177,7 @@ def test_how_long_the_last_tasks_took_is_never_cut(width: int) -> None:
     of_it = [one for one in entries(work) if getattr(one.event, "agent_id", None) == agent.id]
     names = Names()
     for spent_ms, said in ((106_000, "1m46s"), (3_599_000, "59m59s"), (86_340_000, "23h59m"), (59_900, "59.9 s")):
-        ended = [replace(one, duration_ms=spent_ms) for one in ended_in(of_it[::-1], names)]
+        ended = [replace(one, duration_ms=spent_ms) for one in ended_tasks_in(of_it[::-1], names)]
         lines = text(last_section(agent, ended, width, NOW_MS)[2])
 
         assert len(lines) == len(ended) > 0
@@ -207,9 +209,9 @@ def test_markdown_becomes_lines_that_fit() -> None:
     ids=["words", "letters", "wide", "escapes", "table", "fences"],
 )
 def test_no_text_is_too_much_for_a_pane_and_a_growing_one_ends_with_its_cursor(said: str) -> None:
-    lines = growing(said, 50)
+    lines = growing_prose(said, 50)
 
-    assert all(cells(line.spans) <= 50 for line in lines)
-    assert sum(len("".join(span.text for span in line.spans)) for line in lines) < 8 * MOST_CHARACTERS
+    assert all(cell_width(line.spans) <= 50 for line in lines)
+    assert sum(len("".join(span.text for span in line.spans)) for line in lines) < 8 * MAX_CHARACTERS
     assert text(lines)[-1].endswith("▍")
-    assert len(paragraph(said, 50, most=20)) <= 20
+    assert len(paragraph(said, 50, max_lines=20)) <= 20

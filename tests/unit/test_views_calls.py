@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.clean import clean
 from dashboard.views.drawing.call_lines import PIECE_CHARACTERS, call_cells, diffs_of, plain_lines
-from dashboard.views.drawing.row_pane import worded
+from dashboard.views.drawing.row_pane import labelled_paragraphs
 from engine.core.state import Escalation
 
 
@@ -63,7 +63,7 @@ def test_a_question_about_no_call_shows_none() -> None:
 def test_the_pane_of_a_question_begins_each_long_argument_at_its_name_and_marks_what_follows() -> None:
     text = " ".join(f"word{number}" for number in range(500))
 
-    pane = worded(call_cells(asked(arguments={"to": "bob", "body": text})), 80)
+    pane = labelled_paragraphs(call_cells(asked(arguments={"to": "bob", "body": text})), 80)
     lines = ["".join(span.text for span in line.spans) for line in pane]
 
     assert [line.split()[:2] for line in lines[:2]] == [["with", "to:"], ["body:", '"word0']]

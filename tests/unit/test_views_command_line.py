@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
-from dashboard.views.words.command_line import command_line, in_shell, in_words
+from dashboard.views.words.command_line import command_line, describe_command, shell_line
 from engine.core import commands as on
 from engine.core.commands import Command
 from engine.core.queries.work.excerpts import args_of
@@ -86,7 +86,7 @@ def test_what_only_python_sends_is_said_in_words() -> None:
     command = on.RegisterSpec(spec=SPEC)
 
     assert as_kept(command) == ""
-    assert in_words(command.type, args_of(command)) == "register spec scout"
+    assert describe_command(command.type, args_of(command)) == "register spec scout"
 
 
 def test_what_is_to_be_sent_names_members_as_a_person_would() -> None:
@@ -95,7 +95,7 @@ def test_what_is_to_be_sent_names_members_as_a_person_would() -> None:
     swaps = [on.SwapAgent(agent=f"@{one}", registered="x") for one in state.agents]
 
     assert (
-        in_shell(state, on.SwitchStrategy(supervisor="@s1", mode="parallel")) == "quarterdeck strategy chief parallel"
+        shell_line(state, on.SwitchStrategy(supervisor="@s1", mode="parallel")) == "quarterdeck strategy chief parallel"
     )
-    assert in_shell(state, on.Steer(target="@a1", text="@a1")) == "quarterdeck steer scout @a1"
-    assert in_shell(state, on.SwapAgents(swaps=swaps)) == "quarterdeck swap scout twin --with x"
+    assert shell_line(state, on.Steer(target="@a1", text="@a1")) == "quarterdeck steer scout @a1"
+    assert shell_line(state, on.SwapAgents(swaps=swaps)) == "quarterdeck swap scout twin --with x"

@@ -1,7 +1,7 @@
 """What is said of an object that has no page of its own, and what objects are called in titles."""
 
 from dashboard.views.changes.targets import Target
-from dashboard.views.facts.pages import described
+from dashboard.views.facts.pages import entity_page
 from engine.core.specs.options import SupervisorOptions
 from tests.world import agent, team_world
 
@@ -11,7 +11,7 @@ def test_labels_are_whole_and_what_says_nothing_is_left_out() -> None:
     (supervisor,) = work.state.supervisors.values()
     supervisor.max_parallel = 6  # type: ignore[misc]
 
-    lines = {cell.lead.strip(): cell for cell in described(supervisor, ()) if cell.lead}
+    lines = {cell.lead.strip(): cell for cell in entity_page(supervisor, ()) if cell.lead}
 
     assert lines["max parallel"].text == "6"
     assert "null" not in lines["options"].text
@@ -19,6 +19,6 @@ def test_labels_are_whole_and_what_says_nothing_is_left_out() -> None:
 
 
 def test_titles_quote_what_people_wrote_and_not_the_names_of_the_team() -> None:
-    assert Target("agent", "a1", "ada").titled == "agent ada"
-    assert Target("supervisor", "s1", "desk").titled == "supervisor desk"
-    assert Target("run", "r1", "Close the year").titled == "run “Close the year”"
+    assert Target("agent", "a1", "ada").title == "agent ada"
+    assert Target("supervisor", "s1", "desk").title == "supervisor desk"
+    assert Target("run", "r1", "Close the year").title == "run “Close the year”"

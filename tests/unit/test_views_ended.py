@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.ended import SPENDS, Ended, ended_in
-from dashboard.views.measures.digest import digest
+from dashboard.views.facts.ended import SPENDS, EndedTaskIndex, ended_tasks_in
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.tasks import tasks
 from dashboard.views.words.names import Names
 from engine.core.commands import Answer, Cancel, SetDeadline
@@ -42,8 +42,8 @@ def names(work: World) -> Names:
 def rows(work: World) -> dict[str, dict[str, str]]:
     """Return what the table says of each task of an agent, by its title."""
     state = work.state
-    ended = ended_in(read(work), names(work))
-    listing = tasks(state, digest(state), {}, now_ms=work.now_ms, ended=ended)
+    ended = ended_tasks_in(read(work), names(work))
+    listing = tasks(state, make_digest(state), {}, now_ms=work.now_ms, ended_tasks=ended)
     found: dict[str, dict[str, str]] = {}
     for key in listing.keys:
         cells = dict(zip((column.title for column in listing.columns), listing.make(key), strict=True))
@@ -118,7 +118,7 @@ def test_what_tasks_have_spent_adds_up_to_what_their_run_has_spent() -> None:
     work.settle()
 
     assert (while_open["TOKENS"], while_open["COST"]) == ("120", "$0.01")
-    ended = ended_in(read(work), names(work))
+    ended = ended_tasks_in(read(work), names(work))
     spent = [one.usage for one in ended if one.usage is not None]
     assert len(spent) == len(ended) == 2
     assert sum((one.cost_usd or 0) for one in spent) == work.state.finished[-1].usage.cost_usd == Decimal("0.02")
@@ -127,9 +127,9 @@ def test_what_tasks_have_spent_adds_up_to_what_their_run_has_spent() -> None:
 def test_what_a_task_has_spent_is_unknown_where_its_beginning_was_not_read() -> None:
     work = eventful()
     work.settle()
-    (whole,) = [one for one in ended_in(read(work), names(work)) if one.title == "steps"]
+    (whole,) = [one for one in ended_tasks_in(read(work), names(work)) if one.title == "steps"]
     later = [one for one in read(work) if one.seq >= whole.seq]
-    (ended,) = [one for one in ended_in(later, names(work)) if one.title == "steps"]
+    (ended,) = [one for one in ended_tasks_in(later, names(work)) if one.title == "steps"]
 
     assert whole.usage is not None
     assert (ended.usage, ended.status) == (None, whole.status)
@@ -142,9 +142,9 @@ EVENTS = read(WORK)
 
 @given(st.lists(st.tuples(st.integers(0, len(EVENTS)), st.integers(1, len(EVENTS))), max_size=8))
 def test_what_was_spent_is_followed_as_it_is_read_anew(looks: list[tuple[int, int]]) -> None:
-    followed, known = Ended(), names(WORK)
+    followed, known = EndedTaskIndex(), names(WORK)
     for newer, many in looks:
         window = EVENTS[newer : newer + many]
-        for one, other in zip(followed.of(window, known), ended_in(window, known), strict=True):
+        for one, other in zip(followed.update(window, known), ended_tasks_in(window, known), strict=True):
             assert (one.id, one.status, one.ended_ms) == (other.id, other.status, other.ended_ms)
             assert one.usage == other.usage or other.usage is None  # more may be known of what has left the window

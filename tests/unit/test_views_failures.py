@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.views.facts.work import now_of_agent, now_of_supervisor, state_of_supervisor
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Circuit, Restart
 from tests.story import attempt, member, submitted
@@ -16,7 +16,7 @@ def test_an_agent_with_an_open_circuit_says_what_it_suffers_from() -> None:
     world.fail(attempt(world, "ada"), "no paper")
     state = world.state
 
-    now = now_of_agent(state, member(world, "ada"), digest(state), {}, world.now_ms)
+    now = now_of_agent(state, member(world, "ada"), make_digest(state), {}, world.now_ms)
 
     assert (now.text, now.tone) == ("circuit open after 1 failure, tried again in 5 s: no paper", "draining")
 
@@ -28,7 +28,7 @@ def test_an_agent_with_an_open_circuit_says_what_it_suffers_from() -> None:
 def test_how_many_of_a_large_team_are_at_work_is_not_cut(busy: int, agents: int, told: str) -> None:
     state = team_world(agent("ada")).state
     (chief,) = state.roots
-    counts = digest(state)
+    counts = make_digest(state)
     counts.busy_of[chief.id], counts.agents_of[chief.id] = busy, agents
 
     assert state_of_supervisor(chief, counts).text == told
@@ -41,5 +41,5 @@ def test_a_supervisor_that_failed_is_in_error_and_says_why() -> None:
     state = world.state
     (chief,) = state.roots
 
-    assert state_of_supervisor(chief, digest(state)).text == "✕ error"
-    assert now_of_supervisor(state, chief, digest(state)).text == "supervisor chief failed: 1 restart in 60 s"
+    assert state_of_supervisor(chief, make_digest(state)).text == "✕ error"
+    assert now_of_supervisor(state, chief, make_digest(state)).text == "supervisor chief failed: 1 restart in 60 s"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.words.filter_words import suggestions
-from dashboard.views.words.filters import KEYS, Filter, FilterError, Value, filter_of, filter_typed
-from dashboard.views.words.subjects import OfAgent, OfTask, agents_passing
+from dashboard.views.words.filters import KEYS, Filter, FilterError, Value, parse_filter, parse_partial_filter
+from dashboard.views.words.subjects import AgentSubject, TaskSubject, filter_agents
 from engine.core.commands import Submit
 from engine.core.signals import PersonAsked
 from tests.story import attempt
@@ -49,9 +49,9 @@ SCOUT = Row("scout-fast", "reads files", took_ms=5_000, agent="scout-fast@a3", s
 )  # fmt: skip
 def test_what_a_row_is_takes_it(written: str) -> None:
     if written in ("AGENT", "12:04 "):  # a word like any other
-        assert not filter_of(written).takes(SCOUT)
+        assert not parse_filter(written).passes(SCOUT)
     else:
-        assert filter_of(written).takes(SCOUT)
+        assert parse_filter(written).passes(SCOUT)
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ def test_what_a_row_is_takes_it(written: str) -> None:
      "model:gpt", "tool:x", "scout -reads", "scout idle"],
 )  # fmt: skip
 def test_what_it_is_not_leaves_it_out(written: str) -> None:
-    assert filter_of(written).takes(SCOUT) == (written == "agent:a")  # a part of its name
+    assert parse_filter(written).passes(SCOUT) == (written == "agent:a")  # a part of its name
 
 
 def test_of_an_id_no_part_is_enough() -> None:
     row = Row(agent="scout@a31")
 
-    assert filter_of("agent:a31").takes(row)
-    assert not filter_of("agent:a3").takes(row)
+    assert parse_filter("agent:a31").passes(row)
+    assert not parse_filter("agent:a3").passes(row)
 
 
 def test_a_row_without_a_time_is_neither_longer_nor_shorter() -> None:
-    assert not filter_of(">1s").takes(Row())
-    assert not filter_of("<1s").takes(Row())
+    assert not parse_filter(">1s").passes(Row())
+    assert not parse_filter("<1s").passes(Row())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_row_without_a_time_is_neither_longer_nor_shorter() -> None:
 )  # fmt: skip
 def test_what_cannot_be_used_is_one_line_that_says_what_to_write(written: str, says: str) -> None:
     with pytest.raises(FilterError) as refused:
-        filter_of(written)
+        parse_filter(written)
 
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -96,27 +96,27 @@ def test_what_cannot_be_used_is_one_line_that_says_what_to_write(written: str, s
 @pytest.mark.parametrize("whole", ['agent:scout -status:idle >5s /sc.ut/ "reads files" fast', "task:t1 <100ms -/a b/"])
 def test_while_it_is_typed_nothing_is_an_error(whole: str) -> None:
     for end in range(len(whole) + 1):
-        assert filter_typed(whole[:end]).fault == ""
+        assert parse_partial_filter(whole[:end]).fault == ""
 
 
 def test_what_is_not_finished_holds_for_everything() -> None:
     for written in ("agent:", ">", "/sc", '"reads fi', "-", "-agent:", "<.", "scout /x"):
-        assert filter_typed(written).takes(SCOUT)
+        assert parse_partial_filter(written).passes(SCOUT)
 
 
 def test_what_is_wrong_lets_nothing_pass_and_says_why() -> None:
-    assert "at most 1,000 characters" in filter_typed("a " * 501).fault
-    typed = filter_typed("scout /*a/")
+    assert "at most 1,000 characters" in parse_partial_filter("a " * 501).fault
+    typed = parse_partial_filter("scout /*a/")
 
-    assert not typed.takes(SCOUT)
+    assert not typed.passes(SCOUT)
     assert "nothing to repeat" in typed.fault
-    assert typed.of([SCOUT], lambda row: row) == []
+    assert typed.apply([SCOUT], lambda row: row) == []
 
 
 def test_an_expression_that_takes_too_long_lets_nothing_pass_and_says_so() -> None:
-    typed = filter_typed("/(a+)+[xy]z/")
+    typed = parse_partial_filter("/(a+)+[xy]z/")
 
-    assert typed.of([Row("a" * 3_000)], lambda row: row) == []
+    assert typed.apply([Row("a" * 3_000)], lambda row: row) == []
     assert "takes longer" in typed.fault
 
 
@@ -140,27 +140,27 @@ ROWS = st.builds(
 
 @given(st.lists(TERMS, max_size=4), ROWS)
 def test_every_term_must_hold(terms: list[str], row: Row) -> None:
-    assert filter_of(" ".join(terms)).takes(row) == all(filter_of(term).takes(row) for term in terms)
+    assert parse_filter(" ".join(terms)).passes(row) == all(parse_filter(term).passes(row) for term in terms)
 
 
 @given(TERMS, ROWS)
 def test_a_minus_turns_a_term_round(term: str, row: Row) -> None:
-    assert filter_of(f"-{term}").takes(row) != filter_of(term).takes(row)
+    assert parse_filter(f"-{term}").passes(row) != parse_filter(term).passes(row)
 
 
 @given(st.permutations(["agent:sc", "-idle", ">4s", "/s.*t/"]))
 def test_the_order_of_terms_makes_no_difference(terms: list[str]) -> None:
-    assert filter_of("  ".join(terms)).takes(SCOUT)
+    assert parse_filter("  ".join(terms)).passes(SCOUT)
 
 
 @given(st.text(alphabet='ab:/-<>"5sm\\ []()*|ü', max_size=24))
 def test_any_text_is_a_filter_or_one_line_and_typed_it_never_raises(written: str) -> None:
-    typed = filter_typed(written)
-    typed.of([SCOUT], lambda row: row)
+    typed = parse_partial_filter(written)
+    typed.apply([SCOUT], lambda row: row)
     whole: Filter | None = None
     said = ""
     try:
-        whole = filter_of(written)
+        whole = parse_filter(written)
     except FilterError as refused:
         said = str(refused)
 
@@ -192,7 +192,7 @@ def test_a_suggestion_goes_on_from_what_was_typed_and_is_a_filter(written: str) 
 
     for way in suggestions(written, team):
         assert way.startswith(written)
-        assert filter_typed(way).fault == filter_typed(written).fault
+        assert parse_partial_filter(way).fault == parse_partial_filter(written).fault
 
 
 @pytest.mark.parametrize("word", ["scou", "search", "chief", "idle", "busy", "look", "nowhere"])
@@ -201,12 +201,12 @@ def test_a_word_is_in_an_agent_where_it_is_in_one_of_its_texts(word: str) -> Non
     world.order(Submit(request="Look around"))
     (one,) = world.state.agents.values()
 
-    subject = OfAgent(world.state, one)
+    subject = AgentSubject(world.state, one)
     is_in = any(word in text.casefold() for text in subject.texts())
 
     assert subject.has(word) == is_in
-    assert agents_passing(world.state, [one], filter_typed(word)) == [one] * is_in
-    assert agents_passing(world.state, [one], filter_typed(f"status:busy -{word}")) == [one] * (not is_in)
+    assert filter_agents(world.state, [one], parse_partial_filter(word)) == [one] * is_in
+    assert filter_agents(world.state, [one], parse_partial_filter(f"status:busy -{word}")) == [one] * (not is_in)
 
 
 def test_agents_and_tasks_that_ask_a_person_are_found_by_the_state_that_they_show() -> None:
@@ -217,7 +217,7 @@ def test_agents_and_tasks_that_ask_a_person_are_found_by_the_state_that_they_sho
         PersonAsked(task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=[])
     )
     work.rest(key, why="ask")
-    asks, state = filter_of("status:asks"), work.state
+    asks, state = parse_filter("status:asks"), work.state
 
-    assert [one.name for one in agents_passing(state, state.agents.values(), asks)] == ["ada"]
-    assert [one.id for one in asks.of(state.tasks.values(), lambda task: OfTask(state, task, 0))] == [key[0]]
+    assert [one.name for one in filter_agents(state, state.agents.values(), asks)] == ["ada"]
+    assert [one.id for one in asks.apply(state.tasks.values(), lambda task: TaskSubject(state, task, 0))] == [key[0]]

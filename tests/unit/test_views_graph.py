@@ -7,18 +7,18 @@ from rich.cells import cell_len
 
 from dashboard.views.drawing.graph_slot import GraphSlot
 from dashboard.views.drawing.lines import Line
-from dashboard.views.facts.agent_pane import Seen, agent_pane
-from dashboard.views.facts.run_work import at_work_lines, census
-from dashboard.views.graph import drawing, graph_lines, graph_of
-from dashboard.views.graph.details import details
-from dashboard.views.graph.model import Edge, Graph, Node, chain
+from dashboard.views.facts.agent_pane import PaneData, agent_pane
+from dashboard.views.facts.run_work import at_work_lines, take_census
+from dashboard.views.graph import draw_graph, graph_lines, graph_of
+from dashboard.views.graph.details import node_details
+from dashboard.views.graph.model import Edge, Graph, Node, connected_nodes
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.graph.overflow import bounded
+from dashboard.views.graph.overflow import bound_layers
 from dashboard.views.graph.subject import TEAM
 from dashboard.views.graph.team import hand_overs
-from dashboard.views.graph.walking import walked
+from dashboard.views.graph.walking import walk
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.situation import Situation
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.names import Names
@@ -36,7 +36,7 @@ HOSTILE = "\x1b[31mred\x1b]0;owned\x07 \u202e[bold] 日本"
 
 def sight_of(work: World, *, idle: bool = False, now_ms: int = NOW_MS) -> Sight:
     return Sight(
-        state=work.state, counts=digest(work.state), now_ms=now_ms, idle=idle,
+        state=work.state, counts=make_digest(work.state), now_ms=now_ms, idle=idle,
         activity=Activity.of(work.state, work.journal),
     )  # fmt: skip
 
@@ -83,11 +83,11 @@ def test_a_stage_counts_the_same_tasks_as_the_page_of_the_run() -> None:
     key = attempt(work, "lead")
     work.ask(key, "hand", ["one", "two"])
     done(work, "hand")
-    stage = census(work.state, work.state.runs["r1"]).stages[0]
+    stage = take_census(work.state, work.state.runs["r1"]).stages[0]
     shown = next(node for node in graph(work, "r1").nodes if node.id == stage.task.id)
 
     assert stage.total > 2
-    assert shown.figure == f"{stage.ended}/{stage.total}"
+    assert shown.figure == f"{stage.ended_count}/{stage.total}"
 
 
 def test_a_plan_that_an_agent_wrote_is_drawn_task_by_task_below_it() -> None:
@@ -181,7 +181,7 @@ def test_what_does_not_fit_is_shown_around_the_cursor() -> None:
     found = graph(team_world(*(agent(f"agent-{number}", "work") for number in range(80))), TEAM, idle=True)
     last = found.nodes[-1].id
 
-    shown = drawing(found, width=80, height=20, now_ms=NOW_MS, selected=last)
+    shown = draw_graph(found, width=80, height=20, now_ms=NOW_MS, selected=last)
 
     assert not shown.fits
     assert shown.at(shown.boxes[last].x, shown.boxes[last].y) == last
@@ -294,10 +294,12 @@ def test_the_graph_of_an_ended_run_is_drawn_once_however_long_it_is_looked_at() 
     def drawn(now_ms: int, then: Sight | None) -> list[Line]:
         situation = Situation(
             db="", engine=None, standbys=(), now_ms=now_ms, events_per_s=0.0, behind=0, opening=False, trouble=None,
-            readonly=False, looked=True, wall_ms=now_ms,
+            readonly=False, is_loaded=True, wall_ms=now_ms,
         )  # fmt: skip
-        view = ViewState(work.state, then.counts if then else digest(work.state), {}, situation, Names(), Activity())
-        return slot.lines(view, "r1", 120, 20, then=then)
+        view = ViewState(
+            work.state, then.counts if then else make_digest(work.state), {}, situation, Names(), Activity()
+        )
+        return slot.lines(view, "r1", 120, 20, final_sight=then)
 
     first = drawn(NOW_MS, then)
     assert drawn(NOW_MS + 60_000, then) is first
@@ -306,13 +308,13 @@ def test_the_graph_of_an_ended_run_is_drawn_once_however_long_it_is_looked_at() 
 
 def test_the_cursor_walks_along_edges_and_within_a_layer() -> None:
     found = graph(audit(), "r1")
-    places = drawing(found, width=120, height=30, now_ms=NOW_MS).boxes
+    places = draw_graph(found, width=120, height=30, now_ms=NOW_MS).boxes
     name = {node.id: node.name for node in found.nodes}
     start = next(node.id for node in found.nodes if node.name == "planner")
 
     path = [start]
     for way in ("right", "down", "right", "right", "right", "left", "left", "up"):
-        path.append(walked(found, places, path[-1], way) or "")
+        path.append(walk(found, places, path[-1], way) or "")
 
     assert [name[one] for one in path] == [
         "planner", "scout-thorough", "scout-careful", "metrics", "writer", "writer", "metrics", "scout-thorough",
@@ -324,14 +326,19 @@ def test_a_chain_is_what_leads_to_a_node_and_what_it_leads_to() -> None:
     found = graph(audit(), "r1")
     scout = next(node.id for node in found.nodes if node.name == "scout")
 
-    assert {node.name for node in found.only(chain(found, [scout])).nodes} == {"planner", "scout", "metrics", "writer"}
+    assert {node.name for node in found.subgraph(connected_nodes(found, [scout])).nodes} == {
+        "planner",
+        "scout",
+        "metrics",
+        "writer",
+    }
 
 
 def test_agents_that_hand_work_to_each_other_are_drawn_all_the_same() -> None:
     found = Graph("x", nodes=graph(audit(), "r1").nodes[:2])
     a, b = (node.id for node in found.nodes)
 
-    shown = drawing(
+    shown = draw_graph(
         Graph("x", nodes=found.nodes, edges=(Edge(a, b, 1), Edge(b, a, 2))), width=80, height=10, now_ms=NOW_MS
     )
 
@@ -344,7 +351,7 @@ def test_lines_below_tell_about_the_node_under_the_cursor() -> None:
     scout = next(node for node in found.nodes if node.name == "scout")
 
     told = "\n".join(
-        "".join(span.text for span in line.spans) for line in details(sight_of(work), found, scout, width=120)
+        "".join(span.text for span in line.spans) for line in node_details(sight_of(work), found, scout, width=120)
     )
 
     assert "● busy ×2" in told
@@ -451,7 +458,9 @@ def test_a_pane_says_how_many_teams_have_no_room_in_its_graph() -> None:
 def test_edges_of_those_without_room_end_at_the_node_that_stands_for_them() -> None:
     nodes = ["lead", *(f"n{one}" for one in range(9)), "end"]
     edges = [Edge(*ends, 5) for n in range(9) for ends in (("lead", f"n{n}"), (f"n{n}", "end"))]
-    found = bounded(Graph(title="", nodes=tuple(Node(one, one, "○", "idle") for one in nodes), edges=tuple(edges)), 4)
+    found = bound_layers(
+        Graph(title="", nodes=tuple(Node(one, one, "○", "idle") for one in nodes), edges=tuple(edges)), 4
+    )
 
     assert [node.name for node in found.nodes] == ["lead", "n0", "n1", "n2", "end", "+6 more"]
     assert {(edge.source, edge.target) for edge in found.edges} == {
@@ -480,14 +489,14 @@ def test_attempts_come_no_further_as_time_passes_while_no_engine_is_at_work() ->
     scout = next(one for one in work.state.agents.values() if one.name == "scout")
 
     def meters(*, working: bool) -> list[int]:
-        counts, activity = digest(work.state, working=working), Activity.of(work.state, work.journal)
+        counts, activity = make_digest(work.state, working=working), Activity.of(work.state, work.journal)
         sight = Sight(state=work.state, counts=counts, now_ms=NOW_MS, activity=activity)
-        seen = Seen(work.state, counts, {}, Names(), activity, NOW_MS)
+        seen = PaneData(work.state, counts, {}, Names(), activity, NOW_MS)
         run = work.state.runs["r1"]
-        at_work = at_work_lines(work.state, census(work.state, run), {}, width=80, now_ms=NOW_MS, working=working)
+        at_work = at_work_lines(work.state, take_census(work.state, run), {}, width=80, now_ms=NOW_MS, working=working)
         node = next(node for node in graph(work, run.id).nodes if node.name == "scout")
         shown = (
-            details(sight, graph(work, run.id), node, width=80),
+            node_details(sight, graph(work, run.id), node, width=80),
             agent_pane(seen, scout, [], 60, 20)[:8],
             [line for line in at_work if "lib/" in "".join(span.text for span in line.spans)],
         )

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.views.graph import drawing
+from dashboard.views.graph import draw_graph
 from dashboard.views.graph.model import Edge, Graph, Node
 from tests.pilot.scene import NOW_MS
 
@@ -17,7 +17,9 @@ def test_a_figure_is_never_cut_and_a_name_is_before_it(width: int, height: int, 
         Node(f"n{place}", f"look-at-every-file-{place}", "●", "busy", figure=figure, share=0.24) for place in range(8)
     )
     edges = tuple(Edge(f"n{place}", f"n{place + 1}") for place in range(7))
-    found = drawing(Graph("", nodes=nodes, edges=edges), width=width, height=height, now_ms=NOW_MS, size=min(height, 4))
+    found = draw_graph(
+        Graph("", nodes=nodes, edges=edges), width=width, height=height, now_ms=NOW_MS, size=min(height, 4)
+    )
     drawn = "\n".join("".join(span.text for span in line.spans) for line in found.lines)
     told = sum(drawn.count(one) for one in {figure, figure.replace(" of ", "/"), "24%"})
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dashboard.views.drawing.graph_layout import is_dummy, layered, rows
+from dashboard.views.drawing.graph_layout import arrange_layers, assign_rows, is_dummy
 
 NODES = tuple("abcdefgh")
 EDGES = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=14, unique=True)
@@ -12,7 +12,7 @@ EDGES = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_
 
 @given(EDGES)
 def test_every_node_stands_in_one_layer_and_edges_go_to_the_right(edges: list[tuple[str, str]]) -> None:
-    found = layered(NODES, tuple(edges))
+    found = arrange_layers(NODES, tuple(edges))
     place = {node: at for at, layer in enumerate(found.layers) for node in layer}
 
     assert sorted(node for node in place if not is_dummy(node)) == sorted(NODES)
@@ -24,10 +24,10 @@ def test_every_node_stands_in_one_layer_and_edges_go_to_the_right(edges: list[tu
 @given(EDGES, st.integers(1, 6), st.integers(1, 60))
 @example([("a", "b"), *(("a", to) for to in "cdef"), *(("b", to) for to in "cde")], 3, 11)
 def test_no_two_boxes_of_a_layer_overlap(edges: list[tuple[str, str]], height: int, room: int) -> None:
-    found = layered(NODES, tuple(edges))
+    found = arrange_layers(NODES, tuple(edges))
     heights = dict.fromkeys(NODES, height)
 
-    top = rows(found, heights, room, gap=0)
+    top = assign_rows(found, heights, room, gap=0)
 
     for layer in found.layers:
         end = 0
@@ -39,22 +39,22 @@ def test_no_two_boxes_of_a_layer_overlap(edges: list[tuple[str, str]], height: i
 def test_members_of_one_lead_stand_together_so_that_edges_do_not_cross() -> None:
     edges = (("a", "x"), ("b", "y"), ("a", "z"), ("b", "w"))
 
-    found = layered(("a", "b", "w", "x", "y", "z"), edges)
+    found = arrange_layers(("a", "b", "w", "x", "y", "z"), edges)
 
     assert found.layers == (("a", "b"), ("x", "z", "w", "y"))
 
 
 def test_an_edge_over_several_layers_passes_between_the_nodes() -> None:
-    found = layered(("a", "b", "c"), (("a", "b"), ("b", "c"), ("a", "c")))
+    found = arrange_layers(("a", "b", "c"), (("a", "b"), ("b", "c"), ("a", "c")))
 
     assert [len(layer) for layer in found.layers] == [1, 2, 1]
     assert len(found.paths["a", "c"]) == 2
 
 
 def test_a_lead_stands_at_the_middle_of_its_members() -> None:
-    found = layered(("lead", "a", "b", "c"), (("lead", "a"), ("lead", "b"), ("lead", "c")))
+    found = arrange_layers(("lead", "a", "b", "c"), (("lead", "a"), ("lead", "b"), ("lead", "c")))
 
-    top = rows(found, {}, 5, gap=1)
+    top = assign_rows(found, {}, 5, gap=1)
 
     assert top["lead"] == top["b"]
 
@@ -66,4 +66,4 @@ def test_the_first_layer_keeps_its_order_whichever_node_of_it_leads_to_others(op
     edges = [(team, "join") for team in teams if team != opened]
     edges += [(opened, "lead"), ("lead", "w1"), ("lead", "w2"), ("w1", "join"), ("w2", "join")]
 
-    assert list(layered((*nodes, "join"), tuple(edges)).layers[0]) == teams
+    assert list(arrange_layers((*nodes, "join"), tuple(edges)).layers[0]) == teams

@@ -7,9 +7,9 @@ from rich.cells import cell_len
 
 from dashboard.clean import clean
 from dashboard.views.drawing.plots import spark
-from dashboard.views.header import banner, condition, path_to, paused_runs, restart_lines, where
+from dashboard.views.header import banner, left_cells, path_cells, paused_runs, restart_lines, right_cells
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.strip import strip
 from dashboard.views.situation import Situation
 from engine.core.commands import Pause, Submit
@@ -43,7 +43,7 @@ def asking() -> World:
 def test_who_needs_a_person_is_left_out_last(room: int, said: list[str]) -> None:
     state = asking().state
 
-    cells = condition(state, SITUATION, digest(state), brief=True, room=room)
+    cells = right_cells(state, SITUATION, make_digest(state), brief=True, room=room)
 
     assert [cell.text for cell in cells] == said
 
@@ -66,7 +66,7 @@ def test_an_engine_without_room_on_its_disk_is_not_said_to_hang() -> None:
     full = replace(SITUATION, engine=replace(ENGINE, heartbeat_ms=5_000, no_room=True))
     state = team_world().state
 
-    assert condition(state, full, digest(state), brief=True)[0].text == "✕ engine 4211 has no room to write"
+    assert right_cells(state, full, make_digest(state), brief=True)[0].text == "✕ engine 4211 has no room to write"
 
 
 def test_who_is_in_a_browser_is_not_told_to_press_the_key_that_does_nothing_there() -> None:
@@ -82,12 +82,12 @@ def test_who_is_in_a_browser_is_not_told_to_press_the_key_that_does_nothing_ther
 def test_a_run_that_is_paused_looks_so_and_how_it_goes_on_is_said() -> None:
     work = team_world(agent("ada", "a"))
     work.order(Submit(request="count", supervisor="chief"))
-    assert [cell.text for cell in where(work.state, SITUATION)][-1] == "▸ count"
+    assert [cell.text for cell in left_cells(work.state, SITUATION)][-1] == "▸ count"
     assert not paused_runs(work.state)
 
     work.order(Pause(target=next(iter(work.state.runs))))
 
-    assert [cell.text for cell in where(work.state, SITUATION)][-1] == "‖ count"
+    assert [cell.text for cell in left_cells(work.state, SITUATION)][-1] == "‖ count"
     assert "it is paused: 7, then z resumes it" in " ".join(cell.text for cell in restart_lines(work.state, SITUATION))
     work.order(Submit(request="count again", supervisor="chief"))
     assert not paused_runs(work.state)
@@ -104,14 +104,14 @@ def test_a_run_that_is_paused_looks_so_and_how_it_goes_on_is_said() -> None:
     ],
 )
 def test_a_path_that_has_no_room_leaves_out_what_was_opened_first(room: int, said: list[str]) -> None:
-    cells = path_to("chief", ["inspection", "metrician", "t7 ast.py"], room)
+    cells = path_cells("chief", ["inspection", "metrician", "t7 ast.py"], room)
 
     assert [cell.text for cell in cells] == said
 
 
 def test_a_path_is_no_wider_than_its_room_whatever_the_names_are() -> None:
     for room in range(24, 120):
-        cells = path_to("команда " * 9, ["運が悪い" * 20, "a" * 90, "🧭" * 30], room)
+        cells = path_cells("команда " * 9, ["運が悪い" * 20, "a" * 90, "🧭" * 30], room)
 
         assert cell_len("  ".join(clean(cell.text) for cell in cells)) <= room
 
@@ -122,6 +122,6 @@ def test_the_health_strip_has_a_second_of_the_queue_in_each_sample_however_often
         if quarter > 24:
             activity.sample_queues(now_ms - quarter * 250, 40 if quarter > 40 else 20, {})
 
-    line = strip(work.state, digest(work.state), activity, now_ms=now_ms, width=120)
+    line = strip(work.state, make_digest(work.state), activity, now_ms=now_ms, width=120)
 
     assert spark([40, *[20] * 11], 6) in [span.text for span in line.spans]

@@ -9,9 +9,9 @@ import dashboard
 from dashboard.actions import OWN_KEYS, give_keys
 from dashboard.user.key_labels import key_at, sign_of
 from dashboard.user.settings import Settings
-from dashboard.views.changes.outcomes import UNDO
+from dashboard.views.changes.outcomes import UNDO_HINT
 from dashboard.views.past import ALREADY_LIVE, play_keys
-from dashboard.views.words.keyed import KEY, keyed
+from dashboard.views.words.keyed import KEY, fill_keys
 
 TEXTS = [path.read_text(encoding="utf-8") for path in Path(dashboard.__file__).parent.rglob("*.py")]
 WRITTEN = sorted({found for text in TEXTS for found in KEY.findall(text)})
@@ -34,8 +34,8 @@ def test_a_text_says_the_key_that_the_user_gave_and_the_word_of_an_action_withou
     settings = Settings(keys={"undo": "W", "mark before": "left_parenthesis", "minute before": ""})
     give_keys(settings.keys, settings.key_signs)
 
-    assert keyed(UNDO) == " · W undo"
-    assert keyed(ALREADY_LIVE).endswith("( goes back to the last mark, :minute before by a minute")
+    assert fill_keys(UNDO_HINT) == " · W undo"
+    assert fill_keys(ALREADY_LIVE).endswith("( goes back to the last mark, :minute before by a minute")
 
 
 def test_the_last_line_of_the_past_says_them_too_and_a_click_on_one_of_two_is_that_key() -> None:
@@ -49,4 +49,4 @@ def test_the_last_line_of_the_past_says_them_too_and_a_click_on_one_of_two_is_th
 
 
 def test_a_text_says_the_usual_keys_otherwise() -> None:
-    assert keyed(ALREADY_LIVE).endswith("[ goes back to the last mark, { by a minute")
+    assert fill_keys(ALREADY_LIVE).endswith("[ goes back to the last mark, { by a minute")

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from dashboard.views.facts.pages import agent_page, run_page, task_page
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.limits import limit_lines
 from dashboard.views.words.names import Texts
 from engine.core.records.values import Usage
@@ -45,7 +45,7 @@ def test_an_agent_that_has_spent_its_budget_looks_paused_and_says_why() -> None:
 def test_the_pages_say_it() -> None:
     world = team_world(agent("ada", limits=Limits(attempts=5)))
     run_id = submitted(world, deadline_s=60)
-    state, counts, now_ms = world.state, digest(world.state), world.now_ms
+    state, counts, now_ms = world.state, make_digest(world.state), world.now_ms
 
     pages = [
         run_page(state, run_id, Texts(), now_ms=now_ms),

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from dashboard.views.agents import COLUMNS as OF_AGENTS
 from dashboard.views.agents import agents
-from dashboard.views.drawing.rows import fitted
+from dashboard.views.drawing.rows import fit_columns
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_facts import agent_facts
-from dashboard.views.facts.ended import Ended, ended_in
+from dashboard.views.facts.ended import EndedTaskIndex, ended_tasks_in
 from dashboard.views.facts.pages import agent_page
 from dashboard.views.facts.task_facts import child_lines
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import digest
-from dashboard.views.measures.progress import at_most
+from dashboard.views.measures.digest import make_digest
+from dashboard.views.measures.progress import format_share
 from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
@@ -56,7 +56,7 @@ def names(work: World) -> Names:
 
 
 def headings(work: World) -> list[str]:
-    return [column.title for column in tasks(work.state, digest(work.state), {}, now_ms=NOW_MS).columns]
+    return [column.title for column in tasks(work.state, make_digest(work.state), {}, now_ms=NOW_MS).columns]
 
 
 def test_columns_of_tasks_that_would_say_nothing_of_any_are_not_there() -> None:
@@ -67,7 +67,7 @@ def test_columns_of_tasks_that_would_say_nothing_of_any_are_not_there() -> None:
     work.order(SetPriority(target=task_id, priority=2))
     work.order(SetDeadline(target=task_id, deadline_s=60))
     assert headings(work) == ["TASK", "STATE", "AGENT", "RUN", "WHY, OR HOW FAR", "PRI", "DUE", "SINCE", "TOOK"]
-    listing = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS)
+    listing = tasks(work.state, make_digest(work.state), {}, now_ms=NOW_MS)
     cells = dict(zip((column.title for column in listing.columns), listing.make(task_id), strict=True))
     assert (cells["PRI"].text, cells["DUE"].text != "") == ("2", True)
 
@@ -90,8 +90,8 @@ def test_priority_and_deadline_of_runs_take_no_room_from_the_request_where_no_ru
 
 def test_the_team_of_an_agent_is_whole_where_there_is_room() -> None:
     work = team_world(SupervisorSpec(name="counting-house", members=[agent("ada")]))
-    columns = agents(work.state, digest(work.state), {}, now_ms=NOW_MS).columns
-    rooms = {columns[index].title: room for index, room in fitted(columns, 200)}
+    columns = agents(work.state, make_digest(work.state), {}, now_ms=NOW_MS).columns
+    rooms = {columns[index].title: room for index, room in fit_columns(columns, 200)}
 
     assert rooms["UNDER"] == len("counting-house")
 
@@ -99,7 +99,7 @@ def test_the_team_of_an_agent_is_whole_where_there_is_room() -> None:
 def test_a_task_that_just_began_has_a_time_and_one_that_waits_says_for_what_beside_its_state() -> None:
     work = over()
     state = work.state
-    listing = tasks(state, digest(state), {}, now_ms=state.at_ms)
+    listing = tasks(state, make_digest(state), {}, now_ms=state.at_ms)
     rows = {task.title: [cell.text for cell in listing.make(task.id)] for task in state.tasks.values()}
 
     assert (rows["reader"][1], rows["reader"][-1]) == ("● running", "<1 s")
@@ -107,7 +107,7 @@ def test_a_task_that_just_began_has_a_time_and_one_that_waits_says_for_what_besi
 
 
 def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for_and_how_long_it_took() -> None:
-    rooms = {COLUMNS[index].title: room for index, room in fitted(COLUMNS, 77)}
+    rooms = {COLUMNS[index].title: room for index, room in fit_columns(COLUMNS, 77)}
 
     assert [*rooms] == ["TASK", "STATE", "AGENT", "WHY, OR HOW FAR", "TOOK"]
     assert rooms["WHY, OR HOW FAR"] >= len("for a process slot: 1 of 1")
@@ -115,8 +115,10 @@ def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for
 
 def test_names_of_agents_stand_whole_in_the_list_of_tasks_where_there_is_room() -> None:
     work = team_world(agent("duplicate-finder", "read"), agent("ada", "write"))
-    columns = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS).columns
-    rooms = {width: {columns[at].title: room for at, room in fitted(columns, width)} for width in (101, 107, 110, 200)}
+    columns = tasks(work.state, make_digest(work.state), {}, now_ms=NOW_MS).columns
+    rooms = {
+        width: {columns[at].title: room for at, room in fit_columns(columns, width)} for width in (101, 107, 110, 200)
+    }
 
     assert [room["AGENT"] for room in rooms.values()] == [len("duplicate-finder")] * 4
     assert rooms[200]["TASK"] > 40
@@ -124,7 +126,7 @@ def test_names_of_agents_stand_whole_in_the_list_of_tasks_where_there_is_room() 
 
 def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_person_says_that() -> None:
     def said(work: World) -> set[tuple[str, str]]:
-        rows = agents(work.state, digest(work.state), {}, now_ms=NOW_MS)
+        rows = agents(work.state, make_digest(work.state), {}, now_ms=NOW_MS)
         return {(row[3].text, row[4].text) for row in map(rows.cells, range(len(rows.keys)))}
 
     assert ("◔ busy", "14 delegated") in said(trouble())
@@ -138,7 +140,7 @@ def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_perso
     asks.say(question)
     asks.rest(key, why="ask")
     assert {state for state, _ in said(asks)} == {"⚑ asks"}
-    state, found, activity = asks.state, digest(asks.state), Activity.of(asks.state, asks.journal)
+    state, found, activity = asks.state, make_digest(asks.state), Activity.of(asks.state, asks.journal)
     (ada,) = state.agents.values()
     task, now_ms = state.tasks[key[0]], state.at_ms
     facts = agent_facts(state, ada, task, [], found, {}, activity, width=80, now_ms=now_ms)
@@ -149,7 +151,7 @@ def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_perso
 def test_in_a_window_of_80_with_a_scroll_bar_the_slowest_agent_can_be_found() -> None:
     columns = [replace(one, width=16) if one.title == "AGENT" else one for one in OF_AGENTS]
 
-    assert "P50" in [columns[index].title for index, _ in fitted(columns, 77)]
+    assert "P50" in [columns[index].title for index, _ in fit_columns(columns, 77)]
 
 
 def test_the_slowest_agent_is_the_one_that_worked_longest_and_not_the_lead_that_waited_for_it() -> None:
@@ -160,7 +162,7 @@ def test_the_slowest_agent_is_the_one_that_worked_longest_and_not_the_lead_that_
     work.now_ms += 60_000
     work.succeed(next(key for key in work.started if key != lead), took_ms=60_000)
     work.succeed(lead, usage=Usage(time_ms=2), duration_ms=60_002)
-    listing = agents(work.state, digest(work.state), {}, now_ms=work.now_ms, order="slowest")
+    listing = agents(work.state, make_digest(work.state), {}, now_ms=work.now_ms, order="slowest")
 
     assert [(cells[0].text, cells[-1].text) for cells in map(listing.make, listing.keys)] == [
         ("reader", "1 min 00 s"),
@@ -172,8 +174,8 @@ def test_the_slowest_agent_is_the_one_that_worked_longest_and_not_the_lead_that_
 def test_tasks_of_runs_that_are_over_are_listed_once_with_their_run_and_who_did_them(order: str) -> None:
     work = over()
     state = work.state
-    found = ended_in(entries(work), names(work))
-    listing = tasks(state, digest(state), {}, now_ms=NOW_MS, order=order, ended=[*found, *found])
+    found = ended_tasks_in(entries(work), names(work))
+    listing = tasks(state, make_digest(state), {}, now_ms=NOW_MS, order=order, ended_tasks=[*found, *found])
     gone = [key for key in listing.keys if key not in state.tasks]
 
     assert len(gone) == len(set(gone)) == 2
@@ -187,8 +189,8 @@ def test_tasks_of_runs_that_are_over_are_listed_once_with_their_run_and_who_did_
 )
 def test_filters_find_tasks_of_runs_that_are_over(needle: str, many: int) -> None:
     work = over()
-    found = ended_in(entries(work), names(work))
-    listing = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS, needle=needle, ended=found)
+    found = ended_tasks_in(entries(work), names(work))
+    listing = tasks(work.state, make_digest(work.state), {}, now_ms=NOW_MS, needle=needle, ended_tasks=found)
 
     assert len([key for key in listing.keys if key not in work.state.tasks]) == many
 
@@ -215,10 +217,10 @@ EVENTS = entries(WORK)
 
 @given(st.lists(st.tuples(st.integers(0, len(EVENTS)), st.integers(1, len(EVENTS))), max_size=8))
 def test_ended_tasks_that_are_followed_are_those_that_are_made_anew(looks: list[tuple[int, int]]) -> None:
-    followed, known = Ended(), names(WORK)
+    followed, known = EndedTaskIndex(), names(WORK)
     for newer, many in looks:  # a window that time, or an operator, moves forth and back
         window = EVENTS[newer : newer + many]
-        one_by_one, anew = followed.of(window, known), ended_in(window, known)
+        one_by_one, anew = followed.update(window, known), ended_tasks_in(window, known)
         # An earlier attempt that has left the window is not forgotten.
         assert all(one.started_ms <= other.started_ms for one, other in zip(one_by_one, anew, strict=True))
         assert [replace(one, started_ms=0, usage=None) for one in one_by_one] == [
@@ -239,7 +241,11 @@ def test_a_task_took_as_long_and_began_as_early_once_its_run_is_over() -> None:
 
     def told() -> list[str]:
         listing = tasks(
-            work.state, digest(work.state), {}, now_ms=work.now_ms, ended=ended_in(entries(work), names(work))
+            work.state,
+            make_digest(work.state),
+            {},
+            now_ms=work.now_ms,
+            ended_tasks=ended_tasks_in(entries(work), names(work)),
         )
         at = {column.title: place for place, column in enumerate(listing.columns)}
         (row,) = [cells for cells in map(listing.make, listing.keys) if cells[0].text == "ada"]
@@ -250,11 +256,11 @@ def test_a_task_took_as_long_and_began_as_early_once_its_run_is_over() -> None:
     work.settle()
     assert not work.state.tasks
     assert told() == while_open
-    of_old = Ended()
+    of_old = EndedTaskIndex()
     history = entries(work)
     for place in reversed(range(len(history))):  # as the events come
-        of_old.of(history[place:], names(work))
-    assert of_old.of(history, names(work)) == ended_in(history, names(work))
+        of_old.update(history[place:], names(work))
+    assert of_old.update(history, names(work)) == ended_tasks_in(history, names(work))
 
 
 def test_of_many_tasks_below_one_a_pane_lists_those_at_work_first_and_says_how_many_more_there_are() -> None:
@@ -266,7 +272,7 @@ def test_of_many_tasks_below_one_a_pane_lists_those_at_work_first_and_says_how_m
     group = work.state.tasks[work.state.runs["r1"].root_id]
 
     def lines(most: int | None) -> list[str]:
-        made = child_lines(work.state, group, width=60, now_ms=NOW_MS, working=True, most=most)
+        made = child_lines(work.state, group, width=60, now_ms=NOW_MS, working=True, max_lines=most)
         return ["".join(span.text for span in one.spans) for one in made]
 
     few = lines(6)
@@ -289,4 +295,4 @@ def test_of_a_run_that_failed_before_it_began_nothing_was_done() -> None:
 
 
 def test_nothing_is_the_most_of_nothing_even_where_more_may_come() -> None:
-    assert [at_most(share, grows=True) for share in (0.0, 0.5)] == ["0%", "≤50%"]
+    assert [format_share(share, grows=True) for share in (0.0, 0.5)] == ["0%", "≤50%"]

@@ -2,13 +2,20 @@
 
 import pytest
 
-from dashboard.views.changes.drafts import MOST_HELD, as_markdown, outlined
-from dashboard.views.drawing.markdown import GROWTH, MOST_TOKENS, SECTION, parser, safe, sections
+from dashboard.views.changes.drafts import MAX_NESTED_FIELDS, as_markdown, outline_value
+from dashboard.views.drawing.markdown import (
+    FIRST_SECTION_CHARACTERS,
+    GROWTH,
+    MAX_TOKENS,
+    clean_markdown,
+    make_parser,
+    sections,
+)
 
 
 def said(text: str) -> str:
     """Return what a reader sees of a markdown text."""
-    tokens = parser().parse(safe(text))
+    tokens = make_parser().parse(clean_markdown(text))
     return "\n".join(
         "".join(child.content for child in token.children or ()) if token.type == "inline" else token.content
         for token in tokens
@@ -17,7 +24,7 @@ def said(text: str) -> str:
 
 
 def kinds(text: str) -> set[str]:
-    tokens = parser().parse(safe(text))
+    tokens = make_parser().parse(clean_markdown(text))
     return {one.type for token in tokens for one in (token, *(token.children or ()))}
 
 
@@ -43,7 +50,7 @@ def test_what_could_run_hide_or_reverse_is_shown_as_text(text: str, seen: str) -
 def test_headings_tables_lists_and_code_stay_what_they_are() -> None:
     text = "# Title\n\n- one\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode\n```\n\n**bold** `x`"
 
-    assert safe(text) == text
+    assert clean_markdown(text) == text
     assert {"heading_open", "bullet_list_open", "table_open", "fence", "strong_open", "code_inline"} <= kinds(text)
 
 
@@ -53,10 +60,10 @@ def test_headings_tables_lists_and_code_stay_what_they_are() -> None:
     ids=["paragraphs", "a word", "columns"],
 )
 def test_of_a_text_that_is_too_much_the_beginning_is_shown_and_that_there_is_more(text: str) -> None:
-    shown = safe(text)
+    shown = clean_markdown(text)
 
     assert len(shown) < 110_000
-    assert len(parser().parse(shown)) < MOST_TOKENS + 10
+    assert len(make_parser().parse(shown)) < MAX_TOKENS + 10
     assert "more; `Y` copies all of it" in shown
 
 
@@ -69,7 +76,7 @@ def test_json_is_told_as_an_outline_in_which_nothing_is_markup() -> None:
         "- **of** a 1",
     ]
     assert as_markdown("no JSON {") == "no JSON {"
-    assert outlined([1] * 20).endswith("*and 8 more*")
+    assert outline_value([1] * 20).endswith("*and 8 more*")
 
 
 def test_items_of_a_list_have_what_they_hold_below_them() -> None:
@@ -81,7 +88,7 @@ def test_items_of_a_list_have_what_they_hold_below_them() -> None:
         "    - **sizes** kB 9",
         "- agent scout, output few",
     ]
-    assert outlined([{"of": {str(one): one for one in range(20)}}]).count("\n") == MOST_HELD
+    assert outline_value([{"of": {str(one): one for one in range(20)}}]).count("\n") == MAX_NESTED_FIELDS
 
 
 def test_json_that_nests_deeper_than_python_goes_is_told_all_the_same() -> None:
@@ -99,8 +106,8 @@ def test_a_long_text_comes_in_sections_of_which_the_first_is_small() -> None:
 
     assert "".join(parts) == text
     assert len(parts) > 2
-    assert SECTION <= len(parts[0]) < 2 * SECTION
-    assert all(len(after) >= GROWTH * SECTION for after in parts[1:-1])
+    assert FIRST_SECTION_CHARACTERS <= len(parts[0]) < 2 * FIRST_SECTION_CHARACTERS
+    assert all(len(after) >= GROWTH * FIRST_SECTION_CHARACTERS for after in parts[1:-1])
     assert all(after.startswith("## ") and "comment" not in after.split("\n")[0] for after in parts[1:])
 
 

@@ -8,12 +8,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.views.arrangement import GRAPH_LEAST, GRAPH_MOST, TAIL_KEPT, TAIL_LEAST, arranged, tree_room
-from dashboard.views.drawing.lines import Line, cells
-from dashboard.views.drawing.sections import wrapped
+from dashboard.views.arrangement import (
+    GRAPH_MAX_LINES,
+    GRAPH_MIN_LINES,
+    TAIL_MIN_LINES,
+    TAIL_RESERVED_LINES,
+    arrange,
+    max_tree_lines,
+)
+from dashboard.views.drawing.lines import Line, cell_width
+from dashboard.views.drawing.sections import wrap_end
 from dashboard.views.drawing.sorting import Sorting
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.agent_pane import Seen, agent_pane, oldest_in_queue, oldest_of_queues
+from dashboard.views.facts.agent_pane import PaneData, agent_pane, oldest_in_queue, oldest_of_queues
 from dashboard.views.facts.supervisor_pane import (
     figures_line,
     member_lines,
@@ -23,12 +30,12 @@ from dashboard.views.facts.supervisor_pane import (
 )
 from dashboard.views.facts.work import now_of_supervisor, state_of_agent
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.meters import METER, SPAN_MS, Meters
 from dashboard.views.measures.progress import Progress, progress_of, time_to_go
 from dashboard.views.measures.queues import QueueHistory
 from dashboard.views.network import Folding, Measures, network
-from dashboard.views.tail import _UNSAID, newest, tail, tell
+from dashboard.views.tail import _BOOKKEEPING, draw_tail, newest_lines, to_tail_line
 from dashboard.views.words.glyphs import EVENT
 from dashboard.views.words.names import Names
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
@@ -56,10 +63,10 @@ def names_of(world: World) -> Names:
     return names
 
 
-def seen(world: World) -> Seen:
+def seen(world: World) -> PaneData:
     state = world.state
     activity = Activity.of(state, world.journal)
-    return Seen(state, digest(state), {}, names_of(world), activity, NOW_MS, [0, 3, 5], metered=True)
+    return PaneData(state, make_digest(state), {}, names_of(world), activity, NOW_MS, [0, 3, 5], metered=True)
 
 
 def texts(lines: list[Line]) -> list[str]:
@@ -72,23 +79,23 @@ def test_the_parts_of_the_screen_share_its_body_and_overlap_nowhere(
 ) -> None:
     height = max(1, rows - 5)
 
-    found = arranged(columns, rows, height, lines=lines, graph=graph)
+    found = arrange(columns, rows, height, lines=lines, graph=graph)
 
     assert found.tree + found.graph + found.tail == height
     assert min(found) >= 0
     assert found.pane <= columns // 2
     if lines and lines + 1 < height:
-        assert found.tree >= min(lines + 1, height - TAIL_KEPT)
+        assert found.tree >= min(lines + 1, height - TAIL_RESERVED_LINES)
 
 
 def test_what_is_free_under_the_tree_is_never_blank() -> None:
-    assert arranged(80, 24, 19, lines=14).tail == 4
-    assert arranged(80, 24, 19, lines=17).tail == 0
-    assert arranged(120, 40, 35, lines=20).tail == 14
-    assert arranged(120, 40, 35, lines=90).tail == TAIL_KEPT
-    assert arranged(200, 60, 54, lines=20, graph=True).graph > 10
-    assert arranged(200, 60, 54, lines=40, graph=True).graph == 0
-    assert tree_room(40, 35) == 27
+    assert arrange(80, 24, 19, lines=14).tail == 4
+    assert arrange(80, 24, 19, lines=17).tail == 0
+    assert arrange(120, 40, 35, lines=20).tail == 14
+    assert arrange(120, 40, 35, lines=90).tail == TAIL_RESERVED_LINES
+    assert arrange(200, 60, 54, lines=20, graph=True).graph > 10
+    assert arrange(200, 60, 54, lines=40, graph=True).graph == 0
+    assert max_tree_lines(40, 35) == 27
 
 
 @given(
@@ -104,17 +111,17 @@ def test_a_tail_is_as_high_as_the_user_wants_it_and_the_graph_takes_what_is_free
     columns: int, rows: int, lines: int, wanted: int, *, graph: bool
 ) -> None:
     height = rows - 5
-    found = arranged(columns, rows, height, lines=lines, graph=graph, tail_lines=wanted)
+    found = arrange(columns, rows, height, lines=lines, graph=graph, tail_lines=wanted)
     free = height - lines - 1 - found.tail
 
-    assert found.tail == min(max(wanted, TAIL_LEAST), height - 4)
-    assert found.graph == (min(GRAPH_MOST, free) if graph and found.lanes and free >= GRAPH_LEAST else 0)
+    assert found.tail == min(max(wanted, TAIL_MIN_LINES), height - 4)
+    assert found.graph == (min(GRAPH_MAX_LINES, free) if graph and found.lanes and free >= GRAPH_MIN_LINES else 0)
     assert found.tree + found.graph + found.tail == height
 
 
 def test_a_pane_stands_beside_the_tree_from_110_columns_unless_it_was_taken_away() -> None:
-    assert [arranged(columns, 40, 35, lines=5).pane for columns in (109, 110, 150, 300)] == [0, 43, 50, 72]
-    assert arranged(200, 40, 35, lines=5, pane=False).pane == 0
+    assert [arrange(columns, 40, 35, lines=5).pane for columns in (109, 110, 150, 300)] == [0, 43, 50, 72]
+    assert arrange(200, 40, 35, lines=5, pane=False).pane == 0
 
 
 def doing(at_ms: int, task: str, agent_id: str = "a1", *, took_ms: int = 100) -> Event:
@@ -127,19 +134,19 @@ def test_a_meter_has_its_samples_on_the_clock_and_keeps_them_from_look_to_look()
     state = team_world(agent("ada", "a")).state
     (ada,) = state.agents
     activity, meters = Activity(), Meters()
-    activity.learn([doing(NOW_MS, "t1", ada, took_ms=30_000)])
+    activity.count_events([doing(NOW_MS, "t1", ada, took_ms=30_000)])
 
-    meters.look(activity, state, NOW_MS)
+    meters.update(activity, state, NOW_MS)
     before = meters.samples(ada)
-    meters.look(activity, state, NOW_MS + 3_000)
+    meters.update(activity, state, NOW_MS + 3_000)
     after = meters.samples(ada)
 
     assert len(before.busy) == 2 * METER
     assert list(after.busy)[:-2] == list(before.busy)[1:-1]
     assert sum(before.busy) * SPAN_MS / (2 * METER) == pytest.approx(30_000)
-    assert cells(meters.of(ada)) == METER
-    meters.look(activity, state, NOW_MS, lane=30)
-    assert cells(meters.of(ada)) == 30
+    assert cell_width(meters.spans_of(ada)) == METER
+    meters.update(activity, state, NOW_MS, lane=30)
+    assert cell_width(meters.spans_of(ada)) == 30
 
 
 def test_a_swap_stands_in_the_meter_of_its_agent_where_it_happened() -> None:
@@ -147,16 +154,16 @@ def test_a_swap_stands_in_the_meter_of_its_agent_where_it_happened() -> None:
     (ada,) = world.state.agents
     spec = world.state.spec_of(world.state.agents[ada])
     activity, meters = Activity(), Meters()
-    activity.learn([AgentSwapped(at_ms=NOW_MS - 1_000, agent_id=ada, generation=2, spec=spec, mode="drain")])
+    activity.count_events([AgentSwapped(at_ms=NOW_MS - 1_000, agent_id=ada, generation=2, spec=spec, mode="drain")])
 
-    meters.look(activity, world.state, NOW_MS)
+    meters.update(activity, world.state, NOW_MS)
 
-    assert "".join(span.text for span in meters.of(ada)).index("◆") >= METER - 2
+    assert "".join(span.text for span in meters.spans_of(ada)).index("◆") >= METER - 2
 
 
 def test_how_much_has_ended_is_at_most_so_much_while_a_lead_may_ask_for_more() -> None:
     state = trouble().state
-    said = {state.supervisors[one].name: found.said for one, found in progress_of(state).items()}
+    said = {state.supervisors[one].name: found.percent_text for one, found in progress_of(state).items()}
 
     assert said == {"chief": "≤6%", "books": "0%", "audit": "0%"}
 
@@ -169,7 +176,7 @@ def test_progress_counts_everything_below_a_supervisor() -> None:
 
     below = [progress.get(one, Progress()) for one in root.members if one in state.supervisors]
     assert progress[root.id].total >= sum(one.total for one in below) > 0
-    assert progress[root.id].ended >= sum(one.ended for one in below)
+    assert progress[root.id].ended_count >= sum(one.ended_count for one in below)
     assert sum(run.total for run in state.runs.values()) == progress[root.id].total
 
 
@@ -179,9 +186,9 @@ def test_a_forecast_is_a_range_of_what_was_slowest_and_fastest_and_says_nothing_
     (ada, _), (root,) = state.agents, state.roots
     activity = Activity()
     times = [*range(0, 60_000, 2_000), *range(40_500, 60_000, 2_000)]
-    activity.learn([doing(NOW_MS - 60_000 + at_ms, f"t{at_ms}", ada) for at_ms in sorted(times)])
+    activity.count_events([doing(NOW_MS - 60_000 + at_ms, f"t{at_ms}", ada) for at_ms in sorted(times)])
     steady = Activity()
-    steady.learn([doing(NOW_MS - 1_000, f"t{one}", ada) for one in range(20)])
+    steady.count_events([doing(NOW_MS - 1_000, f"t{one}", ada) for one in range(20)])
 
     assert time_to_go(state, root.id, Progress(50, 150), activity, NOW_MS) == "2–3 min to go"
     assert time_to_go(state, root.id, Progress(50, 60), activity, NOW_MS) == "11–20 s to go"
@@ -211,9 +218,9 @@ def storm(failures: int = 0) -> list[Event]:
 
 
 def test_much_that_is_routine_becomes_one_line_an_agent_a_second() -> None:
-    told = newest(entries_of(storm(failures=3)), Names(), 20, joins=True)
+    told = newest_lines(entries_of(storm(failures=3)), Names(), 20, joins=True)
 
-    assert [(one.who, one.what, one.bold) for one in told] == [
+    assert [(one.actor, one.text, one.bold) for one in told] == [
         ("a0", "finished 20, last: t38", False),
         ("a1", "finished 20, last: t39", False),
         *[("a0", f"failed f{number}: no", True) for number in range(3)],
@@ -221,9 +228,9 @@ def test_much_that_is_routine_becomes_one_line_an_agent_a_second() -> None:
 
 
 def test_little_that_happens_is_told_event_by_event() -> None:
-    told = newest(entries_of(storm()), Names(), 6, joins=False)
+    told = newest_lines(entries_of(storm()), Names(), 6, joins=False)
 
-    assert [one.what for one in told] == [
+    assert [one.text for one in told] == [
         "took t37",
         "finished t37",
         "took t38",
@@ -237,7 +244,7 @@ def test_little_that_happens_is_told_event_by_event() -> None:
 def test_lines_of_the_tail_fit_and_lead_to_their_events(width: int) -> None:
     world = trouble("said 漢字 " * 20)
 
-    lines = tail(newest(entries_of(world.journal), names_of(world), 30, joins=False), width, 30)
+    lines = draw_tail(newest_lines(entries_of(world.journal), names_of(world), 30, joins=False), width, 30)
 
     assert all(cell_len(text) <= width for text in texts(lines))
     assert all(line.key.startswith("event:") for line in lines)
@@ -261,7 +268,7 @@ def test_panes_fill_exactly_their_room_whoever_is_under_the_cursor(name: str, si
 
     for lines in panes:
         assert len(lines) == height
-        assert all(cells(line.spans) <= width for line in lines)
+        assert all(cell_width(line.spans) <= width for line in lines)
         assert all(text[0] in "│├┤┼" for text in texts(lines))
 
 
@@ -278,9 +285,9 @@ def test_the_pane_of_an_agent_says_what_it_is_at_and_what_it_did() -> None:
 
 def test_a_row_shows_where_its_agent_is_and_a_heading_sorts_the_members() -> None:
     world = audit()
-    state, counts = world.state, digest(world.state)
+    state, counts = world.state, make_digest(world.state)
     meters = Meters()
-    meters.look(Activity.of(state, world.journal), state, NOW_MS)
+    meters.update(Activity.of(state, world.journal), state, NOW_MS)
 
     def shown(order: str, width: int = 77, lane: int = 0) -> list[str]:
         measures = Measures(width, lane, meters, None, progress_of(state), Sorting(order))
@@ -301,9 +308,11 @@ def test_late_generations_and_large_pools_are_whole() -> None:
         world.order(SwapAgent(agent="ada", spec=agent("ada", weight=2.0), mode="drain"))
         world.order(Rollback(agent="ada"))
     activity, meters = Activity.of(world.state, world.journal), Meters()
-    meters.look(activity, world.state, world.now_ms)
+    meters.update(activity, world.state, world.now_ms)
     measures = Measures(80, 0, meters, activity, progress_of(world.state), Sorting("declared"))
-    listing = network(world.state, digest(world.state), {}, now_ms=world.now_ms, folding=Folding(99), measures=measures)
+    listing = network(
+        world.state, make_digest(world.state), {}, now_ms=world.now_ms, folding=Folding(99), measures=measures
+    )
 
     tags = [listing.cells(index)[1].text for index in range(len(listing.keys))]
 
@@ -317,7 +326,9 @@ def test_what_an_agent_says_falls_away_where_only_its_begin_would_stand() -> Non
 
     def now(columns: int) -> str:
         measures = Measures(columns, 0, None, None, progress_of(world.state), Sorting("declared"))
-        rows = network(world.state, digest(world.state), live, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+        rows = network(
+            world.state, make_digest(world.state), live, now_ms=NOW_MS, folding=Folding(99), measures=measures
+        )
         at = [column.title for column in rows.columns].index("NOW")
         shown = (rows.cells(index) for index in range(len(rows.keys)))
         return next(row[at].text for row in shown if row[0].text == "scout")
@@ -333,7 +344,7 @@ def test_a_supervisor_all_of_whose_open_work_has_failed_is_not_called_done() -> 
     world.fail(attempt(world, "of-reading"))
     world.succeed(attempt(world, "of-writing"))
     measures = Measures(120, 0, None, None, progress_of(world.state), Sorting("declared"))
-    rows = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    rows = network(world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
     at = [column.title for column in rows.columns].index("STATE")
     states = {row[0].text: row[at].text for row in map(rows.cells, range(len(rows.keys)))}
 
@@ -353,14 +364,14 @@ def test_an_agent_that_waits_for_what_it_delegated_has_one_sign_everywhere() -> 
 def test_a_run_that_failed_is_not_told_as_done() -> None:
     world = trouble()
     ended = next(one for one in entries_of(world.journal) if one.kind == "run_finished")
-    told = tell(ended, names_of(world))
+    told = to_tail_line(ended, names_of(world))
 
-    assert "has failed" in told.what
+    assert "has failed" in told.text
     assert (told.glyph, told.glyph_tone, told.tone) == ("✕", "error", "error")
 
 
 def test_the_meter_of_progress_gives_way_to_its_numbers() -> None:
-    world, progress = team_world(agent("ada")), Progress(ended=1_346, total=1_379, failed=15)
+    world, progress = team_world(agent("ada")), Progress(ended_count=1_346, total=1_379, failed=15)
     chief = world.state.roots[0]
 
     for width in (30, 42, 64):
@@ -372,12 +383,12 @@ def test_the_meter_of_progress_gives_way_to_its_numbers() -> None:
 def test_queue_lengths_are_sampled_once_a_second_and_forgotten_in_the_past() -> None:
     history = QueueHistory()
     for at_ms, length in ((0, 1), (400, 9), (1_000, 2), (4_000, 3)):
-        history.look({"a1": length, "a2": 0}, at_ms)
+        history.record({"a1": length, "a2": 0}, at_ms)
 
-    assert history.of("a1") == [1, 2, 2, 2, 3]
-    assert history.of("a2") == [0] * 5
-    history.look({"a1": 7}, 1_500)
-    assert history.of("a1") == [1, 2]
+    assert history.lengths_of("a1") == [1, 2, 2, 2, 3]
+    assert history.lengths_of("a2") == [0] * 5
+    history.record({"a1": 7}, 1_500)
+    assert history.lengths_of("a1") == [1, 2]
 
 
 def test_the_task_that_waits_longest_is_found_for_an_agent_and_for_a_team() -> None:
@@ -397,21 +408,21 @@ def test_the_task_that_waits_longest_is_found_for_an_agent_and_for_a_team() -> N
 
 @given(st.text(max_size=400), st.integers(1, 40), st.integers(0, 8))
 def test_wrapped_text_has_at_most_so_many_lines_and_cells(text: str, width: int, most: int) -> None:
-    lines = wrapped(text, width, most)
+    lines = wrap_end(text, width, most)
 
     assert len(lines) <= most
     assert all(cell_len(line) <= max(2, width) for line in lines)
 
 
 def test_kinds_that_the_tail_knows_are_kinds_of_events() -> None:
-    assert {kind_of(kind) for kind in EVENTS} >= {*EVENT, *_UNSAID}
+    assert {kind_of(kind) for kind in EVENTS} >= {*EVENT, *_BOOKKEEPING}
 
 
 def test_what_was_told_of_events_long_ago_is_forgotten() -> None:
-    known = {seq: tell(entry, Names()) for seq, entry in enumerate(entries_of(storm()) * 400, 10_000)}
+    known = {seq: to_tail_line(entry, Names()) for seq, entry in enumerate(entries_of(storm()) * 400, 10_000)}
     assert len(known) > 4_000
 
-    told = newest(entries_of(storm()), Names(), 6, joins=False, known=known)
+    told = newest_lines(entries_of(storm()), Names(), 6, joins=False, cache=known)
 
     assert list(known) == [one.seq for one in reversed(told)]
 
@@ -453,7 +464,7 @@ def test_figures_of_members_are_whole_beside_long_names(width: int) -> None:
 
     member = member_lines(sight, chief, width, 9)
 
-    assert cells(member[0].spans) <= width
+    assert cell_width(member[0].spans) <= width
     assert all(text in texts(member)[0] for text in ("7 ", " 1,234,567", "+12,345"))
     assert texts(member)[1].split()[1].endswith("14")
 
@@ -464,14 +475,14 @@ def test_panes_of_who_only_looks_name_no_key_that_changes_the_team(size: tuple[i
     sight, chief = seen(world), world.state.roots[0]
     empty = team_world(agent("bob"), SupervisorSpec(name="crew", members=[]))
 
-    def shown(sight: Seen, one: Supervisor) -> str:
+    def shown(sight: PaneData, one: Supervisor) -> str:
         lines = [*supervisor_pane(sight, one, Progress(), *size), *supervisor_side(sight, one, (), *size)]
         return "\n".join(texts(lines))
 
     keys = ("o changes them", "n gives it a request", "S does it")
     assert [key for key in keys if key not in shown(sight, chief)] == []
-    assert [key for key in keys if key in shown(sight._replace(acts=False), chief)] == []
-    assert ":add" not in shown(seen(empty)._replace(acts=False), empty.state.supervisors["s2"])
+    assert [key for key in keys if key in shown(sight._replace(can_write=False), chief)] == []
+    assert ":add" not in shown(seen(empty)._replace(can_write=False), empty.state.supervisors["s2"])
 
 
 def test_of_several_runs_it_is_said_which_one_has_come_how_far() -> None:
@@ -480,8 +491,8 @@ def test_of_several_runs_it_is_said_which_one_has_come_how_far() -> None:
         world.order(Submit(request="go"))
     (chief,) = world.state.roots
 
-    assert now_of_supervisor(world.state, chief, digest(world.state)).text == "r1: ● ada  ◌ bob, and 2 other runs"
+    assert now_of_supervisor(world.state, chief, make_digest(world.state)).text == "r1: ● ada  ◌ bob, and 2 other runs"
 
 
 def test_work_of_which_some_is_open_is_not_said_to_have_ended_whole() -> None:
-    assert [Progress(ended, 5_840, 0, 1).said for ended in (5_819, 5_840)] == ["≤99%", "≤100%"]
+    assert [Progress(ended, 5_840, 0, 1).percent_text for ended in (5_819, 5_840)] == ["≤99%", "≤100%"]

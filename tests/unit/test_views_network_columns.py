@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 from rich.cells import cell_len
 
-from dashboard.views.arrangement import arranged
-from dashboard.views.drawing.rows import fitted
+from dashboard.views.arrangement import arrange
+from dashboard.views.drawing.rows import fit_columns
 from dashboard.views.drawing.sorting import Sorting
 from dashboard.views.measures.activity import Activity
-from dashboard.views.measures.digest import digest
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.meters import Meters
 from dashboard.views.measures.progress import progress_of
 from dashboard.views.network import GAP, Folding, Measures, mode_glyph, network
@@ -23,11 +23,13 @@ from tests.world import agent, team_world
 @pytest.mark.parametrize("columns", [80, 100, 110, 120, 160, 200])
 def test_the_meter_of_the_last_minute_stays_at_every_width(columns: int) -> None:
     world = audit()
-    tree = columns - arranged(columns, 40, 35, lines=11).pane
+    tree = columns - arrange(columns, 40, 35, lines=11).pane
     measures = Measures(tree, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
-    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
+    shown = network(
+        world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures
+    ).columns
 
-    assert "LAST 60 s" in [shown[index].title for index, _ in fitted(shown, tree - 4, GAP)]
+    assert "LAST 60 s" in [shown[index].title for index, _ in fit_columns(shown, tree - 4, GAP)]
 
 
 @pytest.mark.parametrize(
@@ -36,9 +38,11 @@ def test_the_meter_of_the_last_minute_stays_at_every_width(columns: int) -> None
 def test_a_long_name_is_whole_where_what_an_agent_does_now_has_room_to_give(columns: int, whole: str) -> None:
     world = team_world(SupervisorSpec(name="inspection", mode="parallel", members=[agent(whole)]))
     measures = Measures(columns, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
-    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
+    shown = network(
+        world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures
+    ).columns
 
-    rooms = {shown[index].title: room for index, room in fitted(shown, columns - 2, GAP)}
+    rooms = {shown[index].title: room for index, room in fit_columns(shown, columns - 2, GAP)}
 
     assert rooms["AGENT"] >= cell_len(f"│ └ {whole}")
     assert rooms["NOW"] >= 10
@@ -48,8 +52,8 @@ def test_a_long_name_is_whole_where_what_an_agent_does_now_has_room_to_give(colu
 def test_a_name_is_cut_only_where_neither_what_an_agent_does_nor_its_generation_has_room(columns: int) -> None:
     world = team_world(SupervisorSpec(name="inspection", mode="parallel", members=[agent("duplicate-finder")]))
     measures = Measures(columns, 0, None, None, progress_of(world.state), Sorting("declared"))
-    listing = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
-    rooms = {listing.columns[index].title: room for index, room in fitted(listing.columns, columns - 2, GAP)}
+    listing = network(world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    rooms = {listing.columns[index].title: room for index, room in fit_columns(listing.columns, columns - 2, GAP)}
     every = [listing.cells(place)[0] for place in range(len(listing.keys))]
     name = next(one for one in every if one.text == "duplicate-finder")
 
@@ -63,7 +67,7 @@ def test_what_stands_in_the_rows_of_teams_is_explained_where_the_columns_are() -
     world.order(Submit(request="count"))
     world.settle()
     measures = Measures(200, 60, None, None, progress_of(world.state), Sorting("declared"))
-    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    shown = network(world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
     means = {column.title: column.means for column in shown.columns}
     place = [column.title for column in shown.columns].index("P50")
     of_team = next(cells for row in range(len(shown.keys)) if (cells := shown.cells(row))[0].text == "inner")
@@ -76,7 +80,7 @@ def test_what_stands_in_the_rows_of_teams_is_explained_where_the_columns_are() -
 def test_of_an_agent_that_has_done_nothing_the_median_is_unknown() -> None:
     world = team_world(agent("bob"))
     measures = Measures(200, 60, None, None, progress_of(world.state), Sorting("declared"))
-    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    shown = network(world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
     place = [column.title for column in shown.columns].index("P50")
 
     assert next(cells for row in range(2) if (cells := shown.cells(row))[0].text == "bob")[place].text == "–"
@@ -88,10 +92,10 @@ def test_the_smallest_sums_of_money_and_the_key_that_unfolds_are_whole(columns: 
     world.state.agents["a1"].usage = Usage(cost_usd=Decimal("0.00028"))  # type: ignore[misc]
     world.state.supervisors["s1"].usage = Usage(cost_usd=Decimal("0.000031"))  # type: ignore[misc]
     meters = Meters()
-    meters.look(Activity(), world.state, NOW_MS)
+    meters.update(Activity(), world.state, NOW_MS)
     measures = Measures(columns, 0, meters, None, progress_of(world.state), Sorting("declared"))
-    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(4), measures=measures)
-    rooms = {shown.columns[index].title: room for index, room in fitted(shown.columns, columns - 2, GAP)}
+    shown = network(world.state, make_digest(world.state), {}, now_ms=NOW_MS, folding=Folding(4), measures=measures)
+    rooms = {shown.columns[index].title: room for index, room in fit_columns(shown.columns, columns - 2, GAP)}
     rows = [dict(zip((one.title for one in shown.columns), row, strict=False)) for row in map(shown.cells, range(5))]
 
     assert {"$0.00028", "<$0.0001"} <= {row["COST"].text for row in rows if "COST" in row}
@@ -102,10 +106,10 @@ def test_the_smallest_sums_of_money_and_the_key_that_unfolds_are_whole(columns: 
 
 def test_how_many_wait_is_whole_however_many() -> None:
     world = team_world(agent("ada"))
-    counts = digest(world.state)
+    counts = make_digest(world.state)
     counts.waiting_of["s1"] = 12_345
     meters = Meters()
-    meters.look(Activity(), world.state, NOW_MS)
+    meters.update(Activity(), world.state, NOW_MS)
     measures = Measures(200, 40, meters, None, progress_of(world.state), Sorting("declared"))
     shown = network(world.state, counts, {}, now_ms=NOW_MS, folding=Folding(9), measures=measures)
     queue = next(index for index, column in enumerate(shown.columns) if column.title == "QUEUE")

@@ -2,17 +2,17 @@
 
 import pytest
 
-from dashboard.views.changes.members import parents, takers
-from dashboard.views.changes.outcomes import UNDO, can_be_undone, rehearsed, spoken
-from dashboard.views.changes.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
-from dashboard.views.changes.switching import asks_for, has_settings, strategies
-from dashboard.views.drawing.rows import fitted
-from dashboard.views.facts.spec_fields import changes
+from dashboard.views.changes.members import assignable_agents, possible_parents
+from dashboard.views.changes.outcomes import UNDO_HINT, can_be_undone, describe_outcome, rehearse
+from dashboard.views.changes.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, split_candidates
+from dashboard.views.changes.switching import has_settings, settings_hint, strategies
+from dashboard.views.drawing.rows import fit_columns
+from dashboard.views.facts.spec_fields import spec_changes
 from dashboard.views.facts.work import now_of_agent
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
-from dashboard.views.measures.digest import digest, needs_person
+from dashboard.views.measures.digest import make_digest, needs_person
 from dashboard.views.words.field_names import FIELDS
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from engine.core.commands import (
     Cancel,
     Pause,
@@ -73,7 +73,7 @@ def test_a_swap_shows_every_field_in_which_two_specs_differ() -> None:
     before, after = AgentSpec(name="ada", model="fast"), AgentSpec(name="ada", model="fast", approve={"send": "never"})
 
     assert shown == set(names(AgentSpec))
-    assert [cell.text for cell in changes(before, after)][-1] == "never"
+    assert [cell.text for cell in spec_changes(before, after)][-1] == "never"
 
 
 def test_an_agent_at_rest_has_nothing_to_lose() -> None:
@@ -95,8 +95,8 @@ def test_candidates_for_several_share_a_specialty_with_each() -> None:
         world.order(RegisterSpec(spec=agent(name, can)))
     ada, bob = member(world, "ada"), member(world, "bob")
 
-    assert "adder" in sharing(world.state, [ada])[0]
-    likely, others = sharing(world.state, [ada, bob])
+    assert "adder" in split_candidates(world.state, [ada])[0]
+    likely, others = split_candidates(world.state, [ada, bob])
     assert "reader" in likely
     assert "adder" in others
 
@@ -107,7 +107,7 @@ def test_candidates_stand_in_the_order_in_which_the_engine_would_give_them_the_w
         world.order(RegisterSpec(spec=agent(name, can)))
     ada = member(world, "ada")
 
-    likely, others = sharing(world.state, [ada])
+    likely, others = split_candidates(world.state, [ada])
 
     assert likely == ["names", "claims"]
     assert [candidate_line(world.state, [ada], one) for one in likely] == ["matches log parsing"] * 2
@@ -119,7 +119,7 @@ def test_of_candidates_for_several_those_that_fit_any_of_them_come_first() -> No
     for name, can in (("alien", "dance"), ("reader", "read")):
         world.order(RegisterSpec(spec=agent(name, can)))
 
-    _, others = sharing(world.state, [member(world, "ada"), member(world, "bob")])
+    _, others = split_candidates(world.state, [member(world, "ada"), member(world, "bob")])
 
     assert others == ["reader", "alien"]
 
@@ -129,8 +129,8 @@ def test_a_rehearsal_says_what_the_engine_would_and_changes_nothing() -> None:
     run_id = submitted(world)
     before = encode_state(world.state)
 
-    found = rehearsed(world.state, SetPriority(target=run_id, priority=1), world.now_ms)
-    refused = rehearsed(world.state, SetPriority(target=run_id, priority=11), world.now_ms)
+    found = rehearse(world.state, SetPriority(target=run_id, priority=1), world.now_ms)
+    refused = rehearse(world.state, SetPriority(target=run_id, priority=11), world.now_ms)
 
     assert found.summary == f"run {run_id} has priority 1, before 5: 0 not begun, 1 at work"
     assert refused.refusal == "set_priority: priority must be a whole number from 0, the most urgent, to 9, not 11"
@@ -209,7 +209,7 @@ def test_a_question_is_cut_only_where_what_can_fall_away_has(width: int) -> None
     submitted(world)
     world.fail(attempt(world, "ada"), "no paper today")
     listing = inbox(world.state, now_ms=world.now_ms)
-    rooms = {listing.columns[place].title: room for place, room in fitted(listing.columns, width)}
+    rooms = {listing.columns[place].title: room for place, room in fit_columns(listing.columns, width)}
     question, default = (cell.text for cell in listing.cells(0)[2:4])
 
     assert 50 < len(question) <= 56
@@ -223,10 +223,10 @@ def test_a_task_is_offered_first_to_those_who_can_do_it() -> None:
     submitted(world)
     task = task_of(world, "ada")
 
-    offered = [name for _, name, _ in takers(world.state, task, digest(world.state))]
+    offered = [name for _, name, _ in assignable_agents(world.state, task, make_digest(world.state))]
 
     assert offered == ["cyd", "bob"]
-    assert not rehearsed(world.state, Reassign(task=task.id, agent=member(world, "bob").id), world.now_ms).refusal
+    assert not rehearse(world.state, Reassign(task=task.id, agent=member(world, "bob").id), world.now_ms).refusal
 
 
 def test_a_supervisor_is_never_offered_what_is_below_it() -> None:
@@ -234,8 +234,8 @@ def test_a_supervisor_is_never_offered_what_is_below_it() -> None:
     world = team_world(agent("ada"), SupervisorSpec(name="upper", members=[lower]), SupervisorSpec(name="side"))
     ids = {one.name: one.id for one in world.state.supervisors.values()}
 
-    assert [name for _, name, _ in parents(world.state, ids["upper"])] == ["side"]
-    assert [name for _, name, _ in parents(world.state, member(world, "ada").id)] == ["upper", "lower", "side"]
+    assert [name for _, name, _ in possible_parents(world.state, ids["upper"])] == ["side"]
+    assert [name for _, name, _ in possible_parents(world.state, member(world, "ada").id)] == ["upper", "lower", "side"]
 
 
 def test_every_strategy_says_what_it_does_and_what_it_asks_for() -> None:
@@ -243,7 +243,7 @@ def test_every_strategy_says_what_it_does_and_what_it_asks_for() -> None:
     assert strategies("parallel")[-1][0] == "parallel"
     assert all(about for _, _, about in strategies())
     assert not has_settings("sequential")
-    assert asks_for("iterative_refinement").startswith("author, critics, until")
+    assert settings_hint("iterative_refinement").startswith("author, critics, until")
 
 
 def test_a_swap_is_told_with_the_key_that_takes_it_back() -> None:
@@ -251,9 +251,9 @@ def test_a_swap_is_told_with_the_key_that_takes_it_back() -> None:
     assert can_be_undone(swap)
     assert can_be_undone(SwapAgents(swaps=[swap]))
     assert not can_be_undone(Cancel(target="r1"))
-    assert spoken(swap, "applied", 7, summary="swapped ada to g2", way_back=keyed(UNDO)).text.endswith(
-        "at seq 7 · u undo"
-    )
+    assert describe_outcome(
+        swap, "applied", 7, summary="swapped ada to g2", way_back=fill_keys(UNDO_HINT)
+    ).text.endswith("at seq 7 · u undo")
 
 
 def test_an_agent_under_a_paused_supervisor_says_who_is_paused() -> None:
@@ -261,4 +261,4 @@ def test_an_agent_under_a_paused_supervisor_says_who_is_paused() -> None:
     world.order(Pause(target="books"))
     state = world.state
 
-    assert now_of_agent(state, member(world, "ada"), digest(state), {}, world.now_ms).text == "books is paused"
+    assert now_of_agent(state, member(world, "ada"), make_digest(state), {}, world.now_ms).text == "books is paused"

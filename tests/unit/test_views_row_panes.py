@@ -2,14 +2,14 @@
 
 import pytest
 
-from dashboard.views.audit import Beside, of_change
-from dashboard.views.drawing.lines import Line, cells
-from dashboard.views.drawing.row_pane import More
-from dashboard.views.drawing.sections import Section, beside
-from dashboard.views.engines import ends_before, engines, of_engine
+from dashboard.views.audit import RelatedEvents, describe_change
+from dashboard.views.drawing.lines import Line, cell_width
+from dashboard.views.drawing.row_pane import RowDetails
+from dashboard.views.drawing.sections import Section, draw_side_by_side
+from dashboard.views.engines import describe_engine, engines, next_start_seq
 from dashboard.views.event_log import Entry
 from dashboard.views.situation import Situation
-from dashboard.views.tail import tell
+from dashboard.views.tail import to_tail_line
 from dashboard.views.words.names import Names
 from engine.core.commands import Pause, Resume, Submit, Undo
 from engine.core.encoding.codec import decode_state, encode_state, kind_of
@@ -22,7 +22,7 @@ from tests.world import World, agent, team_world
 HOUR_MS = 3_600_000
 
 
-def texts(more: More | None) -> list[str]:
+def texts(more: RowDetails | None) -> list[str]:
     assert more is not None
     return ["".join(span.text for span in line.spans).rstrip() for line in more.lines]
 
@@ -47,7 +47,7 @@ def leading(token: int) -> Situation:
 
 
 def test_terms_stand_on_one_axis_with_how_each_ended_and_how_long_nobody_led() -> None:
-    more = of_engine(led((9, True), (3, False), (12, False)), leading(3), State(), "4", 120, 20)
+    more = describe_engine(led((9, True), (3, False), (12, False)), leading(3), State(), "4", 120, 20)
     axis = texts(more)[-3:]
 
     assert [line.split()[:2] for line in axis] == [["3", "4003"], ["2", "4002"], ["1", "4001"]]
@@ -62,8 +62,8 @@ def test_terms_stand_on_one_axis_with_how_each_ended_and_how_long_nobody_led() -
 def test_an_engine_that_led_before_says_for_how_long_and_how_it_ended() -> None:
     entries = led((9, True), (3, False))
     (killed,) = (one for one in entries if isinstance(one.event, EngineStarted) and one.event.token == 2)
-    first = texts(of_engine(entries, leading(2), State(), "1", 120, 20))
-    gone = texts(of_engine(entries, Situation("team.db", None, NOW_MS, 0.0), State(), str(killed.seq), 120, 20))
+    first = texts(describe_engine(entries, leading(2), State(), "1", 120, 20))
+    gone = texts(describe_engine(entries, Situation("team.db", None, NOW_MS, 0.0), State(), str(killed.seq), 120, 20))
 
     assert any("for 08:59:58" in line for line in first)
     assert any("ann asked for it; the next began after 2.0 s" in line for line in first)
@@ -74,7 +74,7 @@ def test_in_the_past_the_engine_that_led_then_leads_as_no_engine_of_now_is_known
     entries, then = led((9, True), (3, False)), Situation("team.db", None, NOW_MS, 0.0)
     newest = str(entries[0].seq)
     now, past = (engines(entries, then, past=past).make(newest) for past in (False, True))
-    pane = texts(of_engine(entries, then, State(), newest, 120, 20, past=True))
+    pane = texts(describe_engine(entries, then, State(), newest, 120, 20, past=True))
 
     assert [any("✕" in cell.text for cell in row) for row in (now, past)] == [True, False]
     assert any("● leads" in cell.text for cell in past)
@@ -84,8 +84,8 @@ def test_in_the_past_the_engine_that_led_then_leads_as_no_engine_of_now_is_known
 
 def test_the_list_of_engines_and_the_pane_below_it_say_one_time_since_when_one_leads() -> None:
     entries = led((9, True), (3, False))
-    row = engines(entries, leading(2), looked=True).make(str(entries[0].seq))
-    pane = texts(of_engine(entries, leading(2), State(), str(entries[0].seq), 120, 20))
+    row = engines(entries, leading(2), is_loaded=True).make(str(entries[0].seq))
+    pane = texts(describe_engine(entries, leading(2), State(), str(entries[0].seq), 120, 20))
 
     assert "01:00:00" in [cell.text for cell in row]
     assert any(f"{row[3].text}, for {row[4].text}" in line for line in pane)
@@ -93,10 +93,10 @@ def test_the_list_of_engines_and_the_pane_below_it_say_one_time_since_when_one_l
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_no_line_of_the_axis_is_wider_than_the_pane(width: int) -> None:
-    more = of_engine(led(*[(1, place % 2 == 0) for place in range(40)]), leading(40), State(), "1", width, 12)
+    more = describe_engine(led(*[(1, place % 2 == 0) for place in range(40)]), leading(40), State(), "1", width, 12)
 
     assert more is not None
-    assert all(cells(line.spans) <= max(width, 80) for line in more.lines)
+    assert all(cell_width(line.spans) <= max(width, 80) for line in more.lines)
     assert len(more.lines) == 12
 
 
@@ -110,7 +110,9 @@ def undo_of(work: World, place: int = -1) -> str:
     """Return what the pane says of taking back one of the commands of a team."""
     entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)][::-1]
     commands = [one for one in entries[::-1] if isinstance(one.event, CommandApplied)]
-    more = of_change(commands[place], entries, Beside(), work.state, Names(), width=100, height=12, now_ms=work.now_ms)
+    more = describe_change(
+        commands[place], entries, RelatedEvents(), work.state, Names(), width=100, height=12, now_ms=work.now_ms
+    )
     return next(line for line in texts(more) if line.startswith(" undo"))
 
 
@@ -132,7 +134,9 @@ def test_a_long_command_is_told_whole_and_events_take_what_room_is_left() -> Non
     work.order(Submit(request="word " * 60))
     entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)]
     sent = next(one for one in entries[::-1] if isinstance(one.event, CommandApplied))
-    more = of_change(sent, entries, Beside(entries * 4), work.state, Names(), width=90, height=12, now_ms=work.now_ms)
+    more = describe_change(
+        sent, entries, RelatedEvents(entries * 4), work.state, Names(), width=90, height=12, now_ms=work.now_ms
+    )
 
     assert sum(line.count("word") for line in texts(more)) >= 2 * 30
     assert len(texts(more)) == 12
@@ -145,10 +149,10 @@ def test_what_came_after_a_change_takes_the_room_that_is_left_up_to_the_moment_t
     later = [Entry(seq, 0, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1) if seq > paused.seq]
 
     shown, low, past, within = (
-        texts(of_change(paused, [], beside, state, Names(), width=90, height=height, now_ms=work.now_ms))
+        texts(describe_change(paused, [], beside, state, Names(), width=90, height=height, now_ms=work.now_ms))
         for beside, state, height in (
-            (Beside((), later), work.state, 20), (Beside((), later), work.state, 6),
-            (Beside((), later), decode_state(before), 20), (Beside(later, ()), decode_state(before), 20),
+            (RelatedEvents((), later), work.state, 20), (RelatedEvents((), later), work.state, 6),
+            (RelatedEvents((), later), decode_state(before), 20), (RelatedEvents(later, ()), decode_state(before), 20),
         )
     )  # fmt: skip
 
@@ -160,9 +164,9 @@ def test_what_came_after_a_change_takes_the_room_that_is_left_up_to_the_moment_t
 
 def test_panes_beside_each_other_are_as_wide_as_they_were_asked_to_be() -> None:
     one, other = Section("ONE", [Line()], "right"), Section("OTHER", [Line(), Line()])
-    lines = beside([([one], 30), ([other, one], 40)], 6)
+    lines = draw_side_by_side([([one], 30), ([other, one], 40)], 6)
 
-    assert [cells(line.spans) for line in lines] == [70] * 6
+    assert [cell_width(line.spans) for line in lines] == [70] * 6
     drawn = ["".join(span.text for span in line.spans) for line in lines]
     assert drawn[0].startswith("─ ONE ─")
     assert drawn[0][30:].startswith("┬─ OTHER ─")
@@ -171,9 +175,9 @@ def test_panes_beside_each_other_are_as_wide_as_they_were_asked_to_be() -> None:
 
 def test_a_high_pane_shows_what_an_engine_did_last_and_still_the_newest_terms() -> None:
     entries = led(*[(1, place % 2 == 0) for place in range(40)])
-    told = [tell(one, Names()) for one in entries[:30][::-1]]
+    told = [to_tail_line(one, Names()) for one in entries[:30][::-1]]
 
-    more = of_engine(entries, leading(40), State(), "1", 120, 50, told)
+    more = describe_engine(entries, leading(40), State(), "1", 120, 50, told)
 
     assert more is not None
     lines = texts(more)
@@ -187,6 +191,6 @@ def test_an_engine_before_ends_where_the_next_one_began() -> None:
     entries = led((9, True), (3, False), (1, True))
     begun = sorted(one.seq for one in entries if isinstance(one.event, EngineStarted))
 
-    assert ends_before(entries, str(begun[0])) == begun[1]
-    assert ends_before(entries, str(begun[-1])) == 0
-    assert ends_before(entries, "standby:7") == 0
+    assert next_start_seq(entries, str(begun[0])) == begun[1]
+    assert next_start_seq(entries, str(begun[-1])) == 0
+    assert next_start_seq(entries, "standby:7") == 0

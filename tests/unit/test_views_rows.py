@@ -9,24 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dashboard.views.changes.switching import Node, drawn
-from dashboard.views.drawing.lines import Line, Span, cut_name, pointed
-from dashboard.views.drawing.rows import GAP, NARROWEST, Column, fitted
-from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
+from dashboard.views.changes.switching import Node, graph_cells
+from dashboard.views.drawing.lines import Line, Span, cut_name, mark_cursor
+from dashboard.views.drawing.rows import GAP, MIN_GROWING_WIDTH, Column, fit_columns
+from dashboard.views.event_log import BLOCK, Entry, FilteredLog, Search, WholeLog
 from dashboard.views.words.amounts import (
     count,
+    countdown,
+    describe_usage,
     duration,
-    left,
     median,
     percent,
     pluralize,
     remaining,
     size,
-    spent,
     stopwatch,
 )
-from dashboard.views.words.filters import filter_of
-from dashboard.views.words.names import KEPT_CHARACTERS, REMEMBERED, Names, Texts, pretty
+from dashboard.views.words.filters import parse_filter
+from dashboard.views.words.names import MAX_CHARACTERS, MAX_TITLES, Names, Texts, pretty
 from engine.core.commands import Submit
 from engine.core.events import AgentAdded, EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
@@ -42,20 +42,20 @@ columns = st.lists(
 
 
 def test_a_countdown_that_has_no_room_is_written_shorter_and_never_cut() -> None:
-    assert left(119 * 60_000) == "119 min"
-    assert left(119 * 60_000, most=6) == "119m"
-    assert left(5 * 3_600_000, most=6) == "5 h"
+    assert countdown(119 * 60_000) == "119 min"
+    assert countdown(119 * 60_000, max_width=6) == "119m"
+    assert countdown(5 * 3_600_000, max_width=6) == "5 h"
 
 
 @given(columns, st.integers(1, 240))
 def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: list[Column], width: int) -> None:
-    shown = fitted(given_columns, width)
+    shown = fit_columns(given_columns, width)
 
     used = sum(room for _, room in shown) + GAP * (len(shown) - 1)
     firm = [column for column in given_columns if column.drop == 0] or [
         min(given_columns, key=lambda column: column.drop)
     ]
-    least = sum(min(column.width, NARROWEST) if column.grow else column.width for column in firm)
+    least = sum(min(column.width, MIN_GROWING_WIDTH) if column.grow else column.width for column in firm)
     assert used <= max(width, least + GAP * (len(firm) - 1))
     assert [index for index, _ in shown] == sorted(index for index, _ in shown)
     given_way = [index for index, room in shown if room < given_columns[index].width]
@@ -66,18 +66,18 @@ def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: l
 
 
 def test_what_a_column_cannot_take_goes_to_the_others() -> None:
-    wide, narrow, grown = Column("A", 10, grow=1, most=20), Column("B", 5), Column("C", 10, grow=1)
+    wide, narrow, grown = Column("A", 10, grow=1, max_width=20), Column("B", 5), Column("C", 10, grow=1)
 
-    assert fitted([wide, narrow, grown], 100) == [(0, 20), (1, 5), (2, 100 - 20 - 5 - 2 * GAP)]
+    assert fit_columns([wide, narrow, grown], 100) == [(0, 20), (1, 5), (2, 100 - 20 - 5 - 2 * GAP)]
 
 
 @given(columns, st.integers(1, 200), st.integers(1, 200))
 def test_a_wider_table_shows_at_least_the_columns_of_a_narrower_one(
     given_columns: list[Column], width: int, more: int
 ) -> None:
-    narrow = {index for index, _ in fitted(given_columns, width)}
+    narrow = {index for index, _ in fit_columns(given_columns, width)}
 
-    assert narrow <= {index for index, _ in fitted(given_columns, width + more)}
+    assert narrow <= {index for index, _ in fit_columns(given_columns, width + more)}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_time_is_said_in_two_units_at_most(ms: float | None, said: str) -> Non
 
 @given(st.integers(0, 999 * 86_400_000), st.integers(8, 14))
 def test_a_length_of_time_is_never_longer_than_its_room_and_never_cut(ms: int, most: int) -> None:
-    said, whole = duration(ms, most=most), duration(ms)
+    said, whole = duration(ms, max_width=most), duration(ms)
 
     assert len(said) <= most
     assert said == whole if len(whole) <= most else [*filter(str.isdigit, said)] == [*filter(str.isdigit, whole)]
@@ -109,7 +109,12 @@ def test_a_length_of_time_is_never_longer_than_its_room_and_never_cut(ms: int, m
 
 def test_amounts_read_as_a_person_writes_them() -> None:
     usage = Usage(tokens_in=1_200, tokens_out=80, tokens_cached=400, cost_usd=Decimal("0.0042"))
-    assert [spent(usage), spent(Usage(tokens_out=3)), spent(Usage(time_ms=9)), spent(None)] == [
+    assert [
+        describe_usage(usage),
+        describe_usage(Usage(tokens_out=3)),
+        describe_usage(Usage(time_ms=9)),
+        describe_usage(None),
+    ] == [
         "1,200 tokens in (400 cached), 80 out, $0.0042",
         "3 out",
         "",
@@ -140,7 +145,7 @@ def test_the_log_shows_the_event_of_a_seq_or_asks_for_it(last_seq: int, index: i
     index %= last_seq
 
     if log.entry(index + 1) is None:
-        (block,) = log.wanted
+        (block,) = log.missing_blocks
         log.put(block, [entry for entry in entries if entry.seq // BLOCK == block])
 
     assert log.cells(index)[2].text == f"the engine stopped: number {index + 1}"
@@ -151,10 +156,10 @@ def test_names_are_remembered_up_to_a_bound() -> None:
     names = Names()
     names.learn(
         Submitted(at_ms=0, run_id=f"r{place}", supervisor_id="s1", root_id=f"t{place}", request="do it")
-        for place in range(REMEMBERED)
+        for place in range(MAX_TITLES)
     )
 
-    assert names.of(f"r{REMEMBERED - 1}") == "do it"
+    assert names.of(f"r{MAX_TITLES - 1}") == "do it"
     assert names.of("r0") == "r0"
     assert names.of(None) == "engine"
     names.learn([SpecUnregistered(at_ms=0, name="x")])
@@ -165,7 +170,7 @@ def test_members_keep_their_names_however_much_work_there_is() -> None:
     names.learn([AgentAdded(agent_id="a1", name="scout", supervisor_id="s1", spec=agent("scout"))])
     names.learn(
         Submitted(at_ms=0, run_id=f"r{place}", supervisor_id="s1", root_id=f"t{place}", request="do it")
-        for place in range(REMEMBERED)
+        for place in range(MAX_TITLES)
     )
 
     assert names.of("a1") == "scout"
@@ -177,20 +182,20 @@ def test_all_open_work_has_its_title_however_much_there_is() -> None:
     world.order(Submit(request="first"))
     first = next(iter(world.state.tasks))
     task: Any = world.state.tasks[first]
-    more = {f"x{at}": replace(task, id=f"x{at}", title=f"item {at}") for at in range(REMEMBERED)}
+    more = {f"x{at}": replace(task, id=f"x{at}", title=f"item {at}") for at in range(MAX_TITLES)}
     world.state.tasks.update(more)
     names = Names()
     names.learn_state(world.state)
     names.learn(world.journal * 2)
 
-    assert [names.of(f"x{at}") for at in (0, REMEMBERED - 1)] == ["item 0", f"item {REMEMBERED - 1}"]
+    assert [names.of(f"x{at}") for at in (0, MAX_TITLES - 1)] == ["item 0", f"item {MAX_TITLES - 1}"]
     assert names.ids_of("item 77") == [one for one in more if one.startswith("x77")]
     assert names.unknown([record_of("r1", "x0")]) == []
 
 
 def test_what_the_last_event_names_is_known_whole_however_much_that_is() -> None:
     names = Names()
-    titles = {f"t{at}": f"item {at}" for at in range(2 * REMEMBERED)}
+    titles = {f"t{at}": f"item {at}" for at in range(2 * MAX_TITLES)}
     world = team_world(agent("ada", "parse"))
     world.order(Submit(request="first"))
     world.settle()
@@ -209,7 +214,7 @@ def test_a_graph_is_drawn_within_its_width_even_where_it_has_a_circle(
 ) -> None:
     nodes = [Node(str(place), "○", title, tuple(map(str, after))) for place, (title, after) in enumerate(given_nodes)]
 
-    lines = drawn(nodes, width)
+    lines = graph_cells(nodes, width)
 
     assert bool(lines) == bool(nodes)
     assert all(len(line.text) <= width for line in lines)
@@ -223,8 +228,8 @@ def test_a_chain_is_one_line_and_a_fan_has_its_brackets() -> None:
         Node("e", "◌", "join", ("b", "c", "d")),
     ]
 
-    assert [line.text for line in drawn(chain, 60)] == ["✓ parse ──▶ ● count ──▶ ◌ join"]
-    assert [line.text for line in drawn(fan, 60)] == [
+    assert [line.text for line in graph_cells(chain, 60)] == ["✓ parse ──▶ ● count ──▶ ◌ join"]
+    assert [line.text for line in graph_cells(fan, 60)] == [
         "✓ parse ─┬▶ ● b ─┬▶ ◌ join",
         "         ├▶ ● c ─┤",
         "         └▶ ● d ─┘",
@@ -252,9 +257,9 @@ def record_of(run_id: str, task_id: str) -> Record:
 def test_the_sign_of_the_cursor_stands_behind_the_edge_of_a_pane_and_changes_no_width() -> None:
     bare, edged = Line((Span(" "), Span("scout"))), Line((Span("│", "line"), Span(" scout")))
 
-    assert "".join(span.text for span in pointed(bare).spans) == "▌scout"
-    assert "".join(span.text for span in pointed(edged).spans) == "│▌scout"
-    assert pointed(Line((Span("scout"),))) == Line((Span("scout"),))
+    assert "".join(span.text for span in mark_cursor(bare).spans) == "▌scout"
+    assert "".join(span.text for span in mark_cursor(edged).spans) == "│▌scout"
+    assert mark_cursor(Line((Span("scout"),))) == Line((Span("scout"),))
 
 
 @pytest.mark.parametrize(
@@ -278,7 +283,7 @@ def test_texts_that_are_no_longer_shown_are_forgotten_where_much_is_kept() -> No
     for seq in range(1, 10):
         assert shown(seq) == ["…"]
         for ref in texts.missing:
-            texts.add(ref, json.dumps({"said": "x" * (KEPT_CHARACTERS // 4)}).encode())
+            texts.add(ref, json.dumps({"said": "x" * (MAX_CHARACTERS // 4)}).encode())
         assert shown(seq) != ["…"]
 
     assert shown(9) != ["…"]
@@ -287,10 +292,10 @@ def test_texts_that_are_no_longer_shown_are_forgotten_where_much_is_kept() -> No
 
 
 def test_columns_that_grow_take_all_of_the_room_but_not_more_than_they_may() -> None:
-    columns = (Column("A", 5, grow=1), Column("B", 5, grow=2), Column("C", 5, grow=4, most=9), Column("D", 3))
+    columns = (Column("A", 5, grow=1), Column("B", 5, grow=2), Column("C", 5, grow=4, max_width=9), Column("D", 3))
 
-    assert fitted(columns, 40, 2) == [(0, 9), (1, 13), (2, 9), (3, 3)]
-    assert fitted(columns, 41, 2) == [(0, 9), (1, 14), (2, 9), (3, 3)]
+    assert fit_columns(columns, 40, 2) == [(0, 9), (1, 13), (2, 9), (3, 3)]
+    assert fit_columns(columns, 41, 2) == [(0, 9), (1, 14), (2, 9), (3, 3)]
 
 
 @pytest.mark.parametrize("body", [b'{"reason": ', b"[" * 100_000])
@@ -304,10 +309,10 @@ def test_what_is_no_json_or_nested_too_deeply_is_shown_as_it_stands(body: bytes)
 
 def test_the_keys_of_what_a_filter_found_are_those_of_its_rows_and_not_made_at_each_look() -> None:
     found = [Entry(seq, seq, "engine_stopped", EngineStopped(at_ms=seq, reason="")) for seq in range(1, 9)]
-    log = FoundLog(Names(), "stopped", filter_of("stopped"))
-    log.older(Search(found[4:6], 5, complete=False), 6)
-    log.newer(Search(found[6:], 8, complete=True))
-    log.older(Search(found[:4], 1, complete=True), 8)
+    log = FilteredLog(Names(), "stopped", parse_filter("stopped"))
+    log.add_older(Search(found[4:6], 5, complete=False), 6)
+    log.add_newer(Search(found[6:], 8, complete=True))
+    log.add_older(Search(found[:4], 1, complete=True), 8)
 
     assert log.keys == [str(one.seq) for one in found]
     assert log.keys is log.keys

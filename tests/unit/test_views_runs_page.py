@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from dashboard.views.drawing.lines import Line, cells
+from dashboard.views.drawing.lines import Line, cell_width
 from dashboard.views.facts.run_facts import run_facts
-from dashboard.views.facts.run_work import at_work_lines, census, waiting_lines
-from dashboard.views.measures.digest import digest
+from dashboard.views.facts.run_work import at_work_lines, take_census, waiting_lines
+from dashboard.views.measures.digest import make_digest
 from dashboard.views.measures.forecast import Range, may_grow, time_left, waits_for_you
 from dashboard.views.runs import runs
 from dashboard.views.tasks import tasks
@@ -68,7 +68,7 @@ def test_tasks_that_wait_for_a_person_are_left_out_of_the_forecast() -> None:
 
     asks(work, "bob")
     assert time_left(work.state, run, NOW_MS) is None
-    facts = text(run_facts(work.state, "r1", census(work.state, run).stages, width=120, now_ms=NOW_MS))
+    facts = text(run_facts(work.state, "r1", take_census(work.state, run).stages, width=120, now_ms=NOW_MS))
     assert facts[1].endswith("waits for you")
     assert "⚑ ada" in facts[2]
     assert "⚑ asks" in [cell.text for cell in runs(work.state, now_ms=NOW_MS).cells(0)]
@@ -100,12 +100,12 @@ def test_a_range_is_told_in_one_unit_where_it_can_be(low_s: float, high_s: float
 def test_facts_and_tasks_of_a_run_fit_into_any_width(width: int) -> None:
     state = trouble().state
     run = state.runs["r1"]
-    found = census(state, run)
+    found = take_census(state, run)
     facts = run_facts(state, "r1", found.stages, width=width, now_ms=NOW_MS)
     work = at_work_lines(state, found, {}, width=width, now_ms=NOW_MS, working=True)
-    waits = waiting_lines(state, found, digest(state), width=width, now_ms=NOW_MS)
+    waits = waiting_lines(state, found, make_digest(state), width=width, now_ms=NOW_MS)
 
-    assert all(cells(line.spans) <= width for line in (*facts, *work, *waits))
+    assert all(cell_width(line.spans) <= width for line in (*facts, *work, *waits))
     assert "1/16" in text(facts)[1]
     assert "clerk" in text(work)[0]
     assert [line.key for line in work] == [task.id for task in found.at_work]
@@ -114,7 +114,7 @@ def test_facts_and_tasks_of_a_run_fit_into_any_width(width: int) -> None:
 
 def test_work_that_has_a_leader_is_counted_under_its_stage() -> None:
     state = trouble().state
-    stages = {one.task.title: (one.ended, one.total) for one in census(state, state.runs["r1"]).stages}
+    stages = {one.task.title: (one.ended_count, one.total) for one in take_census(state, state.runs["r1"]).stages}
 
     assert stages["clerk"] == (0, 15)
     assert stages["checker"] == (1, 1)
@@ -141,7 +141,7 @@ def test_tables_give_the_date_of_what_began_on_another_day() -> None:
     tomorrow_ms = world.now_ms + 86_400_000
 
     for now_ms, form in ((world.now_ms, r"\d\d:\d\d:\d\d"), (tomorrow_ms, r"\d{4}-\d\d-\d\d \d\d:\d\d")):
-        work = tasks(world.state, digest(world.state), {}, now_ms=now_ms)
+        work = tasks(world.state, make_digest(world.state), {}, now_ms=now_ms)
         for found, heading in ((runs(world.state, now_ms=now_ms), "AT"), (work, "SINCE")):
             place = [column.title for column in found.columns].index(heading)
             said = found.make(found.keys[0])[place].text

@@ -51,7 +51,7 @@ def test_long_texts_are_cut_and_say_how_much_is_left_out() -> None:
 
 
 def test_the_text_that_grows_ends_in_a_mark_and_only_its_end_is_shown() -> None:
-    (cell,) = live_cells({"output:t1": "one two " * 1_000}, "t1", 0, most=40)
+    (cell,) = live_cells({"output:t1": "one two " * 1_000}, "t1", 0, max_characters=40)
 
     assert cell.text.startswith("… ")
     assert cell.text.endswith("one two ▍")

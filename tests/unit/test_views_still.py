@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from dashboard.deck.playback import Playback
-from dashboard.deck.view_state import look
+from dashboard.deck.view_state import make_view_state
 from dashboard.reading.feed import Feed
-from dashboard.views.drawing.still import RESTS_MS, Stillness
+from dashboard.views.drawing.still import MAX_REST_MS, Stillness
 
 
 def drawn_at(tmp_path: Path, seconds: int, *, moves: int = 1_000, happens: int = 1_000) -> list[int]:
@@ -13,9 +13,11 @@ def drawn_at(tmp_path: Path, seconds: int, *, moves: int = 1_000, happens: int =
     feed, playback = Feed(tmp_path / "team.db"), Playback(tmp_path / "team.db", ready=lambda: None)
     still, found, looks = Stillness(), [], 0
     for second in range(1_000, 1_000 + seconds):
-        view = look(feed, playback, db=Path("team.db"), wall_ms=second * 1_000, readonly=False, in_browser=False)
+        view = make_view_state(
+            feed, playback, db=Path("team.db"), wall_ms=second * 1_000, readonly=False, in_browser=False
+        )
         if still.is_due(view, quiet=second != 1_000 + happens):
-            still.drawn(view, moved=second // moves != looks or second == 1_000 + happens)
+            still.record_draw(view, moved=second // moves != looks or second == 1_000 + happens)
             looks = second // moves
             found.append(second - 1_000)
     return found
@@ -23,7 +25,7 @@ def drawn_at(tmp_path: Path, seconds: int, *, moves: int = 1_000, happens: int =
 
 def test_what_does_not_change_is_drawn_after_as_long_as_it_has_stood_still(tmp_path: Path) -> None:
     assert drawn_at(tmp_path, 20) == [0, 1, 2, 4, 8, 12, 16]
-    assert RESTS_MS == 4_000
+    assert MAX_REST_MS == 4_000
 
 
 def test_what_changes_each_second_is_drawn_each_second(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """The rows of the State screen."""
 
-from dashboard.views.changes.holdings import MEMBERS, holdings
+from dashboard.views.changes.holdings import MAX_MEMBERS, holdings
 from dashboard.views.drawing.lines import Line
 from dashboard.views.past import fork_lines
-from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
+from dashboard.views.stored import NEWEST, SiblingFile, StoredStates, describe_stored, stored_facts, stored_listing
 from engine.core.commands import SupervisorSpec
 from engine.core.state import State
 from store.journals.records import SnapshotInfo
@@ -11,29 +11,29 @@ from tests.story import done, submitted
 from tests.world import agent, team_world
 
 NOW_MS = 1_763_720_671_000
-FOUND = Stored(
+FOUND = StoredStates(
     1,
     900,
     NOW_MS - 5_000,
     84_000,
     [SnapshotInfo(800, NOW_MS - 60_000, 4_000), SnapshotInfo(400, NOW_MS - 120_000, 3_000)],
-    [Beside("archive", "/data/team.zip", "team.zip", NOW_MS - 1_000, 12_000)],
+    [SiblingFile("archive", "/data/team.zip", "team.zip", NOW_MS - 1_000, 12_000)],
 )
 
 
 def test_the_newest_comes_first_then_snapshots_then_files() -> None:
-    assert list(stored(FOUND, shown_seq=0, now_ms=NOW_MS).keys) == [NEWEST, "800", "400", "/data/team.zip"]
+    assert list(stored_listing(FOUND, shown_seq=0, now_ms=NOW_MS).keys) == [NEWEST, "800", "400", "/data/team.zip"]
 
 
 def test_the_snapshot_that_is_shown_says_so() -> None:
-    rows = stored(FOUND, shown_seq=400, now_ms=NOW_MS)
+    rows = stored_listing(FOUND, shown_seq=400, now_ms=NOW_MS)
 
     assert [cell.text for cell in rows.cells(2)][-1] == "is shown"
     assert [cell.text for cell in rows.cells(1)][-1] == "go back to this moment"
 
 
 def test_a_filter_leaves_what_matches() -> None:
-    assert list(stored(FOUND, shown_seq=0, now_ms=NOW_MS, needle="archive").keys) == ["/data/team.zip"]
+    assert list(stored_listing(FOUND, shown_seq=0, now_ms=NOW_MS, needle="archive").keys) == ["/data/team.zip"]
 
 
 def test_the_facts_fit_and_a_long_path_is_cut_in_front() -> None:
@@ -79,7 +79,7 @@ def test_the_facts_and_a_fork_count_the_same_tasks_as_open_as_what_the_state_hol
 
 def test_kinds_of_events_stand_beside_what_is_of_this_journal_alone() -> None:
     def below(key: str) -> str:
-        more = of_stored(FOUND, key, [], {"task_done": 3}, shown_seq=0, now_ms=NOW_MS, width=120, height=20)
+        more = describe_stored(FOUND, key, [], {"task_done": 3}, shown_seq=0, now_ms=NOW_MS, width=120, height=20)
         assert more is not None
         return "\n".join(told([*more.lines]))
 
@@ -88,8 +88,8 @@ def test_kinds_of_events_stand_beside_what_is_of_this_journal_alone() -> None:
 
 
 def test_of_many_members_the_first_are_listed_and_the_others_counted() -> None:
-    world = team_world(*(agent(f"a{number}") for number in range(MEMBERS + 10)), max_agents=100)
+    world = team_world(*(agent(f"a{number}") for number in range(MAX_MEMBERS + 10)), max_agents=100)
     lines = told(holdings(world.state))
 
-    assert len(lines[lines.index("members") + 1 :]) == MEMBERS + 1
+    assert len(lines[lines.index("members") + 1 :]) == MAX_MEMBERS + 1
     assert lines[-1].strip() == "… 11 more members"

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.views.streams import MOST_WAITING, Transcript
+from dashboard.views.streams import MAX_WAITING_CHARACTERS, Transcript
 from engine.stream.records import StreamEvent
 from tests.depth import examples
 
@@ -22,16 +22,16 @@ def event(kind: Any, task: str, text: str = "", **fields: Any) -> StreamEvent:
 def written(*events: StreamEvent) -> str:
     """Return all that is written of these events."""
     transcript = Transcript()
-    return "".join(map(transcript.tell, events)) + transcript.end()
+    return "".join(map(transcript.render, events)) + transcript.end()
 
 
 def test_text_is_written_as_it_comes_and_others_wait_for_the_end_of_the_line() -> None:
     transcript = Transcript()
 
-    assert transcript.tell(event("text", "ada", "Look")) == "ada  Look"
-    assert transcript.tell(event("text", "bob", "Dear ")) == ""
-    assert transcript.tell(event("text", "ada", "ing\n")) == "ing\nbob  Dear "
-    assert transcript.tell(event("text", "bob", "reader")) == "reader"
+    assert transcript.render(event("text", "ada", "Look")) == "ada  Look"
+    assert transcript.render(event("text", "bob", "Dear ")) == ""
+    assert transcript.render(event("text", "ada", "ing\n")) == "ing\nbob  Dear "
+    assert transcript.render(event("text", "bob", "reader")) == "reader"
 
 
 def test_what_happens_stands_on_a_line_of_its_own_after_what_was_said() -> None:
@@ -89,34 +89,34 @@ def test_every_text_is_written_once_and_in_the_order_of_its_agent_whatever_happe
 
 def test_what_one_said_while_another_held_the_line_comes_before_what_it_says_next() -> None:
     transcript = Transcript()
-    transcript.tell(event("text", "ada", "one\ntwo"))
-    transcript.tell(event("thought", "bob", "Where"))
-    transcript.tell(event("text", "bob", "Here"))
-    transcript.tell(event("text", "cyd", "No"))
+    transcript.render(event("text", "ada", "one\ntwo"))
+    transcript.render(event("thought", "bob", "Where"))
+    transcript.render(event("text", "bob", "Here"))
+    transcript.render(event("text", "cyd", "No"))
 
-    assert transcript.tell(event("text", "ada", "\n")) == "\nbob  … Where\nbob  Here"
-    assert transcript.tell(event("text", "bob", "!\n")) == "!\ncyd  No"
-    assert transcript.tell(event("text", "bob", "More")) == ""
+    assert transcript.render(event("text", "ada", "\n")) == "\nbob  … Where\nbob  Here"
+    assert transcript.render(event("text", "bob", "!\n")) == "!\ncyd  No"
+    assert transcript.render(event("text", "bob", "More")) == ""
     assert transcript.end() == "\nbob  More\n"
 
 
 def test_an_event_of_the_task_that_holds_the_line_gives_it_to_the_one_that_waits_longest() -> None:
     transcript = Transcript()
     for task, text in (("ada", "Look"), ("cyd", "first"), ("bob", "second"), ("cyd", " in line")):
-        transcript.tell(event("text", task, text))
+        transcript.render(event("text", task, text))
 
-    assert transcript.tell(event("task_ended", "ada", status="done", result="x")) == (
+    assert transcript.render(event("task_ended", "ada", status="done", result="x")) == (
         "\nada  ✓ done\ncyd  first in line"
     )
-    assert transcript.tell(event("task_ended", "cyd", status="done", result="x")) == "\ncyd  ✓ done\nbob  second"
+    assert transcript.render(event("task_ended", "cyd", status="done", result="x")) == "\ncyd  ✓ done\nbob  second"
 
 
 def test_an_event_of_another_task_comes_after_all_that_this_one_said() -> None:
     transcript = Transcript()
     for task, text in (("ada", "Look"), ("cyd", "first"), ("bob", "second")):
-        transcript.tell(event("text", task, text))
+        transcript.render(event("text", task, text))
 
-    assert transcript.tell(event("task_ended", "bob", status="done", result="x")) == (
+    assert transcript.render(event("task_ended", "bob", status="done", result="x")) == (
         "\nbob  second\nbob  ✓ done\ncyd  first"
     )
 
@@ -124,16 +124,19 @@ def test_an_event_of_another_task_comes_after_all_that_this_one_said() -> None:
 def test_who_waits_too_long_to_be_remembered_is_written_with_all_others_that_wait() -> None:
     transcript = Transcript()
     for task, text in (("ada", "Look"), ("cyd", "first")):
-        transcript.tell(event("text", task, text))
+        transcript.render(event("text", task, text))
 
-    assert transcript.tell(event("text", "bob", "x" * MOST_WAITING)) == ""
-    assert transcript.tell(event("thought", "bob", "y")) == f"\ncyd  first\nbob  {'x' * MOST_WAITING}\nbob  … y\n"
+    assert transcript.render(event("text", "bob", "x" * MAX_WAITING_CHARACTERS)) == ""
+    assert (
+        transcript.render(event("thought", "bob", "y"))
+        == f"\ncyd  first\nbob  {'x' * MAX_WAITING_CHARACTERS}\nbob  … y\n"
+    )
     assert transcript.end() == ""
 
 
 def test_all_whose_lines_are_whole_are_written_until_one_holds_the_line() -> None:
     transcript = Transcript()
     for task, text in (("ada", "Look"), ("bob", "second\n"), ("cyd", "third\n"), ("dan", "fourth"), ("eve", "fifth")):
-        transcript.tell(event("text", task, text))
+        transcript.render(event("text", task, text))
 
-    assert transcript.tell(event("text", "ada", "!\n")) == "!\nbob  second\ncyd  third\ndan  fourth"
+    assert transcript.render(event("text", "ada", "!\n")) == "!\nbob  second\ncyd  third\ndan  fourth"

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.actions import WORDS, Misspoken, completions, understand
-from dashboard.views.changes.outcomes import spoken
-from dashboard.views.changes.targets import named, receiver, supervisor_behind
-from dashboard.views.facts.spec_fields import changes
-from dashboard.views.facts.work import why
-from dashboard.views.header import banner, engine, engine_time_ms, gone_since_ms
-from dashboard.views.measures.digest import digest, needs_person
-from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, Measures, network
+from dashboard.actions import WORDS, InvalidCommandLine, completions, parse_line
+from dashboard.views.changes.outcomes import describe_outcome
+from dashboard.views.changes.targets import find_target, receiver, supervisor_behind
+from dashboard.views.facts.spec_fields import spec_changes
+from dashboard.views.facts.work import waiting_reason
+from dashboard.views.header import banner, engine_cell, engine_time_ms, gone_since_ms
+from dashboard.views.measures.digest import make_digest, needs_person
+from dashboard.views.network import MAX_IDLE_SHOWN, MIN_SHOWN_MS, Folding, Measures, network
 from dashboard.views.situation import Situation
 from dashboard.views.words.glyphs import AGENT, RUN, TASK
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
@@ -40,7 +40,7 @@ def mapped(*names: str, items: int = 3, max_parallel: int = 10, **fields: object
 
 def reason(world: World, title: str) -> str:
     task = task_named(world, title)
-    return why(world.state, task, digest(world.state), world.now_ms)
+    return waiting_reason(world.state, task, make_digest(world.state), world.now_ms)
 
 
 def task_named(world: World, title: str) -> Task:
@@ -86,7 +86,7 @@ def test_what_waits_for_a_team_is_counted_in_the_rows_of_all_above_it() -> None:
     for request in ("one", "two"):
         world.order(Submit(request=request, supervisor="yard"))
     state = world.state
-    found = digest(state)
+    found = make_digest(state)
 
     assert [found.waiting_of[one.id] for one in state.supervisors.values()] == [found.waiting] * 2
     assert found.waiting == 2
@@ -111,18 +111,18 @@ def test_a_task_says_which_one_it_comes_after_and_that_its_run_is_paused() -> No
 
 def test_idle_agents_are_folded_only_where_the_tree_has_no_room() -> None:
     state = team_world(*(agent(f"idle-{number}", "x") for number in range(30))).state
-    counts = digest(state)
+    counts = make_digest(state)
 
     whole = network(state, counts, {}, now_ms=0, folding=Folding(31))
     folded = network(state, counts, {}, now_ms=0, folding=Folding(20))
 
     assert len(whole.keys) == 31
-    assert len(folded.keys) == 1 + IDLE_SHOWN + 1
-    assert folded.cells(IDLE_SHOWN + 1)[0].text == "+27 idle"
+    assert len(folded.keys) == 1 + MAX_IDLE_SHOWN + 1
+    assert folded.cells(MAX_IDLE_SHOWN + 1)[0].text == "+27 idle"
     laned = network(state, counts, {}, now_ms=0, folding=Folding(20), measures=Measures(150, lane=24))
     for listing in (folded, laned):
         titles = [column.title for column in listing.columns]
-        assert listing.cells(IDLE_SHOWN + 1)[titles.index("NOW")].text == ". shows them"
+        assert listing.cells(MAX_IDLE_SHOWN + 1)[titles.index("NOW")].text == ". shows them"
     opened = Folding(20, frozenset({state.roots[0].id}))
     assert len(network(state, counts, {}, now_ms=0, folding=opened).keys) == 31
 
@@ -133,19 +133,19 @@ def test_an_agent_that_was_at_work_stays_for_a_while() -> None:
 
     def shown(now_ms: int) -> bool:
         folding = Folding(20, active_ms={last: 1_000})
-        return last in network(state, digest(state), {}, now_ms=now_ms, folding=folding).keys
+        return last in network(state, make_digest(state), {}, now_ms=now_ms, folding=folding).keys
 
-    assert shown(1_000 + STAYS_MS - 1)
-    assert not shown(1_000 + STAYS_MS)
+    assert shown(1_000 + MIN_SHOWN_MS - 1)
+    assert not shown(1_000 + MIN_SHOWN_MS)
 
 
 def test_a_filter_keeps_what_is_above_what_it_finds() -> None:
     state = mapped("scout", "parser").state
 
-    found = network(state, digest(state), {}, now_ms=0, folding=Folding(50), needle="parser")
+    found = network(state, make_digest(state), {}, now_ms=0, folding=Folding(50), needle="parser")
 
     assert [found.cells(index)[0].text for index in range(len(found.keys))] == ["chief", "below", "parser"]
-    nothing = network(state, digest(state), {}, now_ms=0, folding=Folding(50), needle="no such")
+    nothing = network(state, make_digest(state), {}, now_ms=0, folding=Folding(50), needle="no such")
     assert nothing.keys == []
     assert "nothing matches" in nothing.empty[0]
 
@@ -184,7 +184,7 @@ def test_an_engine_that_does_not_work_is_said_with_what_to_do(
     state = World().state
     line = banner(state, situation(told), None)
 
-    assert in_header in engine(state, situation(told)).text
+    assert in_header in engine_cell(state, situation(told)).text
     assert line is not None
     assert in_banner in line.text
 
@@ -211,10 +211,10 @@ def test_who_stands_by_is_said_beside_the_engine() -> None:
     state, told = World().state, situation(info(alive=True))
     ready, still = StandbyInfo(pid=4712, since_ms=0, beat_ms=10), StandbyInfo(pid=4713, since_ms=0, beat_ms=9_000)
 
-    assert engine(state, told).text == "● engine 4211  00:00:08"
-    assert engine(state, replace(told, standbys=[still])).text == "● engine 4211  00:00:08"
-    assert engine(state, replace(told, standbys=[ready, still])).text.endswith("  4712 stands by")
-    assert engine(state, replace(told, standbys=[ready, ready])).text.endswith("  2 stand by")
+    assert engine_cell(state, told).text == "● engine 4211  00:00:08"
+    assert engine_cell(state, replace(told, standbys=[still])).text == "● engine 4211  00:00:08"
+    assert engine_cell(state, replace(told, standbys=[ready, still])).text.endswith("  4712 stands by")
+    assert engine_cell(state, replace(told, standbys=[ready, ready])).text.endswith("  2 stand by")
 
 
 def test_a_file_in_trouble_is_said_before_anything_else() -> None:
@@ -243,19 +243,19 @@ def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:
 
     assert replacements(world.state, [scout])[0] == "scout-fast"
     new = world.state.specs[world.state.registry["scout-fast"]]
-    told = [f"{cell.lead.strip()} {cell.text}" for cell in changes(world.state.spec_of(scout), new)]
+    told = [f"{cell.lead.strip()} {cell.text}" for cell in spec_changes(world.state.spec_of(scout), new)]
     assert told == ["type function", "- run crew:scout", "+ run crew:scout-fast", "+ timeout 5 s"]
 
 
 def test_a_word_means_one_object_or_none() -> None:
     state = team_world(agent("ada", "a"), SupervisorSpec(name="below", members=[agent("bob", "b")])).state
 
-    found = named(state, "below/bob")
-    assert found.said == "agent bob"
+    found = find_target(state, "below/bob")
+    assert found.label == "agent bob"
     assert supervisor_behind(state, found) == state.agents[found.id].supervisor_id
     for word in ("chief/bob", "nobody"):
         with pytest.raises(Refused):
-            named(state, word)
+            find_target(state, word)
 
 
 def test_a_request_goes_to_the_supervisor_under_the_cursor_and_else_to_the_top() -> None:
@@ -263,19 +263,19 @@ def test_a_request_goes_to_the_supervisor_under_the_cursor_and_else_to_the_top()
     top = state.roots[0].id
 
     assert receiver(state, None) == top
-    assert receiver(state, named(state, "bob")) == top
-    below = named(state, "below")
+    assert receiver(state, find_target(state, "bob")) == top
+    below = find_target(state, "below")
     assert below is not None
     assert receiver(state, below) == below.id
 
 
 def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
-    assert understand("sw scout --with scout-fast")[1].options == {"with": "scout-fast"}
-    assert understand("run what's the  matter?")[1].words == ("what's the  matter?",)
-    assert understand("q")[0].name == "quit"
+    assert parse_line("sw scout --with scout-fast")[1].options == {"with": "scout-fast"}
+    assert parse_line("run what's the  matter?")[1].words == ("what's the  matter?",)
+    assert parse_line("q")[0].name == "quit"
     for line in ("fly", "s x", "export 'a"):
-        with pytest.raises(Misspoken, match=r"^[^\n]+$"):
-            understand(line)
+        with pytest.raises(InvalidCommandLine, match=r"^[^\n]+$"):
+            parse_line(line)
 
 
 @pytest.mark.parametrize(
@@ -292,14 +292,14 @@ def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
     ],
 )
 def test_an_option_that_would_be_passed_over_is_refused(line: str, said: str) -> None:
-    with pytest.raises(Misspoken) as misspoken:
-        understand(line)
+    with pytest.raises(InvalidCommandLine) as misspoken:
+        parse_line(line)
     assert str(misspoken.value) == said
 
 
 def test_what_follows_as_a_line_of_its_own_keeps_its_options() -> None:
-    assert understand("set chief --max-parallel 3")[1].rest_as_line() == "--max-parallel 3"
-    assert understand("steer r1 use --fast")[1].rest_as_line() == "use --fast"
+    assert parse_line("set chief --max-parallel 3")[1].rest_as_line() == "--max-parallel 3"
+    assert parse_line("steer r1 use --fast")[1].rest_as_line() == "use --fast"
 
 
 def test_the_line_completes_words_names_and_modes() -> None:
@@ -318,7 +318,8 @@ def test_an_outcome_is_said_with_its_seq_or_its_reason() -> None:
     command = SwapAgent(agent="a1", registered="x")
 
     assert (
-        spoken(command, "applied", 18_231, summary="swapped a to g3").text == "✓ swapped a to g3, applied at seq 18,231"
+        describe_outcome(command, "applied", 18_231, summary="swapped a to g3").text
+        == "✓ swapped a to g3, applied at seq 18,231"
     )
-    assert spoken(command, "refused", 7, reason="no agent").text == "refused: no agent"
-    assert spoken(command, "pending", None).text.startswith("queued: swap agent")
+    assert describe_outcome(command, "refused", 7, reason="no agent").text == "refused: no agent"
+    assert describe_outcome(command, "pending", None).text.startswith("queued: swap agent")

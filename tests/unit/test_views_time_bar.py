@@ -5,7 +5,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.measures.time_bar import IDLE, MARKS, TimeBar, time_bar
+from dashboard.views.measures.time_bar import EMPTY_CELL, MARKS, TimeBar, time_bar
 from store.journals.records import Span
 
 KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escalated")
@@ -84,7 +84,7 @@ def test_a_little_beside_a_lot_still_shows_and_nothing_is_a_dot() -> None:
 
     bar = time_bar(spans, width=10, from_ms=T0, to_ms=T0 + 9_999)
 
-    assert bar.blocks() == ["█" + IDLE * 8 + "▁"]
+    assert bar.blocks() == ["█" + EMPTY_CELL * 8 + "▁"]
 
 
 def test_half_as_much_is_higher_than_half() -> None:

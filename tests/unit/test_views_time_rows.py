@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from dashboard.views.drawing.lines import Line
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.measures.time_bar import time_bar
-from dashboard.views.measures.time_rows import HEAD, column_under, columns_at, rows_at, time_rows
-from dashboard.views.past import Moment, forked
-from dashboard.views.words.parsers import Mistyped, Seq, moment_of
+from dashboard.views.measures.time_rows import HEAD_WIDTH, column_under, columns_at, rows_at, time_rows
+from dashboard.views.past import Moment, describe_fork
+from dashboard.views.words.parsers import Mistyped, Seq, parse_moment
 from store.journals.records import Span
 
 SPANS = [Span(at * 10 + 1, at * 10 + 10, at * 1_000, at * 1_000 + 900, {"attempt_done": 9}) for at in range(60)]
@@ -19,7 +19,7 @@ SPANS[30].counts["agent_swapped"] = 1
 
 def drawn(width: int, rows: int, *, past: Moment | None = None, said: Cell | None = None) -> list[Line]:
     bar = time_bar(SPANS, width=columns_at(width, rows), from_ms=0, to_ms=59_900, rows=max(1, rows - 1))
-    return time_rows(bar, width=width, rows=rows, seq=600, at_ms=59_900, alive=True, past=past, said=said)
+    return time_rows(bar, width=width, rows=rows, seq=600, at_ms=59_900, alive=True, past=past, notice=said)
 
 
 def text(line: Line) -> str:
@@ -47,7 +47,7 @@ def test_in_the_past_the_cursor_parts_what_was_from_what_came_later() -> None:
     at = text(marks).index("▼")
     place = 0
     for span in blocks.spans[2:-1]:
-        column = place + HEAD
+        column = place + HEAD_WIDTH
         place += len(span.text)
         assert span.tone == ("past" if column < at else "past-badge" if column == at else "faint")
     assert "seq 600, live +0" in text(marks)
@@ -92,7 +92,7 @@ def test_places_beside_the_columns_are_the_first_and_the_last() -> None:
     columns = columns_at(120, 2)
 
     assert column_under(0, width=120, rows=2) == 0
-    assert column_under(HEAD + 5, width=120, rows=2) == 5
+    assert column_under(HEAD_WIDTH + 5, width=120, rows=2) == 5
     assert column_under(119, width=120, rows=2) == columns - 1
 
 
@@ -101,7 +101,7 @@ NOON_MS = 1_763_720_671_000
 
 @pytest.mark.parametrize(("said", "meant"), [("812", 812), ("1,011,459", 1_011_459), (" 7 ", 7)])
 def test_a_number_is_a_seq(said: str, meant: int) -> None:
-    found = moment_of(said, NOON_MS)
+    found = parse_moment(said, NOON_MS)
 
     assert isinstance(found, Seq)
     assert found == meant
@@ -109,17 +109,17 @@ def test_a_number_is_a_seq(said: str, meant: int) -> None:
 
 @pytest.mark.parametrize(("said", "ago_ms"), [("90s", 90_000), ("10m", 600_000), ("1.5h", 5_400_000)])
 def test_a_length_is_so_long_ago(said: str, ago_ms: int) -> None:
-    assert moment_of(said, NOON_MS) == NOON_MS - ago_ms
+    assert parse_moment(said, NOON_MS) == NOON_MS - ago_ms
 
 
 @pytest.mark.parametrize("said", ["noon", "25:00", "", "12:61", "-", "10 parsecs", "²"])
 def test_what_is_no_moment_is_refused_with_what_would_be(said: str) -> None:
     with pytest.raises(Mistyped, match="13:59:10"):
-        moment_of(said, NOON_MS)
+        parse_moment(said, NOON_MS)
 
 
 def test_a_time_of_day_is_of_the_day_of_the_team() -> None:
-    found = moment_of("2025-11-21T10:24:31+00:00", NOON_MS)
+    found = parse_moment("2025-11-21T10:24:31+00:00", NOON_MS)
 
     assert found == NOON_MS
 
@@ -129,13 +129,13 @@ def test_a_time_of_day_is_the_last_such_time(minutes: int, days_ago: int) -> Non
     noon = datetime.fromtimestamp(NOON_MS / 1000).astimezone()
     meant = noon + timedelta(minutes=minutes)
 
-    assert moment_of(f"{meant:%H:%M:%S}", NOON_MS) == round((meant - timedelta(days_ago)).timestamp() * 1000)
+    assert parse_moment(f"{meant:%H:%M:%S}", NOON_MS) == round((meant - timedelta(days_ago)).timestamp() * 1000)
 
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_before_anything_was_read_no_moment_is_named(rows: int) -> None:
     bar = time_bar([], width=columns_at(120, rows), from_ms=0, to_ms=0)
-    lines = time_rows(bar, width=120, rows=rows, seq=0, at_ms=0, alive=True, past=None, said=None)
+    lines = time_rows(bar, width=120, rows=rows, seq=0, at_ms=0, alive=True, past=None, notice=None)
 
     assert not any("seq" in text(line) or "00:00" in text(line) for line in lines)
 
@@ -143,7 +143,7 @@ def test_before_anything_was_read_no_moment_is_named(rows: int) -> None:
 def test_what_stays_on_a_low_screen_takes_one_line_and_leaves_the_bar() -> None:
     bar = time_bar(SPANS, width=columns_at(40, 1), from_ms=0, to_ms=59_900)
     said = Cell("■ engine 4211 stopped · continue: E or quarterdeck engine --db team.db", "muted")
-    lines = time_rows(bar, width=40, rows=1, seq=600, at_ms=59_900, alive=False, past=None, said=said, stays=True)
+    lines = time_rows(bar, width=40, rows=1, seq=600, at_ms=59_900, alive=False, past=None, notice=said, stays=True)
 
     assert [text(line)[:36] for line in lines[:1]] == [" ■ engine 4211 stopped · continue: E"]
     assert len(lines) == 2
@@ -158,4 +158,4 @@ def test_what_stays_on_a_low_screen_takes_one_line_and_leaves_the_bar() -> None:
     ],
 )
 def test_what_a_fork_was_made_of_names_the_moment_that_was_asked_for(at_seq: int, told: str) -> None:
-    assert forked(asked_seq=2_884, at_seq=at_seq, runs=1, tasks=2) == told
+    assert describe_fork(asked_seq=2_884, at_seq=at_seq, runs=1, tasks=2) == told

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 from dashboard.deck import timelines
 from dashboard.views.drawing.lines import Line
 from dashboard.views.event_log import Entry
-from dashboard.views.measures.digest import digest
-from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
+from dashboard.views.measures.digest import make_digest
+from dashboard.views.timeline import KINDS, Lanes, TimelineView, cut_axis, draw_timeline
 from dashboard.views.timeline.drawing import _by_cell
-from dashboard.views.timeline.lanes import GAP_MS, GONE, MOST, SLOTS, STAYS_MS, Lane
+from dashboard.views.timeline.lanes import GAP_MS, MAX_COUNT, MAX_REMOVED, SLOTS, VISIBLE_GAP_MS, Lane
 from dashboard.views.timeline.rows import Row, rows_of
 from engine.core.commands import Submit
 from engine.core.encoding.codec import kind_of
@@ -34,7 +34,7 @@ def record(seq: int, at_ms: int, kind: str, task_id: str = "t1", agent_id: str |
 
 def learned(*found: tuple[int, str] | tuple[int, str, str, str]) -> Lanes:
     lanes = Lanes()
-    lanes.learn(record(seq, *one) for seq, one in enumerate(found, 1))
+    lanes.add_records(record(seq, *one) for seq, one in enumerate(found, 1))
     return lanes
 
 
@@ -52,12 +52,12 @@ def test_time_at_work_is_counted_once_however_often_slots_are_joined(steps: list
     for pause_ms, number in steps:
         at_ms, seq, task = at_ms + pause_ms, seq + 1, f"t{number}"
         kind = "attempt_done" if task in begun else "attempt_started"
-        lanes.learn([record(seq, at_ms, kind, task, f"a{number}")])
+        lanes.add_records([record(seq, at_ms, kind, task, f"a{number}")])
         if kind == "attempt_done":
             busy_ms += at_ms - begun.pop(task)
         else:
             begun[task] = at_ms
-    lanes.until(START_MS + at_ms)
+    lanes.advance(START_MS + at_ms)
 
     busy_ms += sum(at_ms - began for began in begun.values())
     assert sum(lanes.team.busy) == busy_ms
@@ -78,10 +78,10 @@ def test_time_in_which_nothing_is_at_work_is_folded() -> None:
         (0, "attempt_started"), (100_000, "attempt_done"), (400_000, "attempt_started"), (401_000, "attempt_done")
     )
 
-    assert lanes.gaps == [(100_000 + STAYS_MS, 300_000 - STAYS_MS)]
+    assert lanes.gaps == [(100_000 + VISIBLE_GAP_MS, 300_000 - VISIBLE_GAP_MS)]
     assert lanes.at(START_MS + 400_500) == 101_500
     assert lanes.moment(101_500) == START_MS + 400_500
-    assert lanes.at(START_MS + 250_000) == 100_000 + STAYS_MS
+    assert lanes.at(START_MS + 250_000) == 100_000 + VISIBLE_GAP_MS
 
 
 def test_time_without_an_engine_is_folded_even_where_something_was_at_work() -> None:
@@ -90,7 +90,7 @@ def test_time_without_an_engine_is_folded_even_where_something_was_at_work() -> 
     )
 
     assert len(lanes.gaps) == 1
-    assert sum(lanes.team.busy) == STAYS_MS + 1_000
+    assert sum(lanes.team.busy) == VISIBLE_GAP_MS + 1_000
 
 
 def test_an_attempt_that_waits_for_others_is_not_at_work() -> None:
@@ -116,7 +116,7 @@ def test_an_axis_has_no_more_columns_than_fit_and_every_moment_has_one(
     lanes = learned(*events)
     end = lanes.at(lanes.last_ms)
 
-    found = axis(lanes, 0, end, width, unfolded=unfolded)
+    found = cut_axis(lanes, 0, end, width, unfolded=unfolded)
 
     assert len(found.columns) <= width
     times = [column for column in found.columns if not column.folded_ms]
@@ -142,13 +142,13 @@ def test_a_timeline_takes_exactly_the_room_that_there_is(width: int, height: int
 
 def drawn(work: World, width: int, height: int, *, unfolded: bool = False) -> list[Line]:
     lanes = lanes_of(work)
-    end = lanes.until(work.now_ms)
+    end = lanes.advance(work.now_ms)
     rows = rows_of(work.state, lanes.lanes, names=str, needle="", room=height)
-    seen = Seen(
+    seen = TimelineView(
         state=work.state, rows=rows, begin=0, end=end, cursor=end, unfolded=unfolded,
-        busy_of=digest(work.state).busy_of,
+        busy_of=make_digest(work.state).busy_of,
     )  # fmt: skip
-    return timeline(lanes, seen, width=width, height=height).lines
+    return draw_timeline(lanes, seen, width=width, height=height).lines
 
 
 def test_names_of_lanes_are_whole_where_there_is_room() -> None:
@@ -223,30 +223,30 @@ def test_every_kind_that_lanes_look_at_is_one_that_there_is() -> None:
 def test_what_ends_as_a_column_begins_is_counted_over_a_quarter_of_a_second_and_no_less() -> None:
     lanes = learned((0, "attempt_started"), (10_001, "attempt_done"))
     rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
-    end = lanes.until(START_MS + 10_001)
-    seen = Seen(state=State(), rows=rows, begin=0, end=end, cursor=end)
+    end = lanes.advance(START_MS + 10_001)
+    seen = TimelineView(state=State(), rows=rows, begin=0, end=end, cursor=end)
 
-    assert "4.0 at ▼" in text(timeline(lanes, seen, width=120, height=20).lines)
+    assert "4.0 at ▼" in text(draw_timeline(lanes, seen, width=120, height=20).lines)
 
 
 def test_the_sums_below_the_lanes_are_those_of_the_cursor() -> None:
     lanes = learned((0, "attempt_started"), (5_000, "attempt_done"), (20_000, "attempt_started"))
     rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
     for cursor, at_work in ((2_000, "1.0 at ▼"), (12_000, "0.0 at ▼")):
-        seen = Seen(state=State(), rows=rows, begin=0, end=lanes.until(START_MS + 20_000), cursor=cursor)
-        told = text(timeline(lanes, seen, width=120, height=30).lines)
+        seen = TimelineView(state=State(), rows=rows, begin=0, end=lanes.advance(START_MS + 20_000), cursor=cursor)
+        told = text(draw_timeline(lanes, seen, width=120, height=30).lines)
 
         assert at_work in told.partition("at work")[2].partition("failed/s")[0]
 
 
 def test_agents_that_have_left_do_not_keep_a_lane_for_ever() -> None:
     lanes, seqs = Lanes(), count(1)
-    for number in range(GONE + 50):
+    for number in range(MAX_REMOVED + 50):
         for kind in ("attempt_started", "attempt_done", "agent_removed"):
-            lanes.learn([record(next(seqs), number * 100, kind, f"t{number}", f"a{number}")])
+            lanes.add_records([record(next(seqs), number * 100, kind, f"t{number}", f"a{number}")])
 
-    assert list(lanes.lanes) == [f"a{number}" for number in range(50, GONE + 50)]
-    assert sum(lanes.team.ended) == GONE + 50
+    assert list(lanes.lanes) == [f"a{number}" for number in range(50, MAX_REMOVED + 50)]
+    assert sum(lanes.team.done) == MAX_REMOVED + 50
 
 
 def test_a_title_below_a_lane_keeps_its_columns_whatever_its_script() -> None:
@@ -256,27 +256,29 @@ def test_a_title_below_a_lane_keeps_its_columns_whatever_its_script() -> None:
 def test_a_team_of_a_thousand_is_counted_as_everywhere_else() -> None:
     lanes = learned((0, "attempt_started"))
     row = Row("s1", "fleet", 0, tuple(f"a{number}" for number in range(1_000)))
-    seen = Seen(state=State(), rows=[row], begin=0, end=lanes.until(START_MS + 1_000), cursor=0)
+    seen = TimelineView(state=State(), rows=[row], begin=0, end=lanes.advance(START_MS + 1_000), cursor=0)
 
-    assert "0 of 1,000" in text(timeline(lanes, seen, width=120, height=20).lines)
+    assert "0 of 1,000" in text(draw_timeline(lanes, seen, width=120, height=20).lines)
 
 
 def test_two_slots_become_one_which_counts_no_more_than_it_holds() -> None:
     lane = Lane()
-    lane.busy[0] = lane.busy[1] = MOST
-    lane.ended[2], lane.ended[3], lane.ended[SLOTS - 1] = 3, 4, 5
+    lane.busy[0] = lane.busy[1] = MAX_COUNT
+    lane.done[2], lane.done[3], lane.done[SLOTS - 1] = 3, 4, 5
     lane.join(2)
 
-    assert (lane.busy[0], lane.ended[1], lane.ended[SLOTS // 2 - 1]) == (MOST, 7, 5)
-    assert (sum(lane.busy), sum(lane.ended), len(lane.ended)) == (MOST, 12, SLOTS)
+    assert (lane.busy[0], lane.done[1], lane.done[SLOTS // 2 - 1]) == (MAX_COUNT, 7, 5)
+    assert (sum(lane.busy), sum(lane.done), len(lane.done)) == (MAX_COUNT, 12, SLOTS)
 
 
 def test_a_run_of_a_sixth_of_a_second_has_the_whole_width_and_ticks_of_milliseconds() -> None:
     lanes = learned((0, "attempt_started"), (60, "attempt_done"), (100, "attempt_started"), (160, "attempt_done"))
     rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
-    end = lanes.until(START_MS + 160)
+    end = lanes.advance(START_MS + 160)
 
-    lines = timeline(lanes, Seen(state=State(), rows=rows, begin=0, end=end, cursor=end), width=120, height=20).lines
+    lines = draw_timeline(
+        lanes, TimelineView(state=State(), rows=rows, begin=0, end=end, cursor=end), width=120, height=20
+    ).lines
     heading, lane = text(lines[:1]), text(lines[2:3])
 
     assert lane.rstrip("▼│").count("▇") >= 25
@@ -291,7 +293,7 @@ def test_a_run_of_a_sixth_of_a_second_has_the_whole_width_and_ticks_of_milliseco
 def test_columns_are_of_round_numbers_however_short_the_time_is(last_ms: int, step: int) -> None:
     lanes = learned((0, "attempt_started"), (last_ms, "attempt_done"))
 
-    assert axis(lanes, 0, last_ms, 80).step == step
+    assert cut_axis(lanes, 0, last_ms, 80).step == step
     assert sum(lanes.team.busy) == last_ms
 
 
@@ -307,18 +309,18 @@ def test_a_part_counts_what_was_under_way_when_it_began(steps: list[tuple[int, i
         else:
             begun[task] = at_ms
     whole = Lanes()
-    whole.learn(records)
-    last = whole.until(START_MS + at_ms)
+    whole.add_records(records)
+    last = whole.advance(START_MS + at_ms)
     begin = data.draw(st.integers(0, last))
     end = data.draw(st.integers(begin, last))
 
     part = whole.part(begin, end)
-    part.learn(one for one in records if part.holds(one.at_ms))
-    part.until(START_MS + at_ms)
+    part.add_records(one for one in records if part.covers(one.at_ms))
+    part.advance(START_MS + at_ms)
 
     every = [*ended, *((since, at_ms) for since in begun.values())]
     assert sum(part.team.busy) == sum(max(0, min(until, end) - max(since, begin)) for since, until in every)
-    assert part.seq_at(0) <= next((one.seq for one in records if part.holds(one.at_ms)), len(records))
+    assert part.seq_at(0) <= next((one.seq for one in records if part.covers(one.at_ms)), len(records))
 
 
 def test_a_part_has_what_is_under_way_also_where_that_was_not_counted_for_a_while() -> None:
@@ -326,5 +328,5 @@ def test_a_part_has_what_is_under_way_also_where_that_was_not_counted_for_a_whil
 
     part = whole.part(80_000, None)
 
-    assert part.until(START_MS + 90_000) == 10_000
+    assert part.advance(START_MS + 90_000) == 10_000
     assert sum(part.team.busy) == 10_000

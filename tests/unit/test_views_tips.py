@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from dashboard.views.words.tips import (
     KILL_FROM_MS,
-    KNOWN,
+    MIN_TASKS,
     PAUSE_MS,
     REQUEST_FROM_MS,
     SERVE_FROM_MS,
     SHOWN_MS,
     TIPS,
-    Seen,
     Swap,
     Tip,
+    TipContext,
     Tips,
-    followed,
+    followable_tips,
     slow_agent,
 )
 from engine.core.commands import Abort, Submit, SupervisorSpec
@@ -42,8 +42,8 @@ def inspected(*, slow_ms: int = 90, fast_ms: int = 15) -> World:
     work = crew()
     work.succeed(next(iter(work.started)))
     lead = next(key for key, started in work.started.items() if started.agent == "lead")
-    work.ask(lead, "parse", [f"{number}.py" for number in range(4 * KNOWN)])
-    while min(len(named(work, name).at_work_ms) for name in ("slow", "fast")) < KNOWN:
+    work.ask(lead, "parse", [f"{number}.py" for number in range(4 * MIN_TASKS)])
+    while min(len(named(work, name).at_work_ms) for name in ("slow", "fast")) < MIN_TASKS:
         key, started = next((key, one) for key, one in work.started.items() if one.agent in ("slow", "fast"))
         took_ms = slow_ms if started.agent == "slow" else fast_ms
         work.succeed(key, {}, took_ms=took_ms)
@@ -54,8 +54,8 @@ def named(work: World, name: str) -> Agent:
     return next(one for one in work.state.agents.values() if one.name == name)
 
 
-def seen(state: State | None = None, *done: str, at_ms: int = 0, **said: object) -> Seen:
-    return replace(Seen(state or crew().state, at_ms, 0, done, PID), **said)  # type: ignore[arg-type]
+def seen(state: State | None = None, *done: str, at_ms: int = 0, **said: object) -> TipContext:
+    return replace(TipContext(state or crew().state, at_ms, 0, done, PID), **said)  # type: ignore[arg-type]
 
 
 def every_tip(state: State, at_ms: int = 0, left: Sequence[Tip] = TIPS, /, **said: object) -> list[str]:
@@ -109,7 +109,7 @@ def test_a_browser_is_told_nothing_of_terminals_and_a_viewer_nothing_that_change
     late_ms = max(KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS)
 
     def told(*, viewer: bool) -> list[str]:
-        left = followed(in_browser=True, viewer=viewer)
+        left = followable_tips(in_browser=True, viewer=viewer)
         return every_tip(inspected().state, late_ms, left, done=("attempt_failed",), undoable=not viewer)
 
     assert not any("terminal" in text for text in told(viewer=False))

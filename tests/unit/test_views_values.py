@@ -45,7 +45,7 @@ def test_names_numbers_and_texts_differ_in_colour() -> None:
 
 
 def test_what_there_is_no_room_for_is_said_to_be_more() -> None:
-    lines = texts(value_lines(PARSED, 40, most=3))
+    lines = texts(value_lines(PARSED, 40, max_lines=3))
 
     assert lines == ["entries", "  • file  http/server.py", "…"]
 
@@ -64,7 +64,7 @@ def test_a_text_is_markdown_and_json_in_a_text_is_laid_out() -> None:
 def test_no_value_is_wider_or_higher_than_its_room_or_reaches_the_terminal_as_control(
     value: Any, width: int, most: int
 ) -> None:
-    lines = value_lines(value, width, most=most)
+    lines = value_lines(value, width, max_lines=most)
 
     assert len(lines) <= most
     for line in [*texts(lines), "".join(span.text for span in value_spans(value, width))]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.web.protocol import Drawn, Focused, Misunderstood, Ping, Resized, Size, Typed, message_of
+from dashboard.web.protocol import Drawn, Focused, InvalidMessage, Ping, Resized, Size, Typed, message_of
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_the_page_says_is_understood(frame: str, message: object) -> None:
     ids=range(28),
 )  # fmt: skip
 def test_what_it_would_not_say_is_refused(frame: str) -> None:
-    with pytest.raises(Misunderstood):
+    with pytest.raises(InvalidMessage):
         message_of(frame)
 
 
@@ -55,7 +55,7 @@ WORDS = st.sampled_from(["stdin", "resize", "ping", "focus", "blur", "drawn", "q
 def test_anything_is_a_message_or_is_refused(frame: str) -> None:
     try:
         found = message_of(frame)
-    except Misunderstood:
+    except InvalidMessage:
         return
     if isinstance(found, Resized):
         assert 20 <= found.size.width <= 500

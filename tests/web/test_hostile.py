@@ -21,8 +21,8 @@ from anyio.lowlevel import checkpoint
 from textual_serve.download_manager import DownloadManager
 
 from dashboard.web.gate import Gate
-from dashboard.web.running import Crowded, run
-from dashboard.web.server import Terms
+from dashboard.web.running import CrowdingHandler, run
+from dashboard.web.server import ServerOptions
 from dashboard.web.session import PIECE_BYTES, WINDOW_BYTES, Launch, Session
 from tests.patience import PATIENCE_S
 from tests.web.visitor import Served, Visitor, inside, listening, served, visitor
@@ -168,7 +168,7 @@ async def test_with_tls_a_connection_that_says_nothing_is_closed_too(db: Path, c
     at_work, told = anyio.Event(), Heard()
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(*certificate)
-    terms = Terms(db=db, gate=Gate("127.0.0.1", tls=True), silent_s=0.2)
+    terms = ServerOptions(db=db, gate=Gate("127.0.0.1", tls=True), silent_s=0.2)
     async with anyio.create_task_group() as group:
         group.start_soon(run, terms, 0, context, None, told)
         await at_work.wait()
@@ -219,7 +219,7 @@ async def test_nonsense_for_a_token_and_visitors_who_break_off_write_nothing_on_
 
 
 def test_a_server_that_is_full_all_the_same_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
-    loop, crowded = asyncio.new_event_loop(), Crowded()
+    loop, crowded = asyncio.new_event_loop(), CrowdingHandler()
     for _ in range(3):
         crowded(loop, {"message": "socket.accept() out of system resource", "exception": OSError(24, "full")})
     crowded(loop, {"message": "another matter"})
@@ -415,11 +415,11 @@ async def test_no_more_is_sent_to_a_browser_than_it_says_that_it_has_drawn(db: P
     async with anyio.create_task_group() as group:
         group.start_soon(tab.on_data, screen)
         await stands_at(WINDOW_BYTES)
-        tab.drawn(1)
+        tab.note_drawn(1)
         await stands_at(WINDOW_BYTES + PIECE_BYTES)
-        tab.drawn(10 * WINDOW_BYTES)
+        tab.note_drawn(10 * WINDOW_BYTES)
         await stands_at(2 * WINDOW_BYTES + PIECE_BYTES)
-        tab.drawn(WINDOW_BYTES)
+        tab.note_drawn(WINDOW_BYTES)
         await stands_at(3 * WINDOW_BYTES)
     await tab.stop()
 

@@ -18,9 +18,9 @@ import pytest
 from dashboard.engines.client import Client
 from dashboard.web import transfers
 from dashboard.web.transfers import (
-    KEPT_UPLOADS,
-    MOST_AT_ONCE,
-    MOST_AT_ONCE_OF_A_TAB,
+    MAX_KEPT_UPLOADS,
+    MAX_UPLOADS,
+    MAX_UPLOADS_PER_TAB,
     NotStored,
     TooLarge,
     TooMany,
@@ -179,7 +179,7 @@ async def test_a_second_upload_of_a_name_leaves_the_first_as_it_was(tmp_path: Pa
 
 async def test_a_tab_keeps_its_last_uploads_alone(tmp_path: Path) -> None:
     uploads = Uploads()
-    sent = [await uploads.receive(pieces(b"some"), tmp_path, f"{number}.zip") for number in range(KEPT_UPLOADS + 2)]
+    sent = [await uploads.receive(pieces(b"some"), tmp_path, f"{number}.zip") for number in range(MAX_KEPT_UPLOADS + 2)]
 
     assert sorted(one.name for one in tmp_path.glob("*/*")) == [one.name for one in sent[2:]]  # noqa: ASYNC240
 
@@ -229,26 +229,26 @@ class Sending:
 async def test_an_upload_that_takes_long_is_kept_as_the_last_of_its_tab(tmp_path: Path) -> None:
     sending = Sending()
     await sending.begin(tmp_path, 1)
-    for number in range(KEPT_UPLOADS + 1):
+    for number in range(MAX_KEPT_UPLOADS + 1):
         await sending.uploads.receive(pieces(b"some"), tmp_path, f"{number}.zip")
 
     (slow,) = await sending.end()
 
     assert slow.read_bytes() == b"somerest"
-    assert len([*tmp_path.glob("*/*")]) == KEPT_UPLOADS  # noqa: ASYNC240 - of this test alone
+    assert len([*tmp_path.glob("*/*")]) == MAX_KEPT_UPLOADS  # noqa: ASYNC240 - of this test alone
 
 
 async def test_uploads_under_way_are_bounded_in_number_of_a_tab_and_in_all(tmp_path: Path) -> None:
     sending = Sending()
-    for number in range(MOST_AT_ONCE // MOST_AT_ONCE_OF_A_TAB):
-        await sending.begin(tmp_path / f"{number}", MOST_AT_ONCE_OF_A_TAB)
+    for number in range(MAX_UPLOADS // MAX_UPLOADS_PER_TAB):
+        await sending.begin(tmp_path / f"{number}", MAX_UPLOADS_PER_TAB)
         with pytest.raises(TooMany):
             await sending.uploads.receive(pieces(b"one more"), tmp_path / f"{number}", "x.zip")
     (tmp_path / "other").mkdir()
     with pytest.raises(TooMany):
         await sending.uploads.receive(pieces(b"one more"), tmp_path / "other", "x.zip")
 
-    assert len(await sending.end()) == MOST_AT_ONCE
+    assert len(await sending.end()) == MAX_UPLOADS
     assert await sending.uploads.receive(pieces(b"one more"), tmp_path / "other", "x.zip")
 
 

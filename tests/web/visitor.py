@@ -17,7 +17,7 @@ from aiohttp import web
 
 from dashboard.web.gate import Gate
 from dashboard.web.logins import Login
-from dashboard.web.server import Terms, WebServer
+from dashboard.web.server import ServerOptions, WebServer
 from dashboard.web.session import Session
 from tests.patience import PATIENCE_S
 from tests.web.letters import Letters
@@ -110,7 +110,7 @@ class Inside(Served):
 @asynccontextmanager
 async def inside(db: Path, **terms: Any) -> AsyncIterator[Inside]:
     """Serve a database from this process while the block runs."""
-    server = WebServer(Terms(db=db, gate=Gate("127.0.0.1"), **terms))
+    server = WebServer(ServerOptions(db=db, gate=Gate("127.0.0.1"), **terms))
     runner = await server.runner()
     await runner.setup()
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import database_of, team_database, team_fields
-from dashboard.cli.engines.up import check_same_team, confirmed, is_loaded, merge_options, planned
+from dashboard.cli.engines.up import check_same_team, confirm_load, is_loaded, merge_options, plan_load
 from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.printing.times import Within
 from dashboard.cli.trust import ensure_trusted, trust_list
@@ -117,8 +117,8 @@ def engine(
     db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
     is_empty = db.is_file() and not db.stat().st_size
     if file is None and ready_fd is None and not standby and (is_empty or not db.exists()):
-        said = "is empty" if is_empty else "does not exist"
-        fail("missing_file", f"{db} {said}", "begin with a team: quarterdeck up TEAM")
+        text = "is empty" if is_empty else "does not exist"
+        fail("missing_file", f"{db} {text}", "begin with a team: quarterdeck up TEAM")
     for descriptor in (ready_fd, while_fd):
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
@@ -156,7 +156,7 @@ def _check_options(
     *, standby: bool, handing_over: bool, others: bool, takeover_after: float | None, grace: float | None
 ) -> None:
     """Refuse options that exclude each other; `others` says whether --team or --takeover is given."""
-    for wrong, said in (
+    for wrong, problem in (
         (
             standby and (handing_over or others),
             "--standby needs nothing but the database: give it without --team, --takeover, --hand-over",
@@ -166,7 +166,7 @@ def _check_options(
         (grace is not None and not handing_over, "--grace goes with --hand-over"),
     ):
         if wrong:
-            raise click.UsageError(said)
+            raise click.UsageError(problem)
 
 
 def _load_of(
@@ -185,7 +185,7 @@ def _load_of(
     if state is not None:
         check_same_team(ctx, db, state, Path(load.path))
         if not is_loaded(state, load, code.digests):
-            return confirmed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
+            return confirm_load(ctx, db, load, plan_load(state, load, code.digests), prune=prune, keep=keep)
     return load
 
 
@@ -200,14 +200,14 @@ def _serve(ctx: click.Context, terms: "EngineOptions", announcer: Announcer | No
     """Run the engine until it ends, and return the exit status."""
     import anyio  # with the host, 0.2 s that wrong arguments do not cost
 
-    from dashboard.cli.engines.engine_process import Serving
+    from dashboard.cli.engines.engine_process import EngineProcess
 
     def at_work() -> None:
         before = serving.took_over_from
         did = "is at work" if before is None else f"took over from engine {before} and is at work"
         _announce(ctx, terms.db, None if terms.standby else announcer, "engine", did)
 
-    serving = Serving(terms, at_work, lambda: _announce(ctx, terms.db, announcer, "standby", "stands by"))
+    serving = EngineProcess(terms, at_work, lambda: _announce(ctx, terms.db, announcer, "standby", "stands by"))
     anyio.run(serving.serve)
     if serving.team_was_stopped:
         say(f"the team was stopped: engine {os.getpid()} no longer stands by")

@@ -37,13 +37,13 @@ UNSTICK_S = 3.0
 """How long the loop may take to notice a lost store before the process is ended anyway."""
 
 
-def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
+def exit_on_loss(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
     """Report why this engine lost its database, and exit at once.
 
     Nothing is left to write, agents in threads must not keep running beside the next engine, and closing a lost
     file would remove the write-ahead log now at its path, which belongs to another database.
     """
-    failure = _described(loss, db)
+    failure = _loss_failure(loss, db)
     show_failure(failure, as_json=as_json)
     sys.stderr.flush()
     os._exit(failure.exit_status)
@@ -61,12 +61,12 @@ def watch_for_loss(store: Store, *, as_json: bool) -> None:
         store.lease.wait_until_lost()
         time.sleep(UNSTICK_S)
         if store.lease.loss is not None:
-            end_lost(store.lease.loss, db, as_json=as_json)
+            exit_on_loss(store.lease.loss, db, as_json=as_json)
 
     threading.Thread(target=watch, name="engine-loss", daemon=True).start()
 
 
-def _described(loss: StoreError, db: Path) -> Failure:
+def _loss_failure(loss: StoreError, db: Path) -> Failure:
     if not isinstance(loss, Deposed):
         return Failure("file_lost", str(loss), "", WRONG_USAGE)
     try:
@@ -74,10 +74,10 @@ def _described(loss: StoreError, db: Path) -> Failure:
             now = reader.engine()
     except StoreError:
         now = None
-    who = "another engine" if now is None else f"engine {now.pid}"
-    said = f"this engine, {os.getpid()}, was deposed: {who} took over with token {loss.newer_token}"
+    leader = "another engine" if now is None else f"engine {now.pid}"
+    text = f"this engine, {os.getpid()}, was deposed: {leader} took over with token {loss.newer_token}"
     return Failure(
-        "deposed", f"{said}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
+        "deposed", f"{text}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
     )
 
 
@@ -112,7 +112,7 @@ class EngineOptions:
     """Start although some agents need code of the program that created them; those wait."""
 
 
-class Serving:
+class EngineProcess:
     """One engine from its beginning to its end.
 
     Args:
@@ -154,7 +154,7 @@ class Serving:
         await anyio.to_thread.run_sync(readiness.look)
         self._refuse_code_elsewhere(readiness.state)
         self._waiting()
-        while (turn := await self._turn(standby, readiness)) is not None:
+        while (turn := await self._wait_for_turn(standby, readiness)) is not None:
             await anyio.to_thread.run_sync(readiness.look)
             if readiness.team_was_stopped:
                 turn.give_up()
@@ -178,7 +178,7 @@ class Serving:
         if not self._terms.without_code:
             refuse_code_elsewhere(state, self._terms.db)
 
-    async def _turn(self, standby: Standby, readiness: Readiness) -> Turn | None:
+    async def _wait_for_turn(self, standby: Standby, readiness: Readiness) -> Turn | None:
         """Wait; None when this standby is ended first."""
         turn: Turn | None = None
         async with anyio.create_task_group() as group:
@@ -191,7 +191,7 @@ class Serving:
     async def _watch_waiting(self, waiting: anyio.CancelScope) -> None:
         async with anyio.create_task_group() as group:
             if self._terms.while_fd is not None:
-                group.start_soon(_when_closed, self._terms.while_fd, waiting.cancel)
+                group.start_soon(_call_when_closed, self._terms.while_fd, waiting.cancel)
             with anyio.open_signal_receiver(*END_SIGNALS) as signals:
                 async for number in signals:
                     self.ended_by = signal.Signals(number)
@@ -210,13 +210,13 @@ class Serving:
             if standby is not None:
                 standby.leave()
             watch_for_loss(store, as_json=terms.json)
-            state = _known(readiness, store)
+            state = _usable_state(readiness, store)
             host = Host(store, folder=Path.cwd(), allowed=terms.allowed, is_program=False, state=state)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if terms.while_fd is not None:
                 group.start_soon(
-                    _when_closed, terms.while_fd, partial(host.stop, "the program that started it has ended")
+                    _call_when_closed, terms.while_fd, partial(host.stop, "the program that started it has ended")
                 )
             if terms.load is not None and not is_loaded(host.state, terms.load, terms.digests):
                 applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
@@ -228,7 +228,7 @@ class Serving:
         try:
             await host.run(task_status=task_status)
         except (Deposed, FileLost) as loss:
-            end_lost(loss, self._terms.db, as_json=self._terms.json)
+            exit_on_loss(loss, self._terms.db, as_json=self._terms.json)
         group.cancel_scope.cancel()
 
     async def _watch_signals(self, host: Host) -> None:
@@ -243,10 +243,10 @@ class Serving:
                 await host.stop(self.ended_by.name)
 
 
-async def _when_closed(descriptor: int, then: Callable[[], Awaitable[None] | None]) -> None:
-    """Call `then` once a pipe is closed at its other end."""
+async def _call_when_closed(descriptor: int, callback: Callable[[], Awaitable[None] | None]) -> None:
+    """Call `callback` once a pipe is closed at its other end."""
     await anyio.wait_readable(descriptor)
-    if (waited := then()) is not None:
+    if (waited := callback()) is not None:
         await waited
 
 
@@ -258,7 +258,7 @@ def refuse_code_elsewhere(state: State, db: Path) -> None:
         fail("code_elsewhere", line, hint, REFUSED)
 
 
-def _known(readiness: Readiness | None, store: Store) -> State | None:
+def _usable_state(readiness: Readiness | None, store: Store) -> State | None:
     """Return the standby's state if it belongs to the same file and no event is missing."""
     if readiness is None or readiness.file_id != store.file_id:
         return None

@@ -39,16 +39,16 @@ class Preloading:
 
     def __init__(self, trusting: Trusting) -> None:
         self._trusting = trusting
-        self._seen: set[str] = set()
+        self._requested: set[str] = set()
         self._thread: threading.Thread | None = None
 
     def follow(self, references: Set[str]) -> None:
         """Start importing the references that are new; returns at once."""
         if self._thread is not None and self._thread.is_alive():
             return
-        new = references - self._seen
+        new = references - self._requested
         if new:
-            self._seen |= new
+            self._requested |= new
             self._thread = threading.Thread(target=self._load, args=(sorted(new),), daemon=True)
             self._thread.start()
 
@@ -65,10 +65,12 @@ class Preloading:
                 resolve(Origin(reference, self._trusting.folder, self._trusting.sources(reference)))
 
 
-def loadable(state: State) -> Set[str]:
+def loadable_references(state: State) -> Set[str]:
     """Return the references of what a team runs in the engine's own process, as far as it is trusted."""
-    named = {one for spec in state.specs.values() if spec.run_in != "process" for one in references_of(spec)}
-    return {one for one in named if one in state.trusted and is_imported(one)}
+    named = {
+        reference for spec in state.specs.values() if spec.run_in != "process" for reference in references_of(spec)
+    }
+    return {reference for reference in named if reference in state.trusted and is_imported(reference)}
 
 
 class Readiness:
@@ -108,7 +110,7 @@ class Readiness:
         if folder is not None:
             with suppress(OSError):
                 os.chdir(folder)
-        self._preloading.follow(loadable(self.state))
+        self._preloading.follow(loadable_references(self.state))
 
     def close(self) -> None:
         """Close the file, and forget its state."""

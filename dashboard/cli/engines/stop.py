@@ -48,8 +48,8 @@ def stop(ctx: click.Context) -> None:
     body = {**outcome_body(db, outcome), "status": "applied"}  # it has ended, also where it could not say so
     pids = ", ".join(str(each.pid) for each in standbys)
     too = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
-    told = f"engine {engine.pid} of team {team_in(db)} has ended{too}"
-    emit(ctx, body, f"{told}; start it again with: quarterdeck engine --db {quoted(db)}")
+    text = f"engine {engine.pid} of team {team_in(db)} has ended{too}"
+    emit(ctx, body, f"{text}; start it again with: quarterdeck engine --db {quoted(db)}")
 
 
 GRACE_S = 2.0
@@ -61,7 +61,7 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
     """Have the engine hand over, and say so once another is at work."""
     db = database_of(ctx, changes=True)
     began_s = time.monotonic()
-    before, after, outcome = handed_over(db, grace_s)
+    before, after, outcome = perform_hand_over(db, grace_s)
     took = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
     emit(ctx, outcome_body(db, outcome), f"engine {before.pid} handed over to engine {after.pid} {took}")
 
@@ -84,7 +84,7 @@ def standing_by(db: Path, folder: Path) -> Iterator[None]:
             leave(standby)
 
 
-def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, CommandReply]:
+def perform_hand_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, CommandReply]:
     """Have the engine hand over, and return it, the one that is at work then, and the outcome of the command.
 
     Raises:
@@ -101,14 +101,14 @@ def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Comma
         silent, hint = f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}"
         command = HandOver(token=engine.token, grace_s=grace_s)
         outcome = perform(db, command, ANSWER_WITHIN_S + grace_s, silent=silent, hint=hint)
-        after = _next(reader, engine)
+        after = _wait_for_successor(reader, engine)
     if after is None:
         hint = f"start one: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
     return engine, after, outcome
 
 
-def _next(reader: Reader, before: EngineInfo) -> EngineInfo | None:
+def _wait_for_successor(reader: Reader, before: EngineInfo) -> EngineInfo | None:
     """Wait for the next engine to take over; None on timeout."""
     deadline = time.monotonic() + BACK_WITHIN_S
     while time.monotonic() < deadline:

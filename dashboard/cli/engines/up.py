@@ -12,7 +12,7 @@ import click
 from msgspec import to_builtins
 
 from dashboard.cli.database import team_database, team_fields, team_file_here
-from dashboard.cli.engines.stop import GRACE_S, handed_over, standing_by
+from dashboard.cli.engines.stop import GRACE_S, perform_hand_over, standing_by
 from dashboard.cli.printing.output import (
     DONE,
     NO_ENGINE,
@@ -140,23 +140,23 @@ def up(
     command = copy_with(file.load_command(), on_conflict=on_conflict)
     state = state_of(db)
     check_same_team(ctx, db, state, file.path)
-    known = is_loaded(state, command, code.digests)
-    plan = [] if known else planned(state, command, code.digests)
+    is_known = is_loaded(state, command, code.digests)
+    plan = [] if is_known else plan_load(state, command, code.digests)
     if dry_run:
-        show(ctx, db, state, plan)
+        print_plan(ctx, db, state, plan)
         return DONE
     _ensure_trusted(ctx, db, code, plan, allowed=trusting, state=state)
-    if not known:
+    if not is_known:
         from dashboard.cli.files import check_code
 
         check_code(file)
-        command = confirmed(ctx, db, command, plan, prune=prune, keep=keep)
+        command = confirm_load(ctx, db, command, plan, prune=prune, keep=keep)
     launched = launch(db, command, code.digests)
     settings = ctx.ensure_object(Settings)
     if settings.json or detach or not has_terminal():
-        emit(ctx, launched.body() | {"items": items_of(plan)}, _said(file, launched))
+        emit(ctx, launched.body() | {"items": plan_items(plan)}, _launch_lines(file, launched))
         return DONE
-    for line in _said(file, launched):
+    for line in _launch_lines(file, launched):
         say(line)
     return open_dashboard(db, debug=settings.debug)
 
@@ -171,9 +171,9 @@ def _ensure_trusted(
         if not (error.changed and plan):
             raise
         if not ctx.ensure_object(Settings).json:
-            say(*lines_of(plan))
+            say(*plan_lines(plan))
         hint = f"or in one go: quarterdeck up {code.team.path} --trust"
-        fail("untrusted_file", str(error), hint, WRONG_USAGE, about={**team_fields(db), "items": items_of(plan)})
+        fail("untrusted_file", str(error), hint, WRONG_USAGE, about={**team_fields(db), "items": plan_items(plan)})
 
 
 def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
@@ -186,17 +186,17 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         EngineDidNotStart: If it did not.
     """
     before, folder = state_of(db).trusted, Path(command.folder)
-    if is_alive(db) and any(before.get(one, digest) != digest for one, digest in digests.items()):
+    if is_alive(db) and any(before.get(reference, digest) != digest for reference, digest in digests.items()):
         # Start the fresh process first: attempts on old code that begin before it leads are cut at their next step.
         with standing_by(db, folder):
-            outcome = _loaded(db, command)
-            pid = handed_over(db, GRACE_S)[1].pid
+            outcome = _load(db, command)
+            pid = perform_hand_over(db, GRACE_S)[1].pid
             return Launched(db, pid, False, outcome, handed_over=True, build=program_build())
     started = None if is_alive(db) else start_engine(db, folder=folder)
     try:
         if started is not None:
             wait_until_up(started)
-        loaded = None if is_loaded(fold_file(db), command, digests) else _loaded(db, command)
+        loaded = None if is_loaded(fold_file(db), command, digests) else _load(db, command)
         if started is None or loaded is not None:
             _check_agents(db)
     except BaseException:
@@ -215,7 +215,7 @@ def _build_of(db: Path) -> str:
     return "" if engine is None else engine.version
 
 
-def _loaded(db: Path, command: LoadTeam) -> CommandReply:
+def _load(db: Path, command: LoadTeam) -> CommandReply:
     hint = f"its log may say why: {log_of(db)}"
     return perform(db, command, LOADED_WITHIN_S, silent="the engine did not answer", hint=hint)
 
@@ -258,22 +258,22 @@ def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> N
         fail("other_team", f"{db} holds the team of another file, {state.team.path}", hint)
 
 
-def _said(file: "TeamFile", launched: Launched) -> list[str]:
+def _launch_lines(file: "TeamFile", launched: Launched) -> list[str]:
     """Return what happened, how to look, and how to stop."""
-    what = "is up" if launched.started else "was up already"
-    lines = [f"{file.name} {what}: engine {launched.pid} on {launched.db}{launched.doubt}"]
+    state_text = "is up" if launched.started else "was up already"
+    lines = [f"{file.name} {state_text}: engine {launched.pid} on {launched.db}{launched.doubt}"]
     if launched.outcome is not None and not launched.started:
-        what = "the code has changed" if launched.handed_over else "the file has changed"
-        lines = [f"{what}; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
+        state_text = "the code has changed" if launched.handed_over else "the file has changed"
+        lines = [f"{state_text}; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
         lines += [f"engine {launched.pid} is a fresh process; what was at work goes on there"] * launched.handed_over
     if launched.is_other_build:
-        told = f"engine {launched.pid} runs quarterdeck {launched.build}, and this is {program_build()}"
-        lines += [f"{told}: some of what is new here does not work there; to change that, and go on where it is:"]
+        text = f"engine {launched.pid} runs quarterdeck {launched.build}, and this is {program_build()}"
+        lines += [f"{text}: some of what is new here does not work there; to change that, and go on where it is:"]
         lines += [f"  quarterdeck stop --db {quoted(launched.db)} && quarterdeck up {quoted(file.path)}"]
     return [*file.warnings, *lines, *reopen_commands(launched.db)]
 
 
-def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[Change]:
+def plan_load(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[Change]:
     """Return what loading the file would change in the team that is there; a refusal is exit 3."""
     try:
         return plan_of(state, command, DecisionContext(now_ms=state.at_ms, jitter=0.0, granted=digests))
@@ -281,7 +281,7 @@ def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list
         fail(refusal.code, refusal.reason, "", REFUSED)
 
 
-def confirmed(
+def confirm_load(
     ctx: click.Context, db: Path, command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool
 ) -> LoadTeam:
     """Return the command with the operator's choices; a person is asked, a script merge_options with options.
@@ -295,7 +295,7 @@ def confirmed(
     answered = prune or keep or not plan
     asks = not answered and is_interactive() and not as_json
     if not as_json:
-        for line in lines_of(plan):
+        for line in plan_lines(plan):
             say(line)
     if asks:
         click.confirm("Change the team like that?", abort=True, err=True)
@@ -304,17 +304,17 @@ def confirmed(
         )
     if dropped and not answered:
         hint = "--prune removes them, --keep keeps them"
-        about = {**team_fields(db), "items": items_of(plan)}
+        about = {**team_fields(db), "items": plan_items(plan)}
         fail("no_longer_in_file", "members are no longer in the file", hint, WRONG_USAGE, about=about)
     return copy_with(command, prune=prune)
 
 
-def items_of(plan: list[Change]) -> list[dict[str, object]]:
+def plan_items(plan: list[Change]) -> list[dict[str, object]]:
     """Return a plan in the shape of `--json`."""
     return [to_builtins(change) for change in plan]
 
 
-def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
+def print_plan(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
     """Print what would change, without doing it."""
     body = {
         "v": 1,
@@ -322,14 +322,14 @@ def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None
         "dry_run": True,
         **team_fields(db, state),
         "seq": state.seq,
-        "items": items_of(plan),
+        "items": plan_items(plan),
     }
     none = (
         "nothing to change" if state.supervisors else f"no team is loaded in {db} yet: all of the file would be added"
     )
-    emit(ctx, body, lines_of(plan) or [none])
+    emit(ctx, body, plan_lines(plan) or [none])
 
 
-def lines_of(plan: list[Change]) -> list[str]:
+def plan_lines(plan: list[Change]) -> list[str]:
     """Return a plan in words."""
     return [describe_change(change) for change in plan]

@@ -3,33 +3,33 @@
 import click
 
 from dashboard.cli.printing.output import WRONG_USAGE, fail
-from dashboard.views.words.filters import Filter, FilterError, filter_of
+from dashboard.views.words.filters import Filter, FilterError, parse_filter
 
 
-class _Written(click.ParamType[Filter]):
+class _FilterType(click.ParamType[Filter]):
     name = "filter"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Filter:
         if isinstance(value, Filter):
             return value
         try:
-            return filter_of(str(value))
+            return parse_filter(str(value))
         except FilterError as error:
             fail("usage", f"--filter: {error}", "", WRONG_USAGE)
 
 
-filtering = click.option(
+filter_option = click.option(
     "--filter",
-    "wanted",
-    type=_Written(),
+    "row_filter",
+    type=_FilterType(),
     default="",
     metavar="TERMS",
     help='A filter, such as: scout "two words" status:busy -tool:search >5s /regex/',
 )
-"""Gives a subcommand the argument `wanted`, a `Filter`; an empty one leaves nothing out."""
+"""Gives a subcommand the argument `row_filter`, a `Filter`; an empty one leaves nothing out."""
 
 
-def checked(wanted: Filter) -> None:
+def check_filter(row_filter: Filter) -> None:
     """End the subcommand where its filter has turned out to take too long."""
-    if wanted.fault:
-        fail("usage", f"--filter: {wanted.fault}", "", WRONG_USAGE)
+    if row_filter.fault:
+        fail("usage", f"--filter: {row_filter.fault}", "", WRONG_USAGE)

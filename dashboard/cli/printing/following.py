@@ -31,7 +31,7 @@ LAST_S = 3.0
 
 
 @contextmanager
-def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> Iterator[None]:
+def stream_run(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> Iterator[None]:
     """Show the stream of a run while the context is open, and drain it at the end.
 
     Args:
@@ -46,7 +46,7 @@ def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> 
         if as_json:
             write_json({"v": 1, "kind": "stream", "event": event_item(event)})
         elif event.kind != "asked":  # `Progress` shows questions, with the command that answers each
-            _write(transcript.tell(event))
+            _write(transcript.render(event))
 
     follow = partial(_follow, db, run_id, show, stop, quiet=quiet_until_now)
     follower = threading.Thread(target=follow, name="follow-run", daemon=True)
@@ -71,8 +71,10 @@ def _write(text: str) -> None:
 
 def event_item(event: StreamEvent) -> dict[str, Any]:
     """Return an event of a stream in the shape of `--json`."""
-    said = {one.name: getattr(event, one.name) for one in fields(StreamEvent) if one.name not in ("event", "usage")}
-    return {**said, "usage": None if event.usage is None else usage_item(event.usage)}
+    fields_by_name = {
+        field.name: getattr(event, field.name) for field in fields(StreamEvent) if field.name not in ("event", "usage")
+    }
+    return {**fields_by_name, "usage": None if event.usage is None else usage_item(event.usage)}
 
 
 def _follow(db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: threading.Event, *, quiet: bool) -> None:
@@ -89,8 +91,8 @@ def _follow(db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: th
                 after_seq = records[-1].seq if records else after_seq
                 events = zip([record.seq for record in records], events_of(records), strict=True)
                 waits = waits + 1 if merger.is_waiting else 0
-                for heard in merger.step(events, reader.tapes(), patient=waits < PATIENT_LOOKS and not is_last):
-                    for event in narrator.tell(heard):
+                for batch in merger.step(events, reader.tapes(), patient=waits < PATIENT_LOOKS and not is_last):
+                    for event in narrator.tell(batch):
                         if event.seq is None or event.seq > quiet_seq:
                             show(event)
                         if event.kind == "completed":

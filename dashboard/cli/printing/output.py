@@ -117,7 +117,7 @@ class Table:
         ]
         lines = [list(self.columns), *cells]
         widths = [max(_width(line[at]) for line in lines) for at in range(len(self.columns))]
-        return [_laid_out(line, widths, numeric) for line in lines]
+        return [_align_cells(line, widths, numeric) for line in lines]
 
 
 Lines: TypeAlias = Table | str | Sequence[str]
@@ -131,9 +131,11 @@ def emit(ctx: click.Context, obj: Mapping[str, Any], table: Shown) -> None:
     if ctx.ensure_object(Settings).json:
         write_json(obj)
         return
-    shown = table() if callable(table) else table
-    if shown is not None:
-        write_lines(shown.lines() if isinstance(shown, Table) else [shown] if isinstance(shown, str) else shown)
+    content = table() if callable(table) else table
+    if content is not None:
+        write_lines(
+            content.lines() if isinstance(content, Table) else [content] if isinstance(content, str) else content
+        )
 
 
 def write_json(obj: Mapping[str, Any]) -> None:
@@ -162,7 +164,7 @@ _LONGEST = 1_000
 """Characters of a line about a failure: a name in it may be as long as an argument can be."""
 
 
-def _cut(text: str) -> str:
+def _cut_middle(text: str) -> str:
     """Return a text with its middle left out where it is too long: what was wrong often stands at its end."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
@@ -182,8 +184,11 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
     if failure.code in FAULTS:  # a line each, which begins with the name of the file and the line, as editors read them
         lines = clean_lines(failure.message)
     else:
-        lines = [f"quarterdeck: {clean(_cut(failure.message))}{clean(_cut(hint))}", *map(clean, failure.details)]
-    _write(sys.stderr, "\n".join(map(_cut, lines)))
+        lines = [
+            f"quarterdeck: {clean(_cut_middle(failure.message))}{clean(_cut_middle(hint))}",
+            *map(clean, failure.details),
+        ]
+    _write(sys.stderr, "\n".join(map(_cut_middle, lines)))
 
 
 def _write(stream: Any, text: str) -> None:
@@ -211,7 +216,7 @@ def _cell(value: object) -> str:
     return clean(str(value))
 
 
-def _laid_out(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+def _align_cells(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
     padded = [
         " " * (width - _width(cell)) + cell if at_right else cell + " " * (width - _width(cell))
         for cell, width, at_right in zip(cells, widths, numeric, strict=True)

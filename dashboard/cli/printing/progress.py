@@ -51,8 +51,8 @@ class RunEnd:
 
     def body(self) -> dict[str, Any]:
         """Return it in the shape of `--json`."""
-        said = {name: getattr(self, name) for name in ("run_id", "status", "output", "tasks", "seq")}
-        return {"v": 1, "kind": "run", **said, "usage": usage_item(self.usage)}
+        fields = {name: getattr(self, name) for name in ("run_id", "status", "output", "tasks", "seq")}
+        return {"v": 1, "kind": "run", **fields, "usage": usage_item(self.usage)}
 
 
 def end_of(db: Path, run_id: str) -> RunEnd | None:
@@ -81,7 +81,7 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     """Block until a run has ended; `progress` is called on every change and now and then in between."""
     state = fold_file(db)
     if run_id not in state.runs:
-        return _ended(db, run_id, state)
+        return _closed_run_end(db, run_id, state)
     progress(state)
     with _while_engine_lives(db, progress.tick) as stop, closing(Tail(db, state.seq).batches(stop)) as batches:
         for batch in batches:
@@ -89,20 +89,20 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
             if run_id not in state.runs:
                 break
             progress(state)
-    ended = end_of(db, run_id)
-    if ended is None:
+    run_end = end_of(db, run_id)
+    if run_end is None:
         hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"no engine is at work on run {run_id}", hint, NO_ENGINE)
-    return ended
+    return run_end
 
 
-def _ended(db: Path, run_id: str, state: State) -> RunEnd:
+def _closed_run_end(db: Path, run_id: str, state: State) -> RunEnd:
     """Return how a run ended that is no longer open; fail if it never existed."""
-    ended = end_of(db, run_id)
-    if ended is None:
+    run_end = end_of(db, run_id)
+    if run_end is None:
         open_runs = ", ".join(state.runs) or "none is open"
         fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
-    return ended
+    return run_end
 
 
 @contextmanager
@@ -144,7 +144,7 @@ class Progress:
         self._every_s = every_s
         self._terminal = sys.stderr.isatty()
         self._silent = quiet or not (self._terminal or always)
-        self._told: set[str] = set()
+        self._reported_ids: set[str] = set()
         self._began_s = time.monotonic()
         self._written_s = float("-inf")
         self._line = ""
@@ -152,9 +152,9 @@ class Progress:
 
     def __call__(self, state: State) -> None:
         """Report what has changed in a state."""
-        self._broken(state)
-        self._asked(state)
-        self._paused(state)
+        self._report_broken(state)
+        self._report_questions(state)
+        self._report_paused(state)
         run = state.runs.get(self._run_id)
         if run is None or time.monotonic() - self._written_s < self._every_s:
             return
@@ -177,47 +177,49 @@ class Progress:
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()
 
-    def _broken(self, state: State) -> None:
+    def _report_broken(self, state: State) -> None:
         """Report once for each broken agent why it cannot work: a run may wait for it."""
         for agent in state.agents.values():
             why = agent.error or (why_away(agent) if agent.away else None)
-            if why is not None and agent.id not in self._told:
-                self._told.add(agent.id)
+            if why is not None and agent.id not in self._reported_ids:
+                self._reported_ids.add(agent.id)
                 self.end()
                 say(f"{agent.name} cannot work: {why}")
 
-    def _asked(self, state: State) -> None:
+    def _report_questions(self, state: State) -> None:
         """Report once each question to a person that the run may wait for, and the command that answers it."""
-        for asked in state.escalations.values():
-            if asked.run_id not in (self._run_id, None) or asked.id in self._told:
+        for escalation in state.escalations.values():
+            if escalation.run_id not in (self._run_id, None) or escalation.id in self._reported_ids:
                 continue
-            self._told.add(asked.id)
+            self._reported_ids.add(escalation.id)
             self.end()
-            by = asked.detail.get("agent") or subject_name(state, asked)
-            if len(asked.options) > 1:
-                answer, also = "ANSWER", f"  # {', '.join(asked.options)}"
+            by = escalation.detail.get("agent") or subject_name(state, escalation)
+            if len(escalation.options) > 1:
+                answer, also = "ANSWER", f"  # {', '.join(escalation.options)}"
             else:
-                answer, also = quote(asked.options[0]), ""
-                answer += " --output TEXT" if (asked.kind, answer) in WITH_OUTPUT else ""
-            said = f"  answer it: quarterdeck answer {asked.id} {answer} --db {quoted(self._db)}{also}"
-            say(f"{by} asks a person, {asked.id}: {asked.question}", *plain_lines(asked), said)
+                answer, also = quote(escalation.options[0]), ""
+                answer += " --output TEXT" if (escalation.kind, answer) in WITH_OUTPUT else ""
+            text = f"  answer it: quarterdeck answer {escalation.id} {answer} --db {quoted(self._db)}{also}"
+            say(f"{by} asks a person, {escalation.id}: {escalation.question}", *plain_lines(escalation), text)
 
-    def _paused(self, state: State) -> None:
+    def _report_paused(self, state: State) -> None:
         """Report once, until it goes on, that the run or a supervisor above it is paused."""
         run = state.runs.get(self._run_id)
         if run is None:
             return
-        above = state.supervisors.get(run.supervisor_id)
-        over = {run.id: run.paused} | {one.id: one.paused for one in (lineage_of(state, above) if above else ())}
+        supervisor = state.supervisors.get(run.supervisor_id)
+        over = {run.id: run.paused} | {
+            supervisor.id: supervisor.paused for supervisor in (lineage_of(state, supervisor) if supervisor else ())
+        }
         for an_id, paused in over.items():
             if not paused:
-                self._told.discard(an_id)
-            elif an_id not in self._told:
-                self._told.add(an_id)
+                self._reported_ids.discard(an_id)
+            elif an_id not in self._reported_ids:
+                self._reported_ids.add(an_id)
                 self.end()
-                what = an_id if an_id == run.id else f"supervisor {state.supervisors[an_id].name}"
-                said = f"  resume it: quarterdeck resume {quote(at(an_id))} --db {quoted(self._db)}"
-                say(f"{what} is paused, and this run waits", said)
+                text = an_id if an_id == run.id else f"supervisor {state.supervisors[an_id].name}"
+                hint = f"  resume it: quarterdeck resume {quote(at(an_id))} --db {quoted(self._db)}"
+                say(f"{text} is paused, and this run waits", hint)
 
     def _write(self) -> None:
         with self._guard:

@@ -7,7 +7,7 @@ import click
 
 from dashboard.cli.printing.output import WRONG_USAGE, fail
 from dashboard.views.header import engine_time_ms
-from dashboard.views.words.parsers import Mistyped, Seq, length_s, moment_of
+from dashboard.views.words.parsers import Mistyped, Seq, parse_duration_s, parse_moment
 from store import Reader
 from store.wall_clock import wall_ms
 
@@ -16,10 +16,10 @@ class Within(click.FloatRange):
     """A number in a range; the one that is none, `nan`, is in every range of click."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
             self.fail(f"{value!r} is not a number", param, ctx)
-        return found
+        return number
 
 
 def now_in(reader: Reader) -> int:
@@ -34,29 +34,34 @@ def seq_of(reader: Reader, moment: str) -> int:
         Failure: If it is none.
     """
     try:
-        found = moment_of(moment, now_in(reader))
+        position = parse_moment(moment, now_in(reader))
     except Mistyped as error:
         fail("usage", str(error))
-    return int(found) if isinstance(found, Seq) else reader.seq_at(found - 1)
+    return int(position) if isinstance(position, Seq) else reader.seq_at(position - 1)
 
 
-def seconds(said: str, what: str) -> float:
+def seconds(text: str, meaning: str) -> float:
     """Return a length of time in seconds.
 
     Args:
-        said: The text of the argument.
-        what: Its meaning, for the message.
+        text: The text of the argument.
+        meaning: Its meaning, for the message.
 
     Raises:
         Failure: If it is not a length of time.
     """
     try:
-        found = length_s(said)
+        length = parse_duration_s(text)
     except Mistyped:
-        found = None
-    if found is None:
-        fail("usage", f"{said!r} is not a {what}", "write seconds, or a number with s, m, h or d: 90s, 5m", WRONG_USAGE)
-    return found
+        length = None
+    if length is None:
+        fail(
+            "usage",
+            f"{text!r} is not a {meaning}",
+            "write seconds, or a number with s, m, h or d: 90s, 5m",
+            WRONG_USAGE,
+        )
+    return length
 
 
 class Length(click.ParamType[float]):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from dashboard.views.changes.outcomes import rehearsed
+from dashboard.views.changes.outcomes import rehearse
 from dashboard.views.changes.targets import Target, is_in_trouble, target_of
 from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell
@@ -12,9 +12,9 @@ from dashboard.views.words.amounts import pluralize
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, Resume, RetryWork
 from engine.core.state import State
 
-SHOWN = 100
+MAX_SHOWN = 100
 """Things of which each has a line."""
-WIDEST = 30
+MAX_NAME_WIDTH = 30
 _IDS = re.compile(r"'[^']*'|@?\b[a-z]\d+\b|\b[0-9a-f]{32}\b")
 """Two reasons that differ in these alone are one."""
 
@@ -38,12 +38,12 @@ class Part(NamedTuple):
 
     name: str
     command: Command
-    told: str
+    text: str
     """What it would do, or why it would be refused."""
     refused: bool
 
 
-class Ended(Protocol):
+class CommandReport(Protocol):
     """What became of one command."""
 
     @property
@@ -62,14 +62,14 @@ class Ended(Protocol):
         ...
 
 
-def pausing(state: State, keys: Sequence[str], stop: bool | None) -> Bulk:
+def plan_pause(state: State, keys: Sequence[str], stop: bool | None) -> Bulk:
     """Return what pauses or resumes things; None pauses where one of them works, else resumes all."""
-    found = targets(state, keys)
+    targets = targets_of(state, keys)
     if stop is None:
-        stop = any(_works(state, target) for target in found)
-    made = [Pause(target=one.at) if stop else Resume(target=one.at) for one in found]
+        stop = any(_works(state, target) for target in targets)
+    commands = [Pause(target=target.reference) if stop else Resume(target=target.reference) for target in targets]
     does, done = ("Pause", "paused") if stop else ("Resume", "resumed")
-    return Bulk(does, done, tuple(made), _names(found))
+    return Bulk(does, done, tuple(commands), _names(targets))
 
 
 def _works(state: State, target: Target) -> bool:
@@ -77,25 +77,25 @@ def _works(state: State, target: Target) -> bool:
     return member is not None and not member.paused and not is_in_trouble(state, target.id)
 
 
-def cancelling(state: State, keys: Sequence[str]) -> Bulk:
+def plan_cancel(state: State, keys: Sequence[str]) -> Bulk:
     """Return what cancels work and removes members, an agent once its attempts have ended."""
-    marked = targets(state, keys)
-    ids = {one.id for one in marked}
-    found = [one for one in marked if ids.isdisjoint(_above(state, one.id))]
-    members = [one for one in found if one.kind in ("agent", "supervisor")]
-    made: list[Command] = [
-        RemoveMember(target=one.at, mode="drain" if one.kind == "agent" else None)
-        if one in members
-        else Cancel(target=one.at)
-        for one in found
+    marked = targets_of(state, keys)
+    ids = {target.id for target in marked}
+    topmost = [target for target in marked if ids.isdisjoint(_ancestor_ids(state, target.id))]
+    members = [target for target in topmost if target.kind in ("agent", "supervisor")]
+    commands: list[Command] = [
+        RemoveMember(target=target.reference, mode="drain" if target.kind == "agent" else None)
+        if target in members
+        else Cancel(target=target.reference)
+        for target in topmost
     ]
     does, done = ("Cancel", "cancelled") if not members else ("Stop", "stopped")
-    if len(members) == len(found):
+    if len(members) == len(topmost):
         does, done = "Remove", "removed"
-    return Bulk(does, done, tuple(made), _names(found), len(marked) - len(found))
+    return Bulk(does, done, tuple(commands), _names(topmost), len(marked) - len(topmost))
 
 
-def _above(state: State, task_id: str) -> Iterator[str]:
+def _ancestor_ids(state: State, task_id: str) -> Iterator[str]:
     """Yield the ids of the tasks above a task, and that of its run."""
     task = state.tasks.get(task_id)
     while task is not None:
@@ -103,85 +103,85 @@ def _above(state: State, task_id: str) -> Iterator[str]:
         task = state.tasks.get(task.parent_id or "")
 
 
-def retrying(state: State, keys: Sequence[str]) -> Bulk:
+def plan_retry(state: State, keys: Sequence[str]) -> Bulk:
     """Return what tries tasks again, and submits finished runs again."""
-    found = targets(state, keys)
-    return Bulk("Retry", "retried", tuple(RetryWork(target=one.id) for one in found), _names(found))
+    targets = targets_of(state, keys)
+    return Bulk("Retry", "retried", tuple(RetryWork(target=target.id) for target in targets), _names(targets))
 
 
-def changing(found: Sequence[Target], commands: Sequence[Command]) -> Bulk:
+def plan_change(targets: Sequence[Target], commands: Sequence[Command]) -> Bulk:
     """Return what a typed line means for each; without commands before it is typed."""
-    return Bulk("Change", "changed", tuple(commands), _names(found))
+    return Bulk("Change", "changed", tuple(commands), _names(targets))
 
 
-def targets(state: State, keys: Sequence[str]) -> list[Target]:
+def targets_of(state: State, keys: Sequence[str]) -> list[Target]:
     """Return what marked rows stand for."""
     return [target for key in keys if (target := target_of(state, key)) is not None]
 
 
-def _names(found: Sequence[Target]) -> tuple[str, ...]:
-    return tuple(f"{one.id} {one.name}" if one.kind in ("task", "run") else one.name for one in found)
+def _names(targets: Sequence[Target]) -> tuple[str, ...]:
+    return tuple(f"{target.id} {target.name}" if target.kind in ("task", "run") else target.name for target in targets)
 
 
-def parts(state: State, bulk: Bulk, now_ms: int) -> list[Part]:
+def rehearse_parts(state: State, bulk: Bulk, now_ms: int) -> list[Part]:
     """Return what each would come to now, one apart from the other."""
-    found = []
+    parts = []
     for name, command in zip(bulk.names, bulk.commands, strict=True):
-        rehearsal = rehearsed(state, command, now_ms)
+        rehearsal = rehearse(state, command, now_ms)
         refused = bool(rehearsal.refusal)
-        found.append(Part(name, command, rehearsal.refusal or rehearsal.summary, refused))
-    return found
+        parts.append(Part(name, command, rehearsal.refusal or rehearsal.summary, refused))
+    return parts
 
 
-def lines(found: Sequence[Part]) -> list[Cell]:
+def part_lines(parts: Sequence[Part]) -> list[Cell]:
     """Return a line for each."""
-    widest = min(WIDEST, max((len(one.name) for one in found), default=0))
+    widest = min(MAX_NAME_WIDTH, max((len(part.name) for part in parts), default=0))
     cells = [
         Cell(
-            f"would be refused: {one.told}" if one.refused else one.told,
-            "error" if one.refused else "busy",
-            f"{'✕' if one.refused else '✓'} {cut(one.name, widest):<{widest}}  ",
+            f"would be refused: {part.text}" if part.refused else part.text,
+            "error" if part.refused else "busy",
+            f"{'✕' if part.refused else '✓'} {cut(part.name, widest):<{widest}}  ",
         )
-        for one in found[:SHOWN]
+        for part in parts[:MAX_SHOWN]
     ]
-    more = len(found) - SHOWN
+    more = len(parts) - MAX_SHOWN
     return [*cells, Cell(f"and {more:,} more", "muted")] if more > 0 else cells
 
 
-def reached(bulk: Bulk) -> str:
+def describe_reached(bulk: Bulk) -> str:
     """Return how many marked tasks are below others; empty where none is."""
     verb = "is" if bulk.below == 1 else "are"
     return f"{pluralize(bulk.below, 'marked task')} below these {verb} reached too" if bulk.below else ""
 
 
-def untouched(names: Sequence[str]) -> list[Cell]:
+def name_lines(names: Sequence[str]) -> list[Cell]:
     """Return a line for each before anything is asked of it."""
-    more = [Cell(f"and {len(names) - SHOWN:,} more", "muted")] if len(names) > SHOWN else []
-    return [*(Cell(one, "muted") for one in names[:SHOWN]), *more]
+    more = [Cell(f"and {len(names) - MAX_SHOWN:,} more", "muted")] if len(names) > MAX_SHOWN else []
+    return [*(Cell(name, "muted") for name in names[:MAX_SHOWN]), *more]
 
 
-def counts(found: Sequence[Part]) -> str:
+def describe_refused(parts: Sequence[Part]) -> str:
     """Return how many are left out; empty where none or all are."""
-    refused = sum(one.refused for one in found)
+    refused = sum(part.refused for part in parts)
     if not refused:
         return ""
-    return f"{refused:,} of {len(found):,} would be refused, and are left out" if refused < len(found) else ""
+    return f"{refused:,} of {len(parts):,} would be refused, and are left out" if refused < len(parts) else ""
 
 
-def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, way_back: str = "") -> Cell:
+def describe_outcomes(bulk: Bulk, outcomes: Sequence[CommandReport], *, way_back: str = "") -> Cell:
     """Return one line about all: how many were changed, at which seqs, how many were refused and why."""
-    applied = [one.seq for one in outcomes if one.status == "applied" and one.seq is not None]
-    refused = [one.reason or "no reason given" for one in outcomes if one.status == "refused"]
-    waiting = [one.reason or "no engine has taken them yet" for one in outcomes if one.status == "pending"]
-    said = []
+    applied = [outcome.seq for outcome in outcomes if outcome.status == "applied" and outcome.seq is not None]
+    refused = [outcome.reason or "no reason given" for outcome in outcomes if outcome.status == "refused"]
+    waiting = [outcome.reason or "no engine has taken them yet" for outcome in outcomes if outcome.status == "pending"]
+    clauses = []
     if applied:
         at = f"{min(applied):,}" if len(applied) == 1 else f"{min(applied):,}–{max(applied):,}"
-        said.append(f"✓ {len(applied):,} {bulk.done} at seq {at}")
+        clauses.append(f"✓ {len(applied):,} {bulk.done} at seq {at}")
     if refused:
-        kinds = {_IDS.sub("", one) for one in refused}
+        kinds = {_IDS.sub("", reason) for reason in refused}
         why = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {pluralize(len(kinds) - 1, 'other reason')})"
-        said.append(f"{len(refused):,} refused: {why}")
+        clauses.append(f"{len(refused):,} refused: {why}")
     if waiting:
-        said.append(f"{len(waiting):,} queued; {waiting[0]}")
+        clauses.append(f"{len(waiting):,} queued; {waiting[0]}")
     tone = "error" if refused else "draining" if waiting else "busy"
-    return Cell(", ".join(said) + way_back, tone)
+    return Cell(", ".join(clauses) + way_back, tone)

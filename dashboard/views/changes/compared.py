@@ -8,7 +8,7 @@ from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.words.amounts import duration, moment, pluralize
 from engine.core.queries.differences import Difference
 
-MOST = 200
+MAX_SHOWN = 200
 """Things of one subject that are shown one by one."""
 
 
@@ -26,24 +26,24 @@ class Side:
 class Comparison:
     """Two teams, and the differences from one to the other."""
 
-    one: Side
+    base: Side
     other: Side
-    found: Sequence[Difference]
+    differences: Sequence[Difference]
 
 
-def compared_lines(found: Comparison, *, now_ms: int) -> list[Cell]:
+def comparison_lines(comparison: Comparison, *, now_ms: int) -> list[Cell]:
     """Return the page."""
-    apart_ms = found.other.at_ms - found.one.at_ms
+    apart_ms = comparison.other.at_ms - comparison.base.at_ms
     apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
     return [
-        Cell(f"What differs: {pluralize(len(found.found), 'difference')}", "strong"),
-        labelled("from", _said(found.one, now_ms)),
-        labelled("to", f"{_said(found.other, now_ms)}{apart}"),
+        Cell(f"What differs: {pluralize(len(comparison.differences), 'difference')}", "strong"),
+        labelled("from", _describe_side(comparison.base, now_ms)),
+        labelled("to", f"{_describe_side(comparison.other, now_ms)}{apart}"),
         Cell(""),
-        *difference_lines(found.found, most=MOST),
+        *difference_lines(comparison.differences, limit=MAX_SHOWN),
     ]
 
 
-def _said(side: Side, now_ms: int) -> str:
+def _describe_side(side: Side, now_ms: int) -> str:
     path = f"{side.path} at " if side.path else ""
     return f"{path}seq {side.seq:,}, {moment(side.at_ms, now_ms)}"

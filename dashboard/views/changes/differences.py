@@ -7,36 +7,40 @@ from itertools import groupby, takewhile
 
 from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.facts.spec_fields import written
+from dashboard.views.facts.spec_fields import format_value
 from dashboard.views.words.amounts import amount, clock, duration
-from dashboard.views.words.field_names import called
+from dashboard.views.words.field_names import field_label
 from engine.core.queries.differences import Difference
 
-MANY = 12
+MAX_SHOWN = 12
 """Things of one subject that are shown one by one."""
-LONGEST = 60
+MAX_CHARACTERS = 60
 """Characters of a value."""
 _HASH = 12
 """Characters of a hash: as many as tell two apart."""
 _SIGNS = {"added": ("+", "busy"), "removed": ("-", "warn"), "changed": ("~", "accent")}
 
 
-def difference_lines(found: Iterable[Difference], *, most: int = MANY) -> list[Cell]:
+def difference_lines(differences: Iterable[Difference], *, limit: int = MAX_SHOWN) -> list[Cell]:
     """Return differences, one thing a line, under a line for each subject.
 
     Args:
-        found: As `differences` returns them.
-        most: Things of a subject that are shown of those that came, went and changed; of the rest how many.
+        differences: As `differences` returns them.
+        limit: Things of a subject that are shown of those that came, went and changed; of the rest how many.
     """
     lines: list[Cell] = []
-    for subject, of_subject in groupby(found, key=lambda one: one.subject):
-        things = [list(group) for _, group in groupby(of_subject, key=lambda one: (one.id, one.change))]
+    for subject, of_subject in groupby(differences, key=lambda difference: difference.subject):
+        things = [
+            list(group) for _, group in groupby(of_subject, key=lambda difference: (difference.id, difference.change))
+        ]
         lines.append(Cell(_title(subject, things), "strong"))
         for change in _SIGNS:
             of_change = [thing for thing in things if thing[0].change == change]
-            lines += map(_line, of_change[:most])
-            if rest := of_change[most:]:
-                lines.append(Cell(f"and {len(rest):,} more{_in_common(rest)}", "muted", f"  {_SIGNS[change][0]} "))
+            lines += map(_line, of_change[:limit])
+            if rest := of_change[limit:]:
+                lines.append(
+                    Cell(f"and {len(rest):,} more{_transition_counts(rest)}", "muted", f"  {_SIGNS[change][0]} ")
+                )
     return lines or [Cell("no difference", "muted")]
 
 
@@ -44,8 +48,8 @@ def _title(subject: str, things: Sequence[Sequence[Difference]]) -> str:
     if subject == "team":
         return subject
     counts: Counter[str] = Counter(thing[0].change for thing in things)
-    told = ", ".join(f"{counts[change]:,} {change}" for change in _SIGNS if counts[change])
-    return f"{subject if subject in ('settings', 'code') else subject + 's'}: {told}"
+    totals = ", ".join(f"{counts[change]:,} {change}" for change in _SIGNS if counts[change])
+    return f"{subject if subject in ('settings', 'code') else subject + 's'}: {totals}"
 
 
 def _line(thing: Sequence[Difference]) -> Cell:
@@ -57,36 +61,41 @@ def _line(thing: Sequence[Difference]) -> Cell:
     return Cell(f"{named}{fields}".rstrip(), tone, f"  {sign} ")
 
 
-def _field(one: Difference) -> str:
-    field = one.field or ""
-    label = called(field)
-    if isinstance(one.a, list | tuple) and isinstance(one.b, list | tuple):
-        came, went = [each for each in one.b if each not in one.a], [each for each in one.a if each not in one.b]
-        if came or went:
-            return _cut(f"{label} {' '.join([*(f'+{written(x)}' for x in came), *(f'-{written(x)}' for x in went)])}")
-    if isinstance(one.a, dict) and isinstance(one.b, dict):
-        keys = [key for key in {**one.a, **one.b} if one.a.get(key) != one.b.get(key)]
-        is_ours = field.endswith("limits")  # the keys of others are names that people and programs gave
-        said = (
-            f"{label} {called(key) if is_ours else key} {_value(key, one.a.get(key))} → {_value(key, one.b.get(key))}"
-            for key in keys
+def _field(difference: Difference) -> str:
+    field = difference.field or ""
+    label = field_label(field)
+    if isinstance(difference.a, list | tuple) and isinstance(difference.b, list | tuple):
+        came, went = (
+            [each for each in difference.b if each not in difference.a],
+            [each for each in difference.a if each not in difference.b],
         )
-        return ", ".join(said)
-    was, now = _value(field, one.a), _value(field, one.b)
+        if came or went:
+            return _cut(
+                f"{label} {' '.join([*(f'+{format_value(x)}' for x in came), *(f'-{format_value(x)}' for x in went)])}"
+            )
+    if isinstance(difference.a, dict) and isinstance(difference.b, dict):
+        keys = [key for key in {**difference.a, **difference.b} if difference.a.get(key) != difference.b.get(key)]
+        is_ours = field.endswith("limits")  # the keys of others are names that people and programs gave
+        values = {key: (_value(key, difference.a.get(key)), _value(key, difference.b.get(key))) for key in keys}
+        clauses = (
+            f"{label} {field_label(key) if is_ours else key} {old} → {new}" for key, (old, new) in values.items()
+        )
+        return ", ".join(clauses)
+    was, now = _value(field, difference.a), _value(field, difference.b)
     if was == now:  # cut before they differ
-        was, now = _apart(_whole(one.a), _whole(one.b))
+        was, now = _from_first_difference(_one_line(difference.a), _one_line(difference.b))
     return f"{label} {was} → {now}"
 
 
-def _apart(was: str, now: str) -> tuple[str, str]:
+def _from_first_difference(was: str, now: str) -> tuple[str, str]:
     """Return two long texts from a little before where they differ."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
-    start = max(0, same - LONGEST // 4)
+    start = max(0, same - MAX_CHARACTERS // 4)
     return _cut("…" + was[start:]), _cut("…" + now[start:])
 
 
-def _whole(value: object) -> str:
-    return " ".join(written(value).split())
+def _one_line(value: object) -> str:
+    return " ".join(format_value(value).split())
 
 
 def _value(field: str, value: object) -> str:
@@ -105,18 +114,21 @@ def _value(field: str, value: object) -> str:
         return str(value)[:_HASH]
     if field in ("status", "circuit"):
         return str(value).replace("_", " ")
-    text = f"{value:,}" if isinstance(value, int) else written(value) or "–"
+    text = f"{value:,}" if isinstance(value, int) else format_value(value) or "–"
     return _cut(text)
 
 
 def _cut(text: str) -> str:
-    return cut(" ".join(text.split()), LONGEST)
+    return cut(" ".join(text.split()), MAX_CHARACTERS)
 
 
-def _in_common(things: Iterable[Sequence[Difference]]) -> str:
+def _transition_counts(things: Iterable[Sequence[Difference]]) -> str:
     """Return what became of things that are not shown one by one."""
     states = Counter(
-        (_value("status", one.a), _value("status", one.b)) for thing in things for one in thing if one.field == "status"
+        (_value("status", difference.a), _value("status", difference.b))
+        for thing in things
+        for difference in thing
+        if difference.field == "status"
     )
-    told = [f"{was} → {now} {number:,}" for (was, now), number in states.most_common(4)]
-    return f": {', '.join(told)}" if told else ""
+    transitions = [f"{was} → {now} {number:,}" for (was, now), number in states.most_common(4)]
+    return f": {', '.join(transitions)}" if transitions else ""

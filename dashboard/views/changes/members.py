@@ -3,7 +3,7 @@
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.glyphs import of_agent
+from dashboard.views.words.glyphs import agent_mark
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.strategies import known_strategies
 from engine.core.queries.team.tree import depth_of, subtree_of
@@ -13,40 +13,48 @@ from engine.core.state import Agent, State, Task
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
-def parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
+def possible_parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
     """Return the supervisors that a member could go under: id, name, and what is said of each."""
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     now = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
-    barred = {now, *(one.id for one in subtree_of(state, own))} if own is not None else {now}
+    barred = {now, *(supervisor.id for supervisor in subtree_of(state, own))} if own is not None else {now}
     return [
-        (one.id, one.name, f"{one.mode}, {pluralize(len(one.members), 'member')}, level {depth_of(state, one)}")
-        for one in state.supervisors.values()
-        if one.id not in barred
+        (
+            supervisor.id,
+            supervisor.name,
+            f"{supervisor.mode}, {pluralize(len(supervisor.members), 'member')}, level {depth_of(state, supervisor)}",
+        )
+        for supervisor in state.supervisors.values()
+        if supervisor.id not in barred
     ]
 
 
-def what_moves(state: State, member_id: str) -> list[Cell]:
+def describe_move(state: State, member_id: str) -> list[Cell]:
     """Return where a member is, and what goes with it."""
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     above_id = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
-    above = state.supervisors.get(above_id or "")
-    where = labelled("now", f"under {above.name}" if above is not None else "on top")
+    parent = state.supervisors.get(above_id or "")
+    where = labelled("now", f"under {parent.name}" if parent is not None else "on top")
     if own is not None:
         under = list(subtree_of(state, own))
-        agents = sum(member in state.agents for one in under for member in one.members)
-        told = f"{pluralize(agents, 'agent')} and {pluralize(len(under) - 1, 'supervisor')} under it go with it"
+        agents = sum(member in state.agents for supervisor in under for member in supervisor.members)
+        consequence = f"{pluralize(agents, 'agent')} and {pluralize(len(under) - 1, 'supervisor')} under it go with it"
     else:
-        told = "its attempts continue; tasks that wait for it alone move with it"
-    return [where, Cell(told, "muted")]
+        consequence = "its attempts continue; tasks that wait for it alone move with it"
+    return [where, Cell(consequence, "muted")]
 
 
-def takers(state: State, task: Task, counts: Digest) -> list[tuple[str, str, str]]:
+def assignable_agents(state: State, task: Task, counts: Digest) -> list[tuple[str, str, str]]:
     """Return the agents that a task could be given to: those that can do it first, then the rest of the team."""
     able = [agent.id for agent in stand_ins(state, task)]
     rest = [agent.id for agent in state.agents.values() if agent.id not in able and _may_take(state, task, agent)]
     return [
-        (one, state.agents[one].name, _about(state, state.agents[one], counts, able=one in able))
-        for one in (*able, *rest)
+        (
+            agent_id,
+            state.agents[agent_id].name,
+            _describe_agent(state, state.agents[agent_id], counts, able=agent_id in able),
+        )
+        for agent_id in (*able, *rest)
     ]
 
 
@@ -55,36 +63,44 @@ def _may_take(state: State, task: Task, agent: Agent) -> bool:
     return agent.id != at_it and is_able(state, agent)
 
 
-def _about(state: State, agent: Agent, counts: Digest, *, able: bool) -> str:
-    above = state.supervisors.get(agent.supervisor_id)
+def _describe_agent(state: State, agent: Agent, counts: Digest, *, able: bool) -> str:
+    supervisor = state.supervisors.get(agent.supervisor_id)
     can = ", ".join(state.spec_of(agent).specialties) or "names no specialty"
     waiting = counts.waiting_of[agent.id]
-    load = f"{of_agent(agent).word}, {waiting:,} waiting" if waiting else of_agent(agent).word
-    return f"{load}; under {above.name if above is not None else '–'}; {'can do it: ' if able else ''}{can}"
+    load = f"{agent_mark(agent).word}, {waiting:,} waiting" if waiting else agent_mark(agent).word
+    return f"{load}; under {supervisor.name if supervisor is not None else '–'}; {'can do it: ' if able else ''}{can}"
 
 
-_ABOUT = {0: "first; may take slots from what is less urgent", DEFAULT_PRIORITY: "as usual", LOWEST_PRIORITY: "last"}
+_PRIORITY_NOTES = {
+    0: "first; may take slots from what is less urgent",
+    DEFAULT_PRIORITY: "as usual",
+    LOWEST_PRIORITY: "last",
+}
 
 
 def priorities() -> list[Choice]:
     """Return every priority, the most urgent first."""
-    return [Choice(str(number), str(number), _ABOUT.get(number, "")) for number in range(LOWEST_PRIORITY + 1)]
+    return [Choice(str(number), str(number), _PRIORITY_NOTES.get(number, "")) for number in range(LOWEST_PRIORITY + 1)]
 
 
 def categories(state: State, supervisor_id: str | None) -> list[Choice]:
     """Return the categories that a supervisor has strategies for; the first lets it be found."""
     supervisor = state.supervisors.get(supervisor_id or "")
     strategies = dict(supervisor.options.strategies) if supervisor is not None else {}
-    found = Choice("", "automatic", "from the words of the request" if strategies else "")
-    return [found, *(Choice(name, name, f"coordinated by {mode}") for name, mode in strategies.items())]
+    automatic = Choice("", "automatic", "from the words of the request" if strategies else "")
+    return [automatic, *(Choice(name, name, f"coordinated by {mode}") for name, mode in strategies.items())]
 
 
 def receivers(state: State) -> list[Choice]:
     """Return every supervisor that takes requests, from the top."""
     return [
-        Choice(one.id, one.name, f"{one.mode}, {pluralize(len(one.members), 'member')}, level {depth_of(state, one)}")
-        for one in sorted(state.supervisors.values(), key=lambda one: depth_of(state, one))
-        if one.leaving is None
+        Choice(
+            supervisor.id,
+            supervisor.name,
+            f"{supervisor.mode}, {pluralize(len(supervisor.members), 'member')}, level {depth_of(state, supervisor)}",
+        )
+        for supervisor in sorted(state.supervisors.values(), key=lambda supervisor: depth_of(state, supervisor))
+        if supervisor.leaving is None
     ]
 
 
@@ -93,9 +109,9 @@ def modes(state: State, supervisor_id: str | None) -> list[Choice]:
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return [Choice("", "its own")]
-    others = [one for one in known_strategies() if one != supervisor.mode]
-    told = "for this run alone: submitted as usual, then rewired at once"
-    return [Choice("", "its own", supervisor.mode), *(Choice(name, name, told) for name in others)]
+    others = [strategy for strategy in known_strategies() if strategy != supervisor.mode]
+    about = "for this run alone: submitted as usual, then rewired at once"
+    return [Choice("", "its own", supervisor.mode), *(Choice(name, name, about) for name in others)]
 
 
 def conversations(state: State, supervisor_id: str | None) -> list[str]:
@@ -109,20 +125,25 @@ def has_conversations(state: State, supervisor_id: str | None) -> bool:
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return False
-    under = [state.agents[one] for each in subtree_of(state, supervisor) for one in each.members if one in state.agents]
+    under = [
+        state.agents[member_id]
+        for each in subtree_of(state, supervisor)
+        for member_id in each.members
+        if member_id in state.agents
+    ]
     return bool(supervisor.conversations) or any(state.spec_of(agent).is_played_by_model for agent in under)
 
 
-def how_it_goes(state: State, supervisor_id: str | None, category: str | None, mode: str = "") -> list[Cell]:
+def describe_coordination(state: State, supervisor_id: str | None, category: str | None, mode: str = "") -> list[Cell]:
     """Return who coordinates a request, and how; `mode` is a strategy for this run alone."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return []
     own = supervisor.options.strategies.get(category or "", supervisor.mode)
-    told = f"{supervisor.name} coordinates it: {own}"
+    text = f"{supervisor.name} coordinates it: {own}"
     if mode:
-        told += f", from the outset rewired to {mode}; what has begun by then is kept"
-    lines = [Cell(told, "muted")]
+        text += f", from the outset rewired to {mode}; what has begun by then is kept"
+    lines = [Cell(text, "muted")]
     if supervisor.error is not None:
         lines.append(Cell(f"{supervisor.name} has failed and takes no requests until it is resumed (z)", "error"))
     elif supervisor.paused:

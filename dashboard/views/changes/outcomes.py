@@ -22,7 +22,7 @@ class Rehearsal(NamedTuple):
     result: dict[str, Any] = {}
 
 
-def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
+def rehearse(state: State, command: Command, now_ms: int) -> Rehearsal:
     """Return what a command would do, or why it would be refused; nothing is changed."""
     from engine.core.preview import preview  # a tenth of a second that the first frame does not need
 
@@ -33,7 +33,7 @@ def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
     return Rehearsal(applied.summary, events=applied.events, result=dict(applied.result))
 
 
-def spoken(
+def describe_outcome(
     command: Command,
     status: Literal["applied", "refused", "pending"],
     seq: int | None,
@@ -43,17 +43,21 @@ def spoken(
     way_back: str = "",
 ) -> Cell:
     """Return the sentence: applied at seq N, refused because, or queued; with the key that undoes it (`way_back`)."""
-    what = command.type.replace("_", " ")
+    command_name = command.type.replace("_", " ")
     if status == "applied":
-        return Cell(f"✓ {summary or what}, applied at seq {seq:,}{way_back}", "busy")
+        return Cell(f"✓ {summary or command_name}, applied at seq {seq:,}{way_back}", "busy")
     if status == "refused":
-        return Cell(f"refused: {reason or what}", "error")
-    return Cell(reason or f"queued: {what}; no engine has taken it yet, the next one will", "draining")
+        return Cell(f"refused: {reason or command_name}", "error")
+    return Cell(reason or f"queued: {command_name}; no engine has taken it yet, the next one will", "draining")
 
 
-UNDO, BEFORE, AGAIN = " · <undo:u> undo", " · <undo:u> undoes the one before", " · <undo:u> takes that back"
+UNDO_HINT, UNDO_PREVIOUS_HINT, REDO_HINT = (
+    " · <undo:u> undo",
+    " · <undo:u> undoes the one before",
+    " · <undo:u> takes that back",
+)
 """Ends of what was said of a change that can be undone, of an undo, and of the undo of the first change."""
-WAYS_BACK = (UNDO, BEFORE, AGAIN)
+UNDO_HINTS = (UNDO_HINT, UNDO_PREVIOUS_HINT, REDO_HINT)
 """A click on such an end does it."""
 NOTHING_TO_UNDO = (
     "nothing to undo; <undo:u> undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
@@ -67,7 +71,7 @@ def can_be_undone(command: Command) -> bool:
     return type(command) in INVERSES
 
 
-SHOWN = 8
+MAX_SHOWN = 8
 """References and clashes that are named."""
 
 
@@ -79,24 +83,28 @@ def plan_lines(
     bound: Sequence[str],
 ) -> list[Cell]:
     """Return what comes in, what code it would run, and which names are taken."""
-    cells = [Cell(brought(creates), "strong", "brings   ")]
-    cells += _some("its code ", needs_trust, "draining")
-    cells += _some("lacks    ", [f"{one} is not in the team's folder, nor installed" for one in missing], "error")
-    cells += _some("clashes  ", clashes, "error")
-    cells += _some("swap     ", [f"{name} was bound to the process that exported it" for name in bound], "draining")
+    cells = [Cell(describe_archive(creates), "strong", "brings   ")]
+    cells += _labelled_items("its code ", needs_trust, "draining")
+    cells += _labelled_items(
+        "lacks    ", [f"{reference} is not in the team's folder, nor installed" for reference in missing], "error"
+    )
+    cells += _labelled_items("clashes  ", clashes, "error")
+    cells += _labelled_items(
+        "swap     ", [f"{name} was bound to the process that exported it" for name in bound], "draining"
+    )
     return [*cells, Cell("everything is imported paused, with new ids", "muted")]
 
 
-def brought(creates: Mapping[str, int]) -> str:
+def describe_archive(creates: Mapping[str, int]) -> str:
     """Return how much of each kind an archive brings, in words."""
     nouns = {"finished": "finished run", "runs": "open run"}
     parts = [pluralize(count, nouns.get(kind, kind.removesuffix("s"))) for kind, count in creates.items() if count]
     return ", ".join(parts) or "nothing"
 
 
-def _some(label: str, items: Sequence[str], tone: str) -> list[Cell]:
+def _labelled_items(label: str, items: Sequence[str], tone: str) -> list[Cell]:
     cells = [
-        Cell(str(item), tone, label if place == 0 else " " * len(label)) for place, item in enumerate(items[:SHOWN])
+        Cell(str(item), tone, label if place == 0 else " " * len(label)) for place, item in enumerate(items[:MAX_SHOWN])
     ]
-    more = len(items) - SHOWN
+    more = len(items) - MAX_SHOWN
     return [*cells, Cell(f"and {more} more", tone, " " * len(label))] if more > 0 else cells

@@ -10,7 +10,7 @@ from engine.core.queries.team.replacements import attempt_counts, fits_of, repla
 from engine.core.state import Agent, State, SwapMode
 
 
-def sharing(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
+def split_candidates(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
     """Return the candidates for all of these agents: those that share a specialty with each of them, and the others."""
     names = replacements(state, agents)
     likely = [name for name in names if all(fits_of(state, agent, name) for agent in agents)]
@@ -20,26 +20,26 @@ def sharing(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]
 def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
     """Return what speaks for a candidate: specialties it shares with any of them, and how agents with it have done."""
     content = state.registry[name]
-    shared = dict.fromkeys(one for agent in agents for one in fits_of(state, agent, name))
-    told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
+    shared = dict.fromkeys(specialty for agent in agents for specialty in fits_of(state, agent, name))
+    remarks = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
     done, failed = attempt_counts(state, name)
     if done + failed:
         times = [time for user in state.agents.values() if user.spec == content for time in user.at_work_ms]
-        told.append(_done_well(times, done, failed))
-    return ", ".join(told)
+        remarks.append(_success_rate(times, done, failed))
+    return ", ".join(remarks)
 
 
-def so_far(agent: Agent) -> str:
+def describe_record(agent: Agent) -> str:
     """Return how an agent has done that has ended something, in the words of `candidate_line`."""
-    return _done_well(agent.at_work_ms, agent.done, agent.failed)
+    return _success_rate(agent.at_work_ms, agent.done, agent.failed)
 
 
-def _done_well(took_ms: list[int], done: int, failed: int) -> str:
-    ended = done + failed
-    return f"p50 {duration(median(took_ms))}, {percent(done / ended)} of {ended:,} ok"
+def _success_rate(took_ms: list[int], done: int, failed: int) -> str:
+    total = done + failed
+    return f"p50 {duration(median(took_ms))}, {percent(done / total)} of {total:,} ok"
 
 
-def its_work(agent: Agent, state: State) -> str:
+def describe_work(agent: Agent, state: State) -> str:
     """Return what an agent has in hand, for a person who is about to change it."""
     at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
     first = f" ({at_work[0]})" if at_work else ""
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from engine.core.preview import AttemptPreview, SwapPreview
 
 MODES = get_args(SwapMode)
-SHOWN = 4
+MAX_SHOWN = 4
 """Attempts of which each is told what becomes of it."""
 
 
-def previews(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPreview]":
+def preview_swaps(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPreview]":
     """Return what a swap of each of these agents would do now; one that has left is left out."""
     from engine.core.preview import swap_preview  # a tenth of a second that the first frame does not need
 
@@ -65,81 +65,91 @@ def previews(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPre
 
 def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
     """Return every mode with what it does to the work of these agents."""
-    seen = {mode: [one for each in previews(state, agent_ids, mode) for one in each.attempts] for mode in MODES}
-    waiting = _waiting(state, agent_ids)
-    to = _next(state, agent_ids)
+    attempts_by_mode = {
+        mode: [attempt for each in preview_swaps(state, agent_ids, mode) for attempt in each.attempts] for mode in MODES
+    }
+    waiting = _count_waiting(state, agent_ids)
+    to = _new_generation(state, agent_ids)
     rest = f"the {pluralize(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
-    if not seen[MODES[0]]:
-        told = f"nothing is under way; {rest if waiting else f'the next task goes to {to}'}"
+    if not attempts_by_mode[MODES[0]]:
+        text = f"nothing is under way; {rest if waiting else f'the next task goes to {to}'}"
         same = f"the same as {MODES[0]}, because nothing is under way"
-        return [(MODES[0], told), *((mode, same) for mode in MODES[1:])]
+        return [(MODES[0], text), *((mode, same) for mode in MODES[1:])]
     what_comes = f"; {rest}" if waiting else f"; what comes goes to {to}"
-    return [(mode, _told(found, to) + what_comes * (mode == MODES[0])) for mode, found in seen.items()]
+    return [
+        (mode, _describe_attempts(attempts, to) + what_comes * (mode == MODES[0]))
+        for mode, attempts in attempts_by_mode.items()
+    ]
 
 
-def _told(attempts: "Sequence[AttemptPreview]", to: str) -> str:
+def _describe_attempts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     """Say what becomes of attempts, those first that the mode reaches."""
-    said = []
+    clauses = []
     for fate, words in (("begins again", _aborts), ("migrates", _migrates), ("ends", _drains), ("stops", _stops)):
-        if found := [one for one in attempts if one.fate == fate]:
-            said.append(words(found, to))
-    return "; ".join(said)
+        if affected := [attempt for attempt in attempts if attempt.fate == fate]:
+            clauses.append(words(affected, to))
+    return "; ".join(clauses)
 
 
 def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cell]:
     """Return what becomes of each attempt at work; none where there is none."""
-    attempts = [attempt for one in previews(state, agent_ids, mode) for attempt in one.attempts]
-    lines = [Cell(f"{one.title}  {one.becomes}", "muted", _label(place)) for place, one in enumerate(attempts[:SHOWN])]
-    if len(attempts) > SHOWN:
-        lines.append(Cell(f"and {pluralize(len(attempts) - SHOWN, 'other')} likewise", "muted", _label(1)))
+    attempts = [attempt for preview in preview_swaps(state, agent_ids, mode) for attempt in preview.attempts]
+    lines = [
+        Cell(f"{attempt.title}  {attempt.becomes}", "muted", _label(place))
+        for place, attempt in enumerate(attempts[:MAX_SHOWN])
+    ]
+    if len(attempts) > MAX_SHOWN:
+        lines.append(Cell(f"and {pluralize(len(attempts) - MAX_SHOWN, 'other')} likewise", "muted", _label(1)))
     return lines
 
 
 def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
     """Return why one of these agents cannot be swapped now; empty where all can."""
-    gone = [agent_id for agent_id in agent_ids if agent_id not in state.agents]
-    if gone:
+    missing_ids = [agent_id for agent_id in agent_ids if agent_id not in state.agents]
+    if missing_ids:
         return (
-            "this agent has left the team" if len(agent_ids) == 1 else f"{pluralize(len(gone), 'agent')} left the team"
+            "this agent has left the team"
+            if len(agent_ids) == 1
+            else f"{pluralize(len(missing_ids), 'agent')} left the team"
         )
-    return next((why for one in previews(state, agent_ids, MODES[0]) for why in one.refusals), "")
+    return next((why for preview in preview_swaps(state, agent_ids, MODES[0]) for why in preview.refusals), "")
 
 
-def _waiting(state: State, agent_ids: Sequence[str]) -> int:
+def _count_waiting(state: State, agent_ids: Sequence[str]) -> int:
     """Count what is ready for any of these agents, each task once."""
     queues = {key for agent_id in agent_ids if agent_id in state.agents for key in state.agents[agent_id].queues}
-    found = (state.queues[key] for key in queues if key in state.queues and not key.startswith("back:"))
-    return sum(queue.ready for queue in found)
+    matching_queues = (state.queues[key] for key in queues if key in state.queues and not key.startswith("back:"))
+    return sum(queue.ready for queue in matching_queues)
 
 
 def _label(place: int) -> str:
     return "each        " if place == 0 else " " * 12
 
 
-def _next(state: State, agent_ids: Sequence[str]) -> str:
+def _new_generation(state: State, agent_ids: Sequence[str]) -> str:
     if len(agent_ids) == 1 and agent_ids[0] in state.agents:
         return f"g{state.agents[agent_ids[0]].generation + 1}"
     return "the new ones"
 
 
 def _drains(attempts: "Sequence[AttemptPreview]", _to: str) -> str:
-    generations = sorted({f"g{one.generation}" for one in attempts})
+    generations = sorted({f"g{attempt.generation}" for attempt in attempts})
     on = generations[0] if len(generations) == 1 else "the old"
     return f"the attempt ends on {on}" if len(attempts) == 1 else f"{pluralize(len(attempts), 'attempt')} end on {on}"
 
 
 def _migrates(attempts: "Sequence[AttemptPreview]", to: str) -> str:
-    steps = sum(one.steps for one in attempts)
-    kept = f"; {_finished(steps, len(attempts))} kept" if steps else ""
+    steps = sum(attempt.steps for attempt in attempts)
+    preserved = f"; {_finished(steps, len(attempts))} kept" if steps else ""
     if len(attempts) > 1:
-        return f"{pluralize(len(attempts), 'attempt')} go on with {to} at their next step{kept}"
+        return f"{pluralize(len(attempts), 'attempt')} go on with {to} at their next step{preserved}"
     if attempts[0].waits:
-        return f"the attempt goes on with {to} and joins what it waits for{kept}"
-    return f"the attempt goes on with {to} from step {steps + 1}{kept}"
+        return f"the attempt goes on with {to} and joins what it waits for{preserved}"
+    return f"the attempt goes on with {to} from step {steps + 1}{preserved}"
 
 
 def _aborts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
-    steps = sum(one.steps for one in attempts)
+    steps = sum(attempt.steps for attempt in attempts)
     lost = f"; {_finished(steps, len(attempts), its='')} thrown away" if steps else "; nothing was finished"
     if len(attempts) > 1:
         return f"{pluralize(len(attempts), 'attempt')} start again on {to}{lost}"

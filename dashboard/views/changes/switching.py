@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from dashboard.clean import clean
-from dashboard.views.drawing.graph_layout import layered
+from dashboard.views.drawing.graph_layout import arrange_layers
 from dashboard.views.drawing.lines import cut
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.words.amounts import pluralize
-from dashboard.views.words.glyphs import TASK, of_task
+from dashboard.views.words.glyphs import TASK, task_mark
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.queries.team.strategies import describe_settings, known_strategies
 from engine.core.specs.spec import AGGREGATIONS
 from engine.core.state import State, Supervisor, Task, TaskStatus
 
-NAMED = 6
+MAX_NAMED = 6
 """Tasks of one kind that are named."""
 _JOINS = {
     "concat": "concatenated",
@@ -30,38 +30,45 @@ _RUN = "run:"
 
 def strategies(now: str = "") -> list[tuple[str, str, str]]:
     """Return every strategy: name, name, what it does; the one of `now` last."""
-    known = known_strategies()
-    every = [(name, name, about) for name, about in known.items() if name != now]
-    if now in known:
-        every.append((now, now, f"as now; for other settings: {known[now]}"))
+    descriptions = known_strategies()
+    every = [(name, name, about) for name, about in descriptions.items() if name != now]
+    if now in descriptions:
+        every.append((now, now, f"as now; for other settings: {descriptions[now]}"))
     return every
 
 
-def asks_for(mode: str) -> str:
+def settings_hint(mode: str) -> str:
     """Return the settings that a strategy knows, in the words of its own check."""
     return describe_settings(mode).replace("`", "").rstrip(".")
 
 
 def has_settings(mode: str) -> bool:
     """Tell whether a strategy asks for anything."""
-    return not asks_for(mode).startswith("There is nothing")
+    return not settings_hint(mode).startswith("There is nothing")
 
 
-def members_to_choose(state: State, supervisor: Supervisor, now: str | None, nobody: str) -> list[Choice]:
+def member_choices(state: State, supervisor: Supervisor, now: str | None, nobody: str) -> list[Choice]:
     """Return the members that may lead or make a synthesis; the first leaves it open, or as it is."""
-    names = [state.agents[one].name for one in supervisor.members if one in state.agents]
-    teams = [state.supervisors[one].name for one in supervisor.members if one in state.supervisors]
+    names = [state.agents[member_id].name for member_id in supervisor.members if member_id in state.agents]
+    teams = [state.supervisors[member_id].name for member_id in supervisor.members if member_id in state.supervisors]
     first = Choice("", now, "as now") if now else Choice("", nobody)
     return [first, *(Choice(name, name) for name in (*names, *teams) if name != now)]
 
 
-def joins(now: str) -> list[Choice]:
+def join_choices(now: str) -> list[Choice]:
     """Return the ways to join results; the first leaves it as it is, whatever it is by then."""
     first = Choice("", now, f"{_JOINS.get(now, '')}, as now")
-    return [first, *(Choice(one, one, _JOINS.get(one, "")) for one in AGGREGATIONS if one != now)]
+    return [
+        first,
+        *(
+            Choice(aggregation, aggregation, _JOINS.get(aggregation, ""))
+            for aggregation in AGGREGATIONS
+            if aggregation != now
+        ),
+    ]
 
 
-def scopes(state: State, supervisor: Supervisor) -> list[Choice]:
+def scope_choices(state: State, supervisor: Supervisor) -> list[Choice]:
     """Return what a switch can be for: open runs and new ones, new ones alone, or one run."""
     runs = dict.fromkeys(
         task.run_id
@@ -69,9 +76,9 @@ def scopes(state: State, supervisor: Supervisor) -> list[Choice]:
         if task.kind == "group" and task.worker_id == supervisor.id and not task.ended
     )
     each = [
-        Choice(f"{_RUN}{one}", one, f"only that run, {state.runs[one].title}; new ones as before")
-        for one in runs
-        if one in state.runs
+        Choice(f"{_RUN}{run_id}", run_id, f"only that run, {state.runs[run_id].title}; new ones as before")
+        for run_id in runs
+        if run_id in state.runs
     ]
     return [
         Choice("open", "open", "open runs and all new ones"),
@@ -96,35 +103,35 @@ PRESERVE = (
 )
 
 
-def consequence(state: State, event: StrategySwitched) -> list[Cell]:
+def describe_switch(state: State, event: StrategySwitched) -> list[Cell]:
     """Return what the switch does to graphs in progress."""
     if not event.groups:
         return [Cell("no open run changes; the next request is coordinated this way")]
-    kept = [task_id for change in event.groups for task_id in change.kept]
-    done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept)
+    kept_ids = [task_id for change in event.groups for task_id in change.kept]
+    done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept_ids)
     new = sum(len(change.added) for change in event.groups)
     planned = sum(len(_planned(change)) for change in event.groups)
     stopped = sum(len(change.cancelled) for change in event.groups)
-    parts = [f"kept {done} done, {len(kept) - done} running", f"re-planned {planned}", f"cancelled {stopped}"]
+    parts = [f"kept {done} done, {len(kept_ids) - done} running", f"re-planned {planned}", f"cancelled {stopped}"]
     left_out = sum(len(change.removed) for change in event.groups)
-    parts += [f"{what} {number}" for what, number in (("added", new), ("left out", left_out)) if number]
+    parts += [f"{label} {number}" for label, number in (("added", new), ("left out", left_out)) if number]
     runs = {change.run_id for change in event.groups}
-    told = f"{pluralize(len(event.groups), 'graph')} of {pluralize(len(runs), 'open run')}: {' · '.join(parts)}"
-    return [Cell(told), *_named(state, event.groups[-1])]
+    summary = f"{pluralize(len(event.groups), 'graph')} of {pluralize(len(runs), 'open run')}: {' · '.join(parts)}"
+    return [Cell(summary), *_task_lines(state, event.groups[-1])]
 
 
-def _named(state: State, change: GroupChange) -> list[Cell]:
+def _task_lines(state: State, change: GroupChange) -> list[Cell]:
     """Name the tasks of a graph by what becomes of them."""
-    kept = [one for one in change.kept if state.tasks[one].ended]
+    ended_ids = [task_id for task_id in change.kept if state.tasks[task_id].ended]
     rows = (
-        ("stay done", _titles(state, kept)),
-        ("go on", _titles(state, [one for one in change.kept if one not in kept])),
+        ("stay done", _titles(state, ended_ids)),
+        ("go on", _titles(state, [task_id for task_id in change.kept if task_id not in ended_ids])),
         ("re-planned", _titles(state, _planned(change))),
         ("stopped", _titles(state, change.cancelled)),
         ("added", [plan.title for plan in change.added]),
         ("left out", _titles(state, change.removed)),
     )
-    return [labelled(label, _some(titles), "muted") for label, titles in rows if titles]
+    return [labelled(label, _list_titles(titles), "muted") for label, titles in rows if titles]
 
 
 def _planned(change: GroupChange) -> list[str]:
@@ -133,12 +140,12 @@ def _planned(change: GroupChange) -> list[str]:
 
 
 def _titles(state: State, task_ids: Sequence[str]) -> list[str]:
-    return [state.tasks[one].title for one in task_ids if one in state.tasks]
+    return [state.tasks[task_id].title for task_id in task_ids if task_id in state.tasks]
 
 
-def _some(titles: Sequence[str]) -> str:
-    more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
-    return ", ".join(titles[:NAMED]) + more
+def _list_titles(titles: Sequence[str]) -> str:
+    more = f" and {len(titles) - MAX_NAMED} more" if len(titles) > MAX_NAMED else ""
+    return ", ".join(titles[:MAX_NAMED]) + more
 
 
 STACK, TALL_STACK = 5, 12
@@ -159,19 +166,19 @@ class Node:
     after: tuple[str, ...]
 
 
-def before(state: State, change: GroupChange) -> list[Node]:
+def current_graph(state: State, change: GroupChange) -> list[Node]:
     """Return the graph as it is now."""
     nodes = [state.tasks[task_id] for task_id in state.tasks[change.task_id].children if task_id in state.tasks]
-    return [Node(node.id, _glyph(state, node.id), node.title, tuple(node.after)) for node in nodes if _shows(node)]
+    return [Node(node.id, _glyph(state, node.id), node.title, tuple(node.after)) for node in nodes if _is_shown(node)]
 
 
-def after(state: State, change: GroupChange) -> list[Node]:
+def resulting_graph(state: State, change: GroupChange) -> list[Node]:
     """Return the graph as the change leaves it."""
-    gone = set(change.removed)
+    removed_ids = set(change.removed)
     nodes = [
         Node(node.id, node.glyph, node.title, tuple(change.after.get(node.id, node.after)))
-        for node in before(state, change)
-        if node.id not in gone
+        for node in current_graph(state, change)
+        if node.id not in removed_ids
     ]
     nodes += [Node(task_id, _glyph(state, task_id), state.tasks[task_id].title, ()) for task_id in change.adopted]
     glyph = TASK[TaskStatus.WAITING].glyph
@@ -182,13 +189,13 @@ def after(state: State, change: GroupChange) -> list[Node]:
     return nodes + added
 
 
-def fits(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> bool:
+def fits_in_width(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> bool:
     """Tell whether no layer of a graph has to go below."""
     rooms = [max(map(cell_len, _stack(layer, stack))) for layer in _layers(nodes)]
     return sum(rooms) + ARROW * (len(rooms) - 1) <= width
 
 
-def drawn(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> list[Cell]:
+def graph_cells(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> list[Cell]:
     """Return the graph as lines of at most `width` characters; layers that find no room go below.
 
     Of a layer at most `stack` nodes are shown.
@@ -209,25 +216,28 @@ def drawn(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> list[Cell
     return [Cell(line) for block in lines for line in block]
 
 
-def _shows(node: Task) -> bool:
+def _is_shown(node: Task) -> bool:
     """Built-in nodes of a plan that was given up say nothing; work that was left out does."""
     return node.status is not TaskStatus.SKIPPED or node.kind in ("agent", "group")
 
 
 def _glyph(state: State, task_id: str) -> str:
-    return of_task(state.tasks[task_id]).glyph
+    return task_mark(state.tasks[task_id]).glyph
 
 
 def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
     """Put every node one layer behind the last of those that it waits for."""
-    known = {node.id: node for node in nodes}
+    nodes_by_id = {node.id: node for node in nodes}
     edges = tuple((other, node.id) for node in nodes for other in node.after)
-    return [[known[one] for one in layer if one in known] for layer in layered(tuple(known), edges).layers]
+    return [
+        [nodes_by_id[node_id] for node_id in layer if node_id in nodes_by_id]
+        for layer in arrange_layers(tuple(nodes_by_id), edges).layers
+    ]
 
 
-def _stack(layer: Sequence[Node], most: int) -> list[str]:
-    shown = [f"{node.glyph} {clean(node.title)}" for node in layer[:most]]
-    return [*shown, f"+{len(layer) - most} more"] if len(layer) > most else shown
+def _stack(layer: Sequence[Node], max_nodes: int) -> list[str]:
+    lines = [f"{node.glyph} {clean(node.title)}" for node in layer[:max_nodes]]
+    return [*lines, f"+{len(layer) - max_nodes} more"] if len(layer) > max_nodes else lines
 
 
 def _block(columns: Sequence[Sequence[str]], *, continues: bool) -> list[str]:

@@ -21,17 +21,17 @@ class Target:
     name: str
 
     @property
-    def said(self) -> str:
+    def label(self) -> str:
         """Kind and name."""
         return f"{self.kind} {self.name}"
 
     @property
-    def titled(self) -> str:
+    def title(self) -> str:
         """Kind and name for the title of a dialog: what people wrote as they like stands in quotes."""
-        return self.said if self.kind in ("agent", "supervisor") else f"{self.kind} “{self.name}”"
+        return self.label if self.kind in ("agent", "supervisor") else f"{self.kind} “{self.name}”"
 
     @property
-    def at(self) -> str:
+    def reference(self) -> str:
         """What names it in a command and in a `:` line."""
         return at(self.id)
 
@@ -54,7 +54,7 @@ Find = Callable[[State, str], Agent | Supervisor | Run | Task | RunSummary]
 """One of the finders of `engine.core.queries.targets`."""
 
 
-def named(state: State, word: str, find: Find = find_any) -> Target:
+def find_target(state: State, word: str, find: Find = find_any) -> Target:
     """Return the object that a word names for the command that looks for it with `find`.
 
     What the command does not take is returned too, so that a person is told what it is.
@@ -63,20 +63,20 @@ def named(state: State, word: str, find: Find = find_any) -> Target:
         Refused: As the command is refused, if there is none or it may be several.
     """
     try:
-        found = find(state, word)
+        entity = find(state, word)
     except AmbiguousName:
         raise
     except Refused as refused:
         try:
-            found = find_any(state, word)
+            entity = find_any(state, word)
         except UnknownTarget:
             raise refused from None
-    target = target_of(state, found.id)
+    target = target_of(state, entity.id)
     assert target is not None
     return target
 
 
-def looked_up(
+def look_up_id(
     find: Callable[[State, str], Agent | Supervisor], state: State, word: str | None
 ) -> tuple[str | None, str]:
     """Return the id of what a word names, or why there is none; nothing of no word."""
@@ -120,7 +120,7 @@ def supervisor_behind(state: State, target: Target | None) -> str | None:
 
 def receiver(state: State, target: Target | None) -> str | None:
     """Return who takes a request: the supervisor under the cursor, else the top of the team that the target is in."""
-    found = supervisor_behind(state, target)
+    supervisor_id = supervisor_behind(state, target)
     if target is not None and target.kind == "supervisor":
-        return found
-    return None if found is None else [*lineage_of(state, state.supervisors[found])][-1].id
+        return supervisor_id
+    return None if supervisor_id is None else [*lineage_of(state, state.supervisors[supervisor_id])][-1].id

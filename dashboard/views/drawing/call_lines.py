@@ -14,18 +14,18 @@ BAR = "│ "
 """Begins each line of an argument, so that none looks like another argument."""
 
 
-def call_cells(asked: Escalation) -> list[Cell]:
+def call_cells(escalation: Escalation) -> list[Cell]:
     """Return the arguments and diffs of a question as lines; nothing for one that is about no call."""
     return [
         labelled(label if not at else "", piece)
-        for label, text in call_lines(asked)
+        for label, text in call_lines(escalation)
         for at, piece in enumerate(_pieces(text))
     ]
 
 
-def call_lines(asked: Escalation) -> Iterator[tuple[str, str]]:
+def call_lines(escalation: Escalation) -> Iterator[tuple[str, str]]:
     """Yield labels and texts: an argument in one line, as JSON; a text of several lines, and a diff, in as many."""
-    arguments = asked.detail.get("arguments")
+    arguments = escalation.detail.get("arguments")
     if isinstance(arguments, dict):
         for at, (name, value) in enumerate(arguments.items()):
             label = "" if at else "with"
@@ -36,23 +36,23 @@ def call_lines(asked: Escalation) -> Iterator[tuple[str, str]]:
                 yield label, f"{clean(name)}: {_in_json(value)}"
     elif arguments is not None:
         yield "with", _in_json(arguments)
-    for path, lines in diffs_of(asked):
+    for path, lines in diffs_of(escalation):
         yield "diff", clean(path)
         yield "", "\n".join(lines)
 
 
-def plain_lines(asked: Escalation) -> list[str]:
+def plain_lines(escalation: Escalation) -> list[str]:
     """Return the same for the command line, below the question."""
     return [
         f"  {label if not at else '':<6}{line}"
-        for label, text in call_lines(asked)
+        for label, text in call_lines(escalation)
         for at, line in enumerate(text.split("\n"))
     ]
 
 
-def diffs_of(asked: Escalation) -> Iterator[tuple[str, list[str]]]:
+def diffs_of(escalation: Escalation) -> Iterator[tuple[str, list[str]]]:
     """Yield path and lines of each change of a file that a question is about."""
-    diffs = asked.detail.get("diffs")
+    diffs = escalation.detail.get("diffs")
     for each in diffs if isinstance(diffs, list) else ():
         if isinstance(each, dict):
             diff = str(each.get("diff", ""))

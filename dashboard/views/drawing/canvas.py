@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.lines import Line, Span, joined
+from dashboard.views.drawing.lines import Line, Span, join_spans
 
 LIGHT, HEAVY = 1, 2
 NORTH, EAST, SOUTH, WEST = 27, 9, 3, 1
@@ -68,14 +68,14 @@ class Canvas:
 
     def _join(self, x: int, y: int, arms: tuple[int, int, int, int], tone: str, *, dashed: bool) -> None:
         place = (x - self.left, y - self.top)
-        there = self._arms.get(place)
-        if there is None:
+        cell_arms = self._arms.get(place)
+        if cell_arms is None:
             self._arms[place] = list(arms)
             if dashed:
                 self._dashed.add(place)
         else:
             for side, arm in enumerate(arms):
-                there[side] = max(there[side], arm)
+                cell_arms[side] = max(cell_arms[side], arm)
             if not dashed:
                 self._dashed.discard(place)
         self._tones[place[1]][place[0]] = tone
@@ -92,9 +92,11 @@ class Canvas:
             self.text(x + columns - 1, row, up, tone)
 
     def lines(self) -> list[Line]:
-        drawn = [row.copy() for row in self._texts]
+        rows = [row.copy() for row in self._texts]
         for (x, y), arms in self._arms.items():
-            if drawn[y][x] == " ":
+            if rows[y][x] == " ":
                 char = _JOINED[sum(place * arm for place, arm in zip(_ARMS, arms, strict=True))]
-                drawn[y][x] = _DASHED.get(char, char) if (x, y) in self._dashed else char
-        return [Line(joined(zip(texts, tones, strict=True))) for texts, tones in zip(drawn, self._tones, strict=True)]
+                rows[y][x] = _DASHED.get(char, char) if (x, y) in self._dashed else char
+        return [
+            Line(join_spans(zip(texts, tones, strict=True))) for texts, tones in zip(rows, self._tones, strict=True)
+        ]

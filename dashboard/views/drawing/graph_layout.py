@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 SWEEPS = 3
 """How often the layers are ordered by their neighbours, forth and back."""
-MOST_GAP = 2
+MAX_GAP = 2
 """Rows that are added between two nodes at most."""
-BARE = 2
+MAX_BARE_ROWS = 2
 """Boxes of so many rows or fewer have no border."""
 
 
@@ -30,7 +30,7 @@ class Layered(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def layered(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -> Layered:
+def arrange_layers(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -> Layered:
     """Return nodes in layers; remembered, because a network changes far less often than it is drawn."""
     forward = _without_cycles(nodes, edges)
     rank = _ranks(nodes, forward)
@@ -48,7 +48,7 @@ def layered(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -> Layer
         stops.append(target)
         paths[source, target] = tuple(pairwise(stops))
     links = tuple(dict.fromkeys(link for path in paths.values() for link in path))
-    return Layered(_ordered(layers, links, declared), links, paths)
+    return Layered(_order_layers(layers, links, declared), links, paths)
 
 
 def is_dummy(node: str) -> bool:
@@ -62,7 +62,7 @@ def _without_cycles(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> l
     for source, target in edges:
         if source in after and target in after and source != target:
             after[source].append(target)
-    entered, left, kept = set[str](), set[str](), []
+    entered, left, acyclic = set[str](), set[str](), []
     for start in nodes:
         if start in entered:
             continue
@@ -75,12 +75,12 @@ def _without_cycles(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> l
                 left.add(node)
                 walk.pop()
             elif target not in entered:
-                kept.append((node, target))
+                acyclic.append((node, target))
                 entered.add(target)
                 walk.append((target, iter(after[target])))
             elif target in left:
-                kept.append((node, target))
-    return kept
+                acyclic.append((node, target))
+    return acyclic
 
 
 def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
@@ -94,7 +94,7 @@ def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, 
     return rank
 
 
-def _ordered(
+def _order_layers(
     layers: list[list[str]], links: Sequence[tuple[str, str]], declared: Mapping[str, int]
 ) -> tuple[tuple[str, ...], ...]:
     before: dict[str, list[str]] = {}
@@ -104,15 +104,15 @@ def _ordered(
         after.setdefault(source, []).append(target)
     for _ in range(SWEEPS):
         for place in range(1, len(layers)):
-            layers[place] = _by_mean(layers[place], layers[place - 1], before, declared)
+            layers[place] = _order_by_mean(layers[place], layers[place - 1], before, declared)
         for place in reversed(range(len(layers) - 1)):
-            layers[place] = _by_mean(layers[place], layers[place + 1], after, declared)
+            layers[place] = _order_by_mean(layers[place], layers[place + 1], after, declared)
     for place in range(1, len(layers)):
-        layers[place] = _by_mean(layers[place], layers[place - 1], before, declared)
+        layers[place] = _order_by_mean(layers[place], layers[place - 1], before, declared)
     return tuple(map(tuple, layers))
 
 
-def _by_mean(
+def _order_by_mean(
     layer: list[str], beside: list[str], near: Mapping[str, list[str]], declared: Mapping[str, int]
 ) -> list[str]:
     """Return a layer in the order of the mean place of each node's neighbours in the layer beside."""
@@ -120,63 +120,63 @@ def _by_mean(
     scale = len(beside) / max(1, len(layer))
 
     def mean(at: int) -> float:
-        found = near.get(layer[at])
-        return sum(places[one] for one in found) / len(found) if found else at * scale
+        neighbours = near.get(layer[at])
+        return sum(places[neighbour] for neighbour in neighbours) / len(neighbours) if neighbours else at * scale
 
     return [layer[at] for at in sorted(range(len(layer)), key=lambda at: (mean(at), declared[layer[at]]))]
 
 
-def rows(found: Layered, heights: Mapping[str, int], room: int, *, gap: int) -> dict[str, int]:
+def assign_rows(layering: Layered, heights: Mapping[str, int], room: int, *, gap: int) -> dict[str, int]:
     """Return the first row of each node and dummy.
 
     The fullest layer is spread over the room, or takes more than there is; all others stand at the middle of their
     neighbours.
 
     Args:
-        found: Nodes in layers.
+        layering: Nodes in layers.
         heights: Rows of each node; a dummy takes one.
         room: Rows that there are.
         gap: Rows that stay free between two nodes at least.
     """
-    if not found.layers:
+    if not layering.layers:
         return {}
-    full = max(range(len(found.layers)), key=lambda place: needed(found.layers[place], heights, gap=gap))
-    need = needed(found.layers[full], heights, gap=gap)
+    full = max(range(len(layering.layers)), key=lambda place: layer_height(layering.layers[place], heights, gap=gap))
+    need = layer_height(layering.layers[full], heights, gap=gap)
     height = max(room, need)
-    layer = found.layers[full]
+    layer = layering.layers[full]
     if len(layer) > 1:
-        gap += min(MOST_GAP, (height - need) // (len(layer) - 1))
+        gap += min(MAX_GAP, (height - need) // (len(layer) - 1))
     top: dict[str, int] = {}
-    y = (height - needed(layer, heights, gap=gap)) // 2
+    y = (height - layer_height(layer, heights, gap=gap)) // 2
     for node in layer:
         top[node] = y
         y += heights.get(node, 1) + gap
-    near = (_beside(found.links, 0), _beside(found.links, 1))
+    near = (_neighbours(layering.links, 0), _neighbours(layering.links, 1))
     for place in reversed(range(full)):
-        _beside_placed(found.layers[place], near[0], top, heights, height=height, gap=gap)
-    for place in range(full + 1, len(found.layers)):
-        _beside_placed(found.layers[place], near[1], top, heights, height=height, gap=gap)
+        _place_layer(layering.layers[place], near[0], top, heights, height=height, gap=gap)
+    for place in range(full + 1, len(layering.layers)):
+        _place_layer(layering.layers[place], near[1], top, heights, height=height, gap=gap)
     return top
 
 
-def needed(layer: Sequence[str], heights: Mapping[str, int], *, gap: int) -> int:
+def layer_height(layer: Sequence[str], heights: Mapping[str, int], *, gap: int) -> int:
     """Return how many rows a layer takes."""
     return sum(heights.get(node, 1) for node in layer) + gap * max(0, len(layer) - 1)
 
 
 def port(height: int) -> int:
     """Return the row of a box of a height at which its edges begin and end: that of its name."""
-    return 1 if height > BARE else 0
+    return 1 if height > MAX_BARE_ROWS else 0
 
 
-def _beside(links: Sequence[tuple[str, str]], end: int) -> dict[str, list[str]]:
+def _neighbours(links: Sequence[tuple[str, str]], end: int) -> dict[str, list[str]]:
     near: dict[str, list[str]] = {}
     for link in links:
         near.setdefault(link[end], []).append(link[1 - end])
     return near
 
 
-def _beside_placed(
+def _place_layer(
     layer: Sequence[str],
     near: Mapping[str, list[str]],
     top: dict[str, int],
@@ -186,22 +186,22 @@ def _beside_placed(
     gap: int,
 ) -> None:
     """Place a layer at the middle of what stands in the layer beside it; none overlap, none leave the room."""
-    wanted: list[float] = []
+    ideal_rows: list[float] = []
     for node in layer:
-        ports = [top[one] + port(heights.get(one, 1)) for one in near.get(node, ())]
-        here = (min(ports) + max(ports)) / 2 if ports else height / 2 if not wanted else wanted[-1]
-        wanted.append(here - port(heights.get(node, 1)))
-    spare = height - needed(layer, heights, gap=0)  # the fullest layer may stand wider apart than this one can
+        ports = [top[neighbour] + port(heights.get(neighbour, 1)) for neighbour in near.get(node, ())]
+        row = (min(ports) + max(ports)) / 2 if ports else height / 2 if not ideal_rows else ideal_rows[-1]
+        ideal_rows.append(row - port(heights.get(node, 1)))
+    spare = height - layer_height(layer, heights, gap=0)  # the fullest layer may stand wider apart than this one can
     gap = min(gap, spare // (len(layer) - 1)) if len(layer) > 1 else gap
     down, least = [], 0.0
-    for node, here in zip(layer, wanted, strict=True):
-        down.append(max(here, least))
+    for node, row in zip(layer, ideal_rows, strict=True):
+        down.append(max(row, least))
         least = down[-1] + heights.get(node, 1) + gap
-    up, most = [0.0] * len(layer), float(height)
+    up, limit = [0.0] * len(layer), float(height)
     for at in reversed(range(len(layer))):
-        most -= heights.get(layer[at], 1)
-        up[at] = min(wanted[at], most)
-        most = up[at] - gap
+        limit -= heights.get(layer[at], 1)
+        up[at] = min(ideal_rows[at], limit)
+        limit = up[at] - gap
     y = 0
     for at, node in enumerate(layer):
         y = max(y, round((down[at] + up[at]) / 2 - 1e-9))

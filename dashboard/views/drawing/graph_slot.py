@@ -19,7 +19,7 @@ class GraphSlot:
     """The lines of a graph with its heading, kept from look to look."""
 
     def __init__(self) -> None:
-        self._asked: tuple[object, ...] = ()
+        self._request: tuple[object, ...] = ()
         self._counts: Digest | None = None
         self._live: Mapping[str, str] = {}
         self._still = Stillness()
@@ -34,22 +34,24 @@ class GraphSlot:
         *,
         selected: str | None = None,
         calm: bool = False,
-        then: "Sight | None" = None,
+        final_sight: "Sight | None" = None,
     ) -> list[Line]:
         """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work.
 
         Args:
-            then: The team as it was when the run ended; its graph is drawn once.
+            final_sight: The team as it was when the run ended; its graph is drawn once.
         """
-        asked = (subject, selected, width, height, id(then))
+        request = (subject, selected, width, height, id(final_sight))
         quiet = view.counts is self._counts and view.live == self._live
         every_ms = max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_A_MS)
-        if asked != self._asked or (then is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)):
+        if request != self._request or (
+            final_sight is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)
+        ):
             from dashboard.views.graph import graph_lines  # a team of one has no graph, and a file without a team
             from dashboard.views.graph.nodes import Sight
 
-            before, sight = self._lines, then or Sight.of(view)
+            before, sight = self._lines, final_sight or Sight.of(view)
             self._lines = graph_lines(sight, subject=subject, width=width, height=height, selected=selected, calm=calm)
-            self._still.drawn(view, moved=not quiet or asked != self._asked or self._lines != before)
-            self._asked, self._counts, self._live = asked, view.counts, view.live
+            self._still.record_draw(view, moved=not quiet or request != self._request or self._lines != before)
+            self._request, self._counts, self._live = request, view.counts, view.live
         return self._lines

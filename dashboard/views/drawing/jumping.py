@@ -11,4 +11,4 @@ def labels(number: int) -> list[str]:
         return [*LETTERS[:number]]
     firsts = min(size, -(-(number - size) // (size - 1)))
     alone, before = LETTERS[: size - firsts], LETTERS[size - firsts :]
-    return [*alone, *(one + other for one in before for other in LETTERS)][:number]
+    return [*alone, *(prefix + other for prefix in before for other in LETTERS)][:number]

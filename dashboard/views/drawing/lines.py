@@ -42,23 +42,23 @@ def line(*spans: Span | str) -> Line:
     return Line(tuple(Span(span) if isinstance(span, str) else span for span in spans))
 
 
-def cells(spans: Iterable[Span]) -> int:
+def cell_width(spans: Iterable[Span]) -> int:
     """Return how many cells spans take."""
-    return sum([_wide(span.text) for span in spans])
+    return sum([_text_width(span.text) for span in spans])
 
 
-_wide = lru_cache(maxsize=2_048)(cell_len)
+_text_width = lru_cache(maxsize=2_048)(cell_len)
 
 
 def cut(text: str, width: int) -> str:
     """Return `text` cleaned and at most `width` cells wide; what is cut off at its end becomes `…`."""
-    text = clean(text[: _enough(width)])
+    text = clean(text[: _max_characters(width)])
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""
 
 
-def _enough(width: int) -> int:
+def _max_characters(width: int) -> int:
     """Return so many characters that they are wider than `width`: of three at most two take no cell."""
     return 3 * max(width, 0) + 4
 
@@ -68,7 +68,7 @@ def cut_path(text: str, width: int) -> str:
 
     Titles are texts of people and models, where a `/` makes no path: one has no spaces, or begins as a path does.
     """
-    end = clean(text[-_enough(width) :])
+    end = clean(text[-_max_characters(width) :])
     _, slash, name = text.rstrip("/").rpartition("/")
     if cell_len(end) <= width or not slash or not _is_path(text):
         return cut(text, width)
@@ -86,13 +86,13 @@ def _is_path(text: str) -> bool:
 
 def cut_name(text: str, width: int) -> str:
     """Return a name cut before the number at its end, which tells it from its siblings; any other cut at its end."""
-    number = _NUMBER.search(text[-_enough(width) :])
+    number = _NUMBER.search(text[-_max_characters(width) :])
     if number is None or cell_len(text) <= width or len(number[0]) + 2 > width:
         return cut(text, width)
     return cut(text, width - len(number[0])) + number[0]
 
 
-def padded(text: str, width: int, *, right: bool = False) -> str:
+def pad(text: str, width: int, *, right: bool = False) -> str:
     """Return `text` cut to exactly `width` cells."""
     text = cut(text, width)
     blank = " " * (width - cell_len(text))
@@ -101,49 +101,49 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 
 def fit_spans(spans: Sequence[Span], width: int) -> tuple[Span, ...]:
     """Return spans cleaned and cut to at most `width` cells."""
-    return tuple(fitted(spans, width)[0])
+    return tuple(fit_and_measure(spans, width)[0])
 
 
-def fitted(spans: Sequence[Span], width: int) -> tuple[list[Span], int]:
+def fit_and_measure(spans: Sequence[Span], width: int) -> tuple[list[Span], int]:
     """Return spans cleaned and cut to at most `width` cells, and how many cells are left."""
     out: list[Span] = []
     for span in spans:
-        given = span.text
-        text, length = _measured(given if len(given) <= width else given[: _enough(width)])
+        raw = span.text
+        text, length = _clean_and_measure(raw if len(raw) <= width else raw[: _max_characters(width)])
         if length > width:
             if width > 0:
                 out.append(Span(text := cut(text, width), span.tone))
                 width -= cell_len(text)
             break
         # Most are clean and fit: making a tuple anew costs more than all the rest here.
-        out.append(span if text == given else Span(text, span.tone))
+        out.append(span if text == raw else Span(text, span.tone))
         width -= length
     return out, width
 
 
 @lru_cache(maxsize=2_048)
-def _measured(text: str) -> tuple[str, int]:
+def _clean_and_measure(text: str) -> tuple[str, int]:
     """Return a text cleaned, and how many cells it takes then; most texts are drawn many times."""
     cleaned = clean(text)
     return cleaned, cell_len(cleaned)
 
 
-def flowed(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
+def flow(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
     """Return parts one after the other, in as many lines as they need; a part is cut where a line cannot hold it."""
     lines: list[list[Span]] = []
     for part in parts:
-        if lines and cells(lines[-1]) + cells(part) + 3 <= width:
+        if lines and cell_width(lines[-1]) + cell_width(part) + 3 <= width:
             lines[-1] += [Span("   "), *part]
         else:
             lines.append([Span(" "), *part])
-    return [Line(fit_spans(one, width)) for one in lines]
+    return [Line(fit_spans(spans, width)) for spans in lines]
 
 
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
     """Return a line with spans at both ends; the left ones are cut where there is no room, `fill` stands between."""
-    ends, rest = fitted(right, width)
+    ends, rest = fit_and_measure(right, width)
     room = max(0, rest - (1 if ends else 0))
-    begins, gap = fitted(left, room)
+    begins, gap = fit_and_measure(left, room)
     gap += rest - room
     between = Span(" " * gap) if fill is None else Span((fill.text * gap)[:gap], fill.tone)
     return Line((*begins, between, *ends), key)
@@ -159,7 +159,7 @@ def hairline(title: str, width: int, *, right: str = "", tone: str = "muted") ->
     """
     head = (_RULE, Span(title, "muted bold"), Span(" ", "line")) if title else ()
     tail = (Span(f" {right} ", tone), Span("─", "line")) if right else ()
-    tight = cells((*head, *tail)) >= width  # no room for a line that does not touch the title
+    tight = cell_width((*head, *tail)) >= width  # no room for a line that does not touch the title
     return spread(head, tail, width, fill=None if tight else Span("─", "line"))
 
 
@@ -168,17 +168,17 @@ def is_hairline(line: Line) -> bool:
     return line.spans[:1] == (_RULE,)
 
 
-def columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: str = "") -> Line:
+def join_columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: str = "") -> Line:
     """Return spans side by side, each part cut and filled to its width."""
     out: list[Span] = []
     for place, (spans, width) in enumerate(parts):
-        shown, left = fitted(spans, width)
+        clipped, left = fit_and_measure(spans, width)
         blank = left + (gap if place < len(parts) - 1 else 0)
-        out += [*shown, Span(" " * blank)]
+        out += [*clipped, Span(" " * blank)]
     return Line(tuple(out), key)
 
 
-def joined(parts: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
+def join_spans(parts: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
     """Return texts with their tones as spans, neighbours of one tone as one: fewer segments to paint."""
     out: list[Span] = []
     texts: list[str] = []
@@ -194,12 +194,12 @@ def joined(parts: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
     return tuple(out)
 
 
-def indented(line: Line) -> Line:
+def indent(line: Line) -> Line:
     """Return a line with a cell of air before it."""
     return line._replace(spans=(Span(" "), *line.spans))
 
 
-def pointed(line: Line) -> Line:
+def mark_cursor(line: Line) -> Line:
     """Return a line with the sign of the cursor in its first blank cell, which an edge may stand before."""
     for place, span in enumerate(line.spans[:2]):
         if span.text.startswith(" "):
@@ -210,15 +210,15 @@ def pointed(line: Line) -> Line:
     return line
 
 
-def block(lines: Sequence[Line], height: int) -> list[Line]:
+def fit_height(lines: Sequence[Line], height: int) -> list[Line]:
     """Return exactly `height` lines: the first ones, or blank ones below."""
     return [*lines[:height], *[BLANK] * (height - len(lines))]
 
 
-def folded(line: str, room: int) -> list[str]:
+def fold(line: str, room: int) -> list[str]:
     """Return a line cut at spaces where it can be, each piece at most `room` cells wide."""
     pieces, start = [], 0
-    while cell_len(ahead := line[start : start + _enough(room)]) > room:  # of a long line never the whole rest
+    while cell_len(ahead := line[start : start + _max_characters(room)]) > room:  # of a long line never the whole rest
         head = chop_cells(ahead, room)[0]
         space = head.rstrip().rfind(" ")
         cut = space + 1 if space > room // 2 else max(1, len(head))

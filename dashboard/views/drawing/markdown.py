@@ -14,49 +14,49 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
 
-MOST_CHARACTERS = 100_000
-MOST_TOKENS = 6_000
+MAX_CHARACTERS = 100_000
+MAX_TOKENS = 6_000
 """The widget makes about one block of its own for three of them."""
-SECTION = 800
+FIRST_SECTION_CHARACTERS = 800
 """Characters of the first section at least, which fill a screen: drawing them takes a tenth of a second."""
 GROWTH = 4
 """How much longer each section is than the one before: adding a section lays out all that is there once more."""
-LEFT_OUT = "*… {} more; `Y` copies all of it*"
+MORE_NOTE = "*… {} more; `Y` copies all of it*"
 
 
-def parser() -> "MarkdownIt":
+def make_parser() -> "MarkdownIt":
     """Return what reads the markdown of agents."""
     from markdown_it import MarkdownIt  # a twentieth of a start: the first frame has no markdown
 
-    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    made.disable(["entity", "reference"])
-    made.core.ruler.push("plain_links", _plain_links)
-    return made
+    markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    markdown.disable(["entity", "reference"])
+    markdown.core.ruler.push("plain_links", _plain_links)
+    return markdown
 
 
-def safe(text: str) -> str:
+def clean_markdown(text: str) -> str:
     """Return markdown that can be shown: each line cleaned, and so much of it as a screen can bear."""
-    kept = "\n".join(clean_lines(text[:MOST_CHARACTERS]))
-    tokens = parser().parse(kept)
-    lines = kept.split("\n")
-    if len(tokens) + sum(len(token.children or ()) for token in tokens) > MOST_TOKENS:
-        lines = lines[: _end_of_room(tokens)]
-    shown = "\n".join(lines)
-    left = len(text) - len(shown)
-    if len(text) <= MOST_CHARACTERS and len(lines) == kept.count("\n") + 1:
-        return shown
-    return f"{shown}\n\n{LEFT_OUT.format(pluralize(max(1, left), 'character'))}"
+    clean_text = "\n".join(clean_lines(text[:MAX_CHARACTERS]))
+    tokens = make_parser().parse(clean_text)
+    lines = clean_text.split("\n")
+    if len(tokens) + sum(len(token.children or ()) for token in tokens) > MAX_TOKENS:
+        lines = lines[: _last_fitting_line(tokens)]
+    excerpt = "\n".join(lines)
+    left = len(text) - len(excerpt)
+    if len(text) <= MAX_CHARACTERS and len(lines) == clean_text.count("\n") + 1:
+        return excerpt
+    return f"{excerpt}\n\n{MORE_NOTE.format(pluralize(max(1, left), 'character'))}"
 
 
 def sections(text: str) -> list[str]:
     """Return a text in parts that can be drawn one after another: each but the first begins with a heading on top."""
-    if len(text) <= SECTION:
+    if len(text) <= FIRST_SECTION_CHARACTERS:
         return [text] if text else []
     lines, parts, begun = [f"{line}\n" for line in text.split("\n")], [""], 0
-    for token in parser().parse(text):
+    for token in make_parser().parse(text):
         if token.type != "heading_open" or token.level or token.map is None:
             continue
-        if len(before := "".join(lines[begun : token.map[0]])) >= SECTION * GROWTH ** (len(parts) - 1):
+        if len(before := "".join(lines[begun : token.map[0]])) >= FIRST_SECTION_CHARACTERS * GROWTH ** (len(parts) - 1):
             parts[-1] = before
             parts.append("")
             begun = token.map[0]
@@ -64,14 +64,14 @@ def sections(text: str) -> list[str]:
     return parts
 
 
-def _end_of_room(tokens: "list[Token]") -> int:
+def _last_fitting_line(tokens: "list[Token]") -> int:
     """Return the line at which the blocks on top become too many."""
     used = 0
     for token in tokens:
         used += 1 + len(token.children or ())
         if token.level == 0 and token.map is not None:
             start = token.map[0]
-        if used > MOST_TOKENS:
+        if used > MAX_TOKENS:
             return start
     return tokens[-1].map[1] if tokens and tokens[-1].map else 0
 
@@ -80,10 +80,10 @@ def _plain_links(state: "StateCore") -> None:
     """Write a link as its text and its address; nothing in a report can be clicked."""
     for token in state.tokens:
         if token.type == "inline" and token.children:
-            token.children = list(_unlinked(token.children))
+            token.children = list(_unlink(token.children))
 
 
-def _unlinked(children: "list[Token]") -> "list[Token]":
+def _unlink(children: "list[Token]") -> "list[Token]":
     out: list[Token] = []
     opened: list[tuple[str, int]] = []
     for child in children:
@@ -91,8 +91,8 @@ def _unlinked(children: "list[Token]") -> "list[Token]":
             opened.append((str(child.attrs.get("href", "")), len(out)))
         elif child.type == "link_close":
             href, start = opened.pop() if opened else ("", len(out))
-            said = "".join(one.content for one in out[start:])
-            if href and href not in (said, f"mailto:{said}"):
+            link_text = "".join(token.content for token in out[start:])
+            if href and href not in (link_text, f"mailto:{link_text}"):
                 out.append(_text(f" ({href})"))
         elif child.type == "image":
             out.append(_text(f"[picture: {child.content}] ({child.attrs.get('src', '')})"))

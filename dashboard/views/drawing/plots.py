@@ -6,7 +6,7 @@ All are pure functions of numbers and a width in cells. Braille holds two sample
 from collections.abc import Sequence
 from math import ceil
 
-from dashboard.views.drawing.lines import Line, Span, joined, padded
+from dashboard.views.drawing.lines import Line, Span, join_spans, pad
 
 FILLED, HALF, REST = "━", "╸", "─"
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -23,30 +23,30 @@ def meter(share: float, width: int, *, tone: str = "busy", rest: str = "line") -
     return Span(filled, tone), Span(REST * (width - len(filled)), rest)
 
 
-def spark(values: Sequence[float], width: int, *, most: float | None = None) -> str:
+def spark(values: Sequence[float], width: int, *, full_value: float | None = None) -> str:
     """Return the newest samples as a line of braille, the newest at the right; 0 is the base line.
 
     Args:
         values: Samples, the oldest first; two of them take a cell.
-        most: The value of full height; the largest of the samples by default.
+        full_value: The value of full height; the largest of the samples by default.
     """
-    return area(values, width, 1, most=most, base=True)[0]
+    return area(values, width, 1, full_value=full_value, base=True)[0]
 
 
 def area(
-    values: Sequence[float], width: int, height: int, *, most: float | None = None, base: bool = False
+    values: Sequence[float], width: int, height: int, *, full_value: float | None = None, base: bool = False
 ) -> list[str]:
     """Return the newest samples as a filled area, `height` lines of braille from the top.
 
     Args:
         values: Samples, the oldest first; two of them take a cell.
         height: In lines; each has four levels.
-        most: The value of full height; the largest of the samples by default.
+        full_value: The value of full height; the largest of the samples by default.
         base: Draw 0 as a dot on the base line.
     """
     newest = list(values[-2 * width :]) if width else []
     blank = [-1.0] * (2 * width - len(newest))
-    top = (max(newest, default=0.0) if most is None else most) or 1.0
+    top = (max(newest, default=0.0) if full_value is None else full_value) or 1.0
     steps = [_level(value, top, 4 * height, base=base) for value in (*blank, *newest)]
     return [
         "".join(
@@ -57,11 +57,11 @@ def area(
     ]
 
 
-def _level(value: float, top: float, most: int, *, base: bool) -> int:
+def _level(value: float, top: float, levels: int, *, base: bool) -> int:
     if value < 0:
         return 0
-    level = ceil(value / top * most - 1e-9)
-    return max(1 if base or value > 0 else 0, min(most, level))
+    level = ceil(value / top * levels - 1e-9)
+    return max(1 if base or value > 0 else 0, min(levels, level))
 
 
 def _braille(left: int, right: int) -> str:
@@ -75,16 +75,18 @@ _LEFT_DOT, _RIGHT_DOT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)
 """The dot of a braille cell at each level from the base line up."""
 
 
-def curve(values: Sequence[float], width: int, height: int, *, most: float) -> list[str]:
+def curve(values: Sequence[float], width: int, height: int, *, full_value: float) -> list[str]:
     """Return the newest samples as a line, `height` lines of braille from the top; 0 is not drawn.
 
     Args:
         values: Samples, the oldest first; two of them take a cell.
         height: In lines; each has four levels.
-        most: The value of full height.
+        full_value: The value of full height.
     """
     newest = list(values[-2 * width :]) if width else []
-    levels = [0] * (2 * width - len(newest)) + [_level(value, most or 1.0, 4 * height, base=False) for value in newest]
+    levels = [0] * (2 * width - len(newest)) + [
+        _level(value, full_value or 1.0, 4 * height, base=False) for value in newest
+    ]
     return [
         "".join(_dots(levels[at] - 4 * row, levels[at + 1] - 4 * row) for at in range(0, 2 * width, 2))
         for row in reversed(range(height))
@@ -96,22 +98,22 @@ def _dots(left: int, right: int) -> str:
     return chr(0x2800 | dots) if dots else " "
 
 
-def bar(share: float, *, most: int = 8) -> str:
+def bar(share: float, *, max_level: int = 8) -> str:
     """Return a share from 0 to 1 as one block `▁` to `█`; what is there at all is at least `▁`."""
-    eighths = ceil(max(0.0, min(1.0, share)) * most - 1e-9)
+    eighths = ceil(max(0.0, min(1.0, share)) * max_level - 1e-9)
     return _EIGHTHS[eighths]
 
 
-def axis_top(most: float) -> float:
-    """Return the end of an axis that holds `most`: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
-    if most <= 0:
+def axis_top(maximum: float) -> float:
+    """Return the end of an axis that holds `maximum`: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
+    if maximum <= 0:
         return 1.0
     power = 1.0
-    while most > 8 * power:
+    while maximum > 8 * power:
         power *= 10
-    while most <= power / 10 * 8:
+    while maximum <= power / 10 * 8:
         power /= 10
-    return next((step * power for step in _TOPS if step * power >= most), 10 * power)
+    return next((step * power for step in _TOPS if step * power >= maximum), 10 * power)
 
 
 def plot(
@@ -138,17 +140,17 @@ def plot(
     room = max(0, width - wide - 2)
     lines = []
     at = {round(place * (height - 1) / max(1, len(labels) - 1)): text for place, text in enumerate(labels)}
-    above = curve(over, room, height, most=top)
-    for row, drawn in enumerate(area(values, room, height, most=top, base=True)):
+    overlay = curve(over, room, height, full_value=top)
+    for row, dots in enumerate(area(values, room, height, full_value=top, base=True)):
         tone = tones[min(len(tones) - 1, (height - 1 - row) * len(tones) // height)]
-        axis = (Span(padded(at.get(row, ""), wide, right=True) + " ", "faint"), Span("┤" if row in at else "│", "line"))
-        lines.append(Line((*axis, *_laid_over(drawn, above[row], tone))))
+        axis = (Span(pad(at.get(row, ""), wide, right=True) + " ", "faint"), Span("┤" if row in at else "│", "line"))
+        lines.append(Line((*axis, *_lay_over(dots, overlay[row], tone))))
     return lines
 
 
-def _laid_over(below: str, above: str, tone: str) -> tuple[Span, ...]:
+def _lay_over(below: str, overlay: str, tone: str) -> tuple[Span, ...]:
     """Return a line of braille with another one over it, which has a tone of its own."""
-    if not above.strip():
+    if not overlay.strip():
         return (Span(below, tone),)
-    both = zip(below, above, strict=True)
-    return joined((under, tone) if over == " " else (over, "plot-p95") for under, over in both)
+    both = zip(below, overlay, strict=True)
+    return join_spans((under, tone) if over == " " else (over, "plot-p95") for under, over in both)

@@ -12,52 +12,52 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, chop_cells
 
 from dashboard.clean import clean_lines
-from dashboard.views.drawing.lines import BLANK, Line, Span, fit_spans, joined, padded
-from dashboard.views.drawing.markdown import parser
-from dashboard.views.words.keyed import keyed
+from dashboard.views.drawing.lines import BLANK, Line, Span, fit_spans, join_spans, pad
+from dashboard.views.drawing.markdown import make_parser
+from dashboard.views.words.keyed import fill_keys
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-MOST_CHARACTERS = 8_000
+MAX_CHARACTERS = 8_000
 """Of a text, from its end."""
-WIDEST = 92
-MOST_BRACKETS = 500
+MAX_WIDTH = 92
+MAX_BRACKETS = 500
 """A paragraph with more of them has no links: an open bracket may be one, and is searched for its end."""
 CURSOR = Span(" ▍", "accent")
-_NEW = 3
+_BRIGHT_LINES = 3
 """Lines at the end of a growing text that are brighter."""
 _BULLETS = "•▪‣◦"
 
 
-def prose(text: str, width: int, *, most: int = MOST_CHARACTERS) -> list[Line]:
+def prose(text: str, width: int, *, max_characters: int = MAX_CHARACTERS) -> list[Line]:
     """Return the end of a markdown text, so many characters at most, as lines of at most `width` cells."""
-    wide = max(8, min(width, WIDEST))
+    wide = max(8, min(width, MAX_WIDTH))
     lines: list[Line] = []
-    for part in _parts(_end_of(text, most)):
-        lines += [*([BLANK] if lines else []), *_drawn(part, wide)]
+    for part in _parts(_end_of(text, max_characters)):
+        lines += [*([BLANK] if lines else []), *_render(part, wide)]
     return lines
 
 
 def _parts(text: str) -> Iterator[str]:
     """Yield blocks that mean the same alone: cut at blank lines, but not in code or before what is indented."""
-    kept: list[str] = []
+    blocks: list[str] = []
     fenced = False
     for block in text.replace("\r\n", "\n").split("\n\n"):
-        if kept and not fenced and not block.startswith((" ", "\t")):
-            yield "\n\n".join(kept)
-            kept = []
-        kept.append(block)
+        if blocks and not fenced and not block.startswith((" ", "\t")):
+            yield "\n\n".join(blocks)
+            blocks = []
+        blocks.append(block)
         fenced ^= block.count("```") % 2 == 1
-    if any(part.strip() for part in kept):
-        yield "\n\n".join(kept)
+    if any(part.strip() for part in blocks):
+        yield "\n\n".join(blocks)
 
 
 @lru_cache(1_024)
-def _drawn(part: str, width: int) -> tuple[Line, ...]:
+def _render(part: str, width: int) -> tuple[Line, ...]:
     writer = _Writer(width)
-    for token in _parser(links=part.count("[") <= MOST_BRACKETS).parse("\n".join(clean_lines(part))):
+    for token in _parser(links=part.count("[") <= MAX_BRACKETS).parse("\n".join(clean_lines(part))):
         writer.take(token)
     while writer.lines and not writer.lines[-1].spans:
         writer.lines.pop()
@@ -66,26 +66,26 @@ def _drawn(part: str, width: int) -> tuple[Line, ...]:
 
 @cache
 def _parser(*, links: bool) -> "MarkdownIt":
-    return parser() if links else parser().disable(["link", "image"])
+    return make_parser() if links else make_parser().disable(["link", "image"])
 
 
-def growing(text: str, width: int) -> list[Line]:
+def growing_prose(text: str, width: int) -> list[Line]:
     """Return a text that is being written: its last lines are brighter, and the cursor stands where it grows."""
     lines = prose(text, width - 2) or [BLANK]
     bright = [
         line._replace(spans=tuple(span._replace(tone=span.tone or "heat-5") for span in line.spans))
-        for line in lines[-_NEW:]
+        for line in lines[-_BRIGHT_LINES:]
     ]
     bright[-1] = bright[-1]._replace(spans=(*bright[-1].spans, CURSOR))
-    return [*lines[:-_NEW], *bright]
+    return [*lines[:-_BRIGHT_LINES], *bright]
 
 
-def _end_of(text: str, most: int) -> str:
+def _end_of(text: str, max_characters: int) -> str:
     """Return the end of a long text, from the beginning of a paragraph on."""
-    if len(text) <= most:
+    if len(text) <= max_characters:
         return text
-    tail = text[-most:]
-    start = tail.find("\n\n", 0, most // 2)
+    tail = text[-max_characters:]
+    start = tail.find("\n\n", 0, max_characters // 2)
     return "…\n\n" + tail[start + 2 if start >= 0 else 0 :]
 
 
@@ -140,13 +140,13 @@ class _Writer:
 
     def _item(self) -> None:
         number = self._lists[-1] if self._lists else None
-        depth = sum(one is None for one in self._lists) - 1
+        depth = sum(next_number is None for next_number in self._lists) - 1
         mark = f"{_BULLETS[depth % len(_BULLETS)]} " if number is None else f"{number}. "
         if number is not None:
             self._lists[-1] = number + 1
         self._indent.append((mark, " " * len(mark)))
 
-    def _before(self) -> Span:
+    def _lead(self) -> Span:
         """Return what stands before the next line; a sign of an item stands there once."""
         before = "".join(first for first, _ in self._indent)
         self._indent = [(later, later) for _, later in self._indent]
@@ -157,14 +157,14 @@ class _Writer:
             self._rows[-1].append("".join(span.text for span in _spans(token.children or (), "")))
             return
         room = max(8, self.width - sum(len(later) for _, later in self._indent))
-        for spans in wrapped(list(_spans(token.children or (), self._tone)), room):
-            self.lines.append(Line((self._before(), *spans)))
+        for spans in wrap_spans(list(_spans(token.children or (), self._tone)), room):
+            self.lines.append(Line((self._lead(), *spans)))
 
     def _code(self, content: str) -> None:
         room = max(8, self.width - 2 - sum(len(later) for _, later in self._indent))
         for line in content.rstrip("\n").split("\n"):
             self.lines += [
-                Line((self._before(), Span("  "), Span(piece, "tool"))) for piece in chop_cells(line, room) or [""]
+                Line((self._lead(), Span("  "), Span(piece, "tool"))) for piece in chop_cells(line, room) or [""]
             ]
         self._gap()
 
@@ -179,13 +179,15 @@ class _Writer:
             widest = wide.index(max(wide))
             wide[widest] -= 1
         for place, row in enumerate(rows):
-            texts = [padded(row[at] if at < len(row) else "", wide[at]) for at in range(many)]
-            spans: list[Span] = [self._before()]
+            texts = [pad(row[at] if at < len(row) else "", wide[at]) for at in range(many)]
+            spans: list[Span] = [self._lead()]
             for at, text in enumerate(texts):
                 spans += [*([Span(" │ ", "line")] if at else []), Span(text, "muted" if not place else "")]
             self.lines.append(Line(fit_spans(spans, self.width)))
             if not place:
-                self.lines.append(Line((Span("─┼─".join("─" * one for one in wide)[: self.width], "line"),)))
+                self.lines.append(
+                    Line((Span("─┼─".join("─" * column_width for column_width in wide)[: self.width], "line"),))
+                )
         self._gap()
 
 
@@ -206,7 +208,7 @@ def _spans(children: "Sequence[Token]", tone: str) -> Iterator[Span]:
             yield Span(child.content, f"{tone} bold".strip() if bold else tone)
 
 
-def wrapped(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
+def wrap_spans(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
     """Return spans as lines of at most `width` cells, broken between words where that is possible."""
     lines: list[list[Span]] = [[]]
     left = width
@@ -229,7 +231,7 @@ def wrapped(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
                     piece = piece[: len(piece) - max(0, cell_len(piece) - left)] if cell_len(piece) > left else piece
                     lines[-1].append(Span(piece, tone))
                     left -= cell_len(piece)
-    return [joined(line) for line in lines]
+    return [join_spans(line) for line in lines]
 
 
 def _words(text: str) -> Iterator[str]:
@@ -246,14 +248,14 @@ def _words(text: str) -> Iterator[str]:
         start = end
 
 
-def paragraph(text: str, width: int, *, tone: str = "", most: int = 1_000) -> list[Line]:
-    """Return plain text, cleaned and folded, as at most `most` lines; says how many are left out."""
+def paragraph(text: str, width: int, *, tone: str = "", max_lines: int = 1_000) -> list[Line]:
+    """Return plain text, cleaned and folded, as at most `max_lines` lines; says how many are left out."""
     lines: list[Line] = []
     room = max(8, width)
-    for raw in clean_lines(text[: room * most * 2]):
-        lines += [Line(spans) for spans in wrapped([Span(raw, tone)], room)]
-        if len(lines) > most:
+    for raw in clean_lines(text[: room * max_lines * 2]):
+        lines += [Line(spans) for spans in wrap_spans([Span(raw, tone)], room)]
+        if len(lines) > max_lines:
             break
-    if len(lines) <= most and len(text) <= room * most * 2:
+    if len(lines) <= max_lines and len(text) <= room * max_lines * 2:
         return lines
-    return [*lines[: most - 1], Line((Span(keyed("… more; <raw:y> shows it whole"), "muted"),))]
+    return [*lines[: max_lines - 1], Line((Span(fill_keys("… more; <raw:y> shows it whole"), "muted"),))]

@@ -10,10 +10,10 @@ import msgspec
 
 from dashboard.clean import clean_lines
 from dashboard.views.drawing.lines import Line, Span
-from dashboard.views.drawing.prose import wrapped
+from dashboard.views.drawing.prose import wrap_spans
 from engine.core.state import State
 
-MOST_CHARACTERS, MOST_LINES = 50_000, 4_000
+MAX_CHARACTERS, MAX_LINES = 50_000, 4_000
 """What is shown; `Y` copies all."""
 _FIELD = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*":)?(.*)$', re.DOTALL)
 
@@ -36,27 +36,27 @@ def object_of(state: State, key: str) -> Any:
     return state.summary(key)
 
 
-def as_json(found: Any) -> str:
+def as_json(entity: Any) -> str:
     """Return an object of the state as indented JSON."""
-    return json.dumps(msgspec.to_builtins(found, str_keys=True, enc_hook=str), indent=2, ensure_ascii=False)
+    return json.dumps(msgspec.to_builtins(entity, str_keys=True, enc_hook=str), indent=2, ensure_ascii=False)
 
 
 @lru_cache(4)
 def raw_lines(text: str, width: int) -> list[Line]:
     """Return JSON as lines, folded to a width: names, values and signs differ in colour."""
     lines: list[Line] = []
-    for raw in clean_lines(text[:MOST_CHARACTERS]):
-        found = _FIELD.match(raw)
-        assert found is not None
-        indent, name, value = found.group(1), found.group(2) or "", found.group(3)
+    for raw in clean_lines(text[:MAX_CHARACTERS]):
+        field = _FIELD.match(raw)
+        assert field is not None
+        indent, name, value = field.group(1), field.group(2) or "", field.group(3)
         spans = [Span(name, "tool"), Span(value, _tone(value))] if name else [Span(value, _tone(value))]
         room = max(8, width - len(indent))
-        for at, folded in enumerate(wrapped(spans, room)):
+        for at, folded in enumerate(wrap_spans(spans, room)):
             lines.append(Line((Span(indent + ("  " if at else "")), *folded)))
-        if len(lines) >= MOST_LINES:
+        if len(lines) >= MAX_LINES:
             break
-    is_all = len(lines) < MOST_LINES and len(text) <= MOST_CHARACTERS
-    return lines if is_all else [*lines[:MOST_LINES], Line((Span("… more; Y copies all of it", "muted"),))]
+    is_all = len(lines) < MAX_LINES and len(text) <= MAX_CHARACTERS
+    return lines if is_all else [*lines[:MAX_LINES], Line((Span("… more; Y copies all of it", "muted"),))]
 
 
 def _tone(value: str) -> str:

@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indented, padded
+from dashboard.views.drawing.lines import BLANK, Line, Span, hairline, indent, pad
 from dashboard.views.drawing.prose import prose
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.drawing.sections import beginning
+from dashboard.views.drawing.sections import wrap_beginning
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.run_facts import run_facts
 from dashboard.views.facts.run_work import Census, at_work_lines, waiting_lines
-from dashboard.views.facts.task_facts import child_lines, gone_facts, task_facts
+from dashboard.views.facts.task_facts import child_lines, ended_task_facts, task_facts
 from dashboard.views.inbox import MEANINGS, question_lines
 from dashboard.views.view_state import ViewState
 from engine.core.state import Escalation
 
 _LABEL = 12
-_WIDEST = 120
+_MAX_WIDTH = 120
 """A line of words is no longer: the eye does not find back from its end."""
-_MOST = 8
+_MAX_LINES = 8
 """Lines of one paragraph."""
-_BEGIN = 4_000
+_MAX_OUTPUT_CHARACTERS = 4_000
 """Characters of an output, from its begin."""
 
 
-class More(NamedTuple):
+class RowDetails(NamedTuple):
     """What is told of a row."""
 
     title: str
@@ -33,73 +33,94 @@ class More(NamedTuple):
     """What stands at the other end of its hairline."""
 
 
-def drawn(more: More, width: int) -> list[Line]:
+def draw_details(more: RowDetails, width: int) -> list[Line]:
     """Return the pane with its hairline."""
     return [hairline(more.title, width, right=more.right), *more.lines]
 
 
-def of_need(view: ViewState, key: str, width: int, height: int) -> More | None:
+def describe_need(view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
     """Return a question whole, with its answers and what each means; or what is wrong with a member or a task."""
     state, now_ms = view.state, view.now_ms
-    asked = state.escalations.get(key)
-    if asked is not None:
-        lines = worded(question_lines(state, asked, now_ms), width)
-        meanings = [Cell(_means(asked, one), "muted", f"  {one:<15}") for one in asked.options]
-        answers = [Line((Span(" answers", "muted"),)), *worded(meanings, width)] if meanings else []
-        return More(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it" if view.acts else "")
+    escalation = state.escalations.get(key)
+    if escalation is not None:
+        lines = labelled_paragraphs(question_lines(state, escalation, now_ms), width)
+        meanings = [
+            Cell(_describe_answer(escalation, option), "muted", f"  {option:<15}") for option in escalation.options
+        ]
+        answers = [Line((Span(" answers", "muted"),)), *labelled_paragraphs(meanings, width)] if meanings else []
+        return RowDetails(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it" if view.can_write else "")
     if key in state.tasks:
-        return of_task(view, key, None, width, height)
+        return describe_task(view, key, None, width, height)
     member = state.agents.get(key) or state.supervisors.get(key)
     if member is None:
         return None
-    return More(member.name, worded([Cell(str(member.error or "nothing is wrong with it"), "error")], width))
+    return RowDetails(
+        member.name, labelled_paragraphs([Cell(str(member.error or "nothing is wrong with it"), "error")], width)
+    )
 
 
-def _means(asked: Escalation, answer: str) -> str:
-    means = MEANINGS.get((asked.kind, answer), "")
-    return f"{means}  (the default)".strip() if answer == asked.default else means
+def _describe_answer(escalation: Escalation, answer: str) -> str:
+    means = MEANINGS.get((escalation.kind, answer), "")
+    return f"{means}  (the default)".strip() if answer == escalation.default else means
 
 
-def of_task(view: ViewState, key: str, ended: EndedTask | None, width: int, height: int) -> More | None:
+def describe_task(
+    view: ViewState, key: str, ended_task: EndedTask | None, width: int, height: int
+) -> RowDetails | None:
     """Return how a task stands and why, its error whole, and the tasks that it asked for."""
     state, now_ms, names = view.state, view.now_ms, view.names
     task = state.tasks.get(key)
     if task is None:
-        return More("TASK", gone_facts(key, ended, names, width=width, now_ms=now_ms)) if ended is not None else None
+        return (
+            RowDetails("TASK", ended_task_facts(key, ended_task, names, width=width, now_ms=now_ms))
+            if ended_task is not None
+            else None
+        )
     long = task.error is not None and len(task.error) > width - 4
     lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms, with_error=not long)
-    lines += worded([Cell(f"✕ {task.error}", "error")], width) if long else []
-    most = max(_MOST, height - len(lines))
-    asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=view.working, most=most)
-    return More("TASK", [*lines, *under(asked)])
+    lines += labelled_paragraphs([Cell(f"✕ {task.error}", "error")], width) if long else []
+    max_lines = max(_MAX_LINES, height - len(lines))
+    child_rows = child_lines(
+        state, task, width=min(width, _MAX_WIDTH), now_ms=now_ms, working=view.working, max_lines=max_lines
+    )
+    return RowDetails("TASK", [*lines, *indent_lines(child_rows)])
 
 
-def of_run(view: ViewState, key: str, found: Census, text: str, width: int, height: int) -> More:
+def describe_run(view: ViewState, key: str, census: Census, text: str, width: int, height: int) -> RowDetails:
     """Return how far a run is with what is at work and what waits; of one that has ended the begin of its output."""
     state, now_ms, working = view.state, view.now_ms, view.working
-    facts = run_facts(state, key, found.stages, width=width, now_ms=now_ms, working=working)
-    wide = min(width, _WIDEST) - 2
+    facts = run_facts(state, key, census.stages, width=width, now_ms=now_ms, working=working)
+    wide = min(width, _MAX_WIDTH) - 2
     if key not in state.runs:
-        return More("RUN", [*facts, BLANK, *under(prose(text[:_BEGIN], width - 2)[: max(0, height - len(facts))])])
+        return RowDetails(
+            "RUN",
+            [
+                *facts,
+                BLANK,
+                *indent_lines(prose(text[:_MAX_OUTPUT_CHARACTERS], width - 2)[: max(0, height - len(facts))]),
+            ],
+        )
     room = max(0, height - len(facts) - 1)
-    at_work = at_work_lines(state, found, view.live, width=wide, now_ms=now_ms, working=working, most=room)
+    at_work = at_work_lines(state, census, view.live, width=wide, now_ms=now_ms, working=working, max_lines=room)
     left = room - len(at_work)
-    most = left if len(found.waiting) <= left else max(0, left - 1)  # the last line tells how many more
-    waits = waiting_lines(state, found, view.counts, width=wide, now_ms=now_ms, most=most)
-    return More("RUN", [*facts, BLANK, *under([*at_work, *waits])])
+    max_waiting = left if len(census.waiting) <= left else max(0, left - 1)  # the last line tells how many more
+    waits = waiting_lines(state, census, view.counts, width=wide, now_ms=now_ms, max_lines=max_waiting)
+    return RowDetails("RUN", [*facts, BLANK, *indent_lines([*at_work, *waits])])
 
 
-def under(lines: Sequence[Line]) -> list[Line]:
+def indent_lines(lines: Sequence[Line]) -> list[Line]:
     """Return lines with a cell of air before them, as the paragraphs above have it."""
-    return [indented(one) for one in lines]
+    return [indent(line) for line in lines]
 
 
-def worded(told: Sequence[Cell], width: int) -> list[Line]:
+def labelled_paragraphs(cells: Sequence[Cell], width: int) -> list[Line]:
     """Return paragraphs with their labels before them; of a long one its first lines."""
     lines: list[Line] = []
-    for cell in told:
-        lead = padded(cell.lead, max(_LABEL, len(cell.lead))) if cell.lead else ""
-        for at, piece in enumerate(beginning(cell.text, max(8, min(width, _WIDEST) - len(lead) - 2), _MOST)):
+    for cell in cells:
+        lead = pad(cell.lead, max(_LABEL, len(cell.lead))) if cell.lead else ""
+        for at, piece in enumerate(
+            wrap_beginning(cell.text, max(8, min(width, _MAX_WIDTH) - len(lead) - 2), _MAX_LINES)
+        ):
             label = Span(f" {lead}" if not at else " " * (len(lead) + 1), "muted")
             lines.append(Line((label, Span(piece, cell.tone))))
     return lines

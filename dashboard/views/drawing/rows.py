@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from dashboard.views.drawing.lines import Span
-from dashboard.views.words.filters import Told, filter_typed
+from dashboard.views.words.filters import FilterFields, parse_partial_filter
 
 GAP = 2
 """Blank characters between two columns."""
@@ -46,7 +46,7 @@ class Column:
     right: bool = False
     grow: int = 0
     """Its part of the width that is left over."""
-    most: int = 1_000
+    max_width: int = 1_000
     """It grows no wider: a row whose ends are far apart is hard to read across."""
     drop: int = 0
     """Falls away when there is no room, the highest first; 0 never does."""
@@ -100,15 +100,15 @@ class Listing:
     """How many there are without the filter."""
     first: str | None = None
     """The row that was looked for, where others stand before it."""
-    _made: dict[str, Sequence[Cell]] = field(default_factory=dict)
+    _cells_by_key: dict[str, Sequence[Cell]] = field(default_factory=dict)
     _places: Mapping[str, int] | None = None
 
     def cells(self, index: int) -> Sequence[Cell]:
         """Return the cells of a row; made once."""
         key = self.keys[index]
-        if key not in self._made:
-            self._made[key] = self.make(key)
-        return self._made[key]
+        if key not in self._cells_by_key:
+            self._cells_by_key[key] = self.make(key)
+        return self._cells_by_key[key]
 
     def index(self, key: str | None) -> int | None:
         """Return where a key stands; None when it does not."""
@@ -119,54 +119,56 @@ class Listing:
         return self._places.get(key)
 
 
-def in_order_of(listing: Listing, keys: Sequence[str]) -> Listing:
+def reorder(listing: Listing, keys: Sequence[str]) -> Listing:
     """Return the same rows in the order of `keys`; rows that are not among them come last, in their own order."""
-    there = set(listing.keys)
-    kept = [key for key in keys if key in there]
-    seen = set(kept)
-    ordered = [*kept, *(key for key in listing.keys if key not in seen)]
+    row_keys = set(listing.keys)
+    leading_keys = [key for key in keys if key in row_keys]
+    leading_set = set(leading_keys)
+    ordered = [*leading_keys, *(key for key in listing.keys if key not in leading_set)]
     return Listing(listing.columns, ordered, listing.make, listing.empty, listing.total)
 
 
-NARROWEST = 8
+MIN_GROWING_WIDTH = 8
 """Columns of a growing column that gives way in a narrow window."""
 
 
-def fitted(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[int, int]]:
+def fit_columns(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[int, int]]:
     """Return the columns that fit into `width` characters: their places in `columns` and their widths.
 
     Those with the highest `drop` fall away first; what is left over goes to those that grow. Where not even those fit
     that never fall away, those that grow most give way: a cell that the edge of the window cuts has no sign of it.
     """
-    shown = list(range(len(columns)))
-    while len(shown) > 1 and _needed(columns, shown, gap) > width:
-        victim = max(shown, key=lambda index: (columns[index].drop, index))
+    visible = list(range(len(columns)))
+    while len(visible) > 1 and _total_width(columns, visible, gap) > width:
+        victim = max(visible, key=lambda index: (columns[index].drop, index))
         if columns[victim].drop == 0:
             break
-        shown.remove(victim)
-    rooms = {index: columns[index].width for index in shown}
-    over = _needed(columns, shown, gap) - width
-    while over > 0 and (giving := [index for index in shown if columns[index].grow and rooms[index] > NARROWEST]):
+        visible.remove(victim)
+    rooms = {index: columns[index].width for index in visible}
+    over = _total_width(columns, visible, gap) - width
+    while over > 0 and (
+        giving := [index for index in visible if columns[index].grow and rooms[index] > MIN_GROWING_WIDTH]
+    ):
         rooms[max(giving, key=lambda index: (columns[index].grow, rooms[index]))] -= 1
         over -= 1
-    spare, growing = width - _needed(columns, shown, gap), [index for index in shown if columns[index].grow]
+    spare, growing = width - _total_width(columns, visible, gap), [index for index in visible if columns[index].grow]
     while spare > 0 and growing:  # what one cannot take goes to the others
         parts = sum(columns[index].grow for index in growing)
         wished = {index: rooms[index] + spare * columns[index].grow // parts for index in growing}
-        full = [index for index in growing if wished[index] >= columns[index].most]
+        full = [index for index in growing if wished[index] >= columns[index].max_width]
         for index in full or growing:
-            room = max(rooms[index], min(wished[index], columns[index].most))
+            room = max(rooms[index], min(wished[index], columns[index].max_width))
             spare -= room - rooms[index]
             rooms[index] = room
         growing = [index for index in growing if index not in full] if full else []
-    for index in sorted((one for one in shown if columns[one].grow), key=lambda one: -columns[one].grow):
-        more = min(max(0, spare), columns[index].most - rooms[index])  # what did not divide
+    for index in sorted((index for index in visible if columns[index].grow), key=lambda index: -columns[index].grow):
+        more = min(max(0, spare), columns[index].max_width - rooms[index])  # what did not divide
         rooms[index], spare = rooms[index] + more, spare - more
     return [*rooms.items()]
 
 
-def _needed(columns: Sequence[Column], shown: list[int], gap: int) -> int:
-    return sum(columns[index].width for index in shown) + gap * (len(shown) - 1)
+def _total_width(columns: Sequence[Column], visible: list[int], gap: int) -> int:
+    return sum(columns[index].width for index in visible) + gap * (len(visible) - 1)
 
 
 def matches(needle: str, *texts: str | None, **values: str | None) -> bool:
@@ -177,7 +179,7 @@ def matches(needle: str, *texts: str | None, **values: str | None) -> bool:
         texts: What words and expressions are looked for in.
         values: What stands under keys, such as `agent` or `status`.
     """
-    return not needle or bool(filter_typed(needle).of([Told(texts, values)], lambda row: row))
+    return not needle or bool(parse_partial_filter(needle).apply([FilterFields(texts, values)], lambda row: row))
 
 
 OFFER = "  "
@@ -186,12 +188,12 @@ who only looks is not told.
 """
 
 
-def nothing(needle: str, what: str, *otherwise: str) -> tuple[str, ...]:
+def empty_message(needle: str, noun: str, *otherwise: str) -> tuple[str, ...]:
     """Return what an empty table says: what is wrong with its filter, that nothing passes it, or `otherwise`."""
-    wanted = filter_typed(needle)
-    if wanted.fault:
-        return (wanted.fault, "esc shows all")
-    return (f"{f'no {what}' if what else 'nothing'} matches {needle!r}", "esc shows all") if wanted else otherwise
+    row_filter = parse_partial_filter(needle)
+    if row_filter.fault:
+        return (row_filter.fault, "esc shows all")
+    return (f"{f'no {noun}' if noun else 'nothing'} matches {needle!r}", "esc shows all") if row_filter else otherwise
 
 
 class Choice(NamedTuple):

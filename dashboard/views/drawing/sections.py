@@ -4,9 +4,9 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from dashboard.clean import clean_lines
-from dashboard.views.drawing.lines import BLANK, Line, Span, columns, cut, fit_spans, folded, hairline
+from dashboard.views.drawing.lines import BLANK, Line, Span, cut, fit_spans, fold, hairline, join_columns
 
-EDGE = 3
+EDGE_WIDTH = 3
 """Cells that the line at the left of a pane and the air at both sides take."""
 
 
@@ -21,10 +21,10 @@ class Section(NamedTuple):
 
 def height_of(sections: Sequence[Section]) -> int:
     """Return how many lines sections take with their hairlines."""
-    return sum(1 + len(one.lines) for one in sections)
+    return sum(1 + len(section.lines) for section in sections)
 
 
-def framed(
+def draw_frame(
     head: Sequence[Line], sections: Sequence[Section], width: int, height: int, *, joins: Set[int] = frozenset()
 ) -> list[Line]:
     """Return a pane whose left edge is the line that parts it from what stands beside it.
@@ -35,53 +35,53 @@ def framed(
         width: In cells, the edge included.
         joins: Lines at which a hairline from the left ends at the edge.
     """
-    rows: list[tuple[Line, bool]] = [(one, False) for one in head]
+    rows: list[tuple[Line, bool]] = [(line, False) for line in head]
     for section in sections:
         rows.append((hairline(section.title, width - 1, right=section.right), True))
-        rows += [(one, False) for one in section.lines]
+        rows += [(line, False) for line in section.lines]
     rows += [(BLANK, False)] * (height - len(rows))
-    return [_edged(one, width, rules=rules, joined=y in joins) for y, (one, rules) in enumerate(rows[:height])]
+    return [_add_edge(line, width, rules=rules, joined=y in joins) for y, (line, rules) in enumerate(rows[:height])]
 
 
-def beside(panes: Sequence[tuple[Sequence[Section], int]], height: int) -> list[Line]:
+def draw_side_by_side(panes: Sequence[tuple[Sequence[Section], int]], height: int) -> list[Line]:
     """Return panes beside each other, parted by upright lines.
 
     Args:
         panes: The sections of each with its width in cells, from the left.
         height: In lines; what does not fit is cut off below.
     """
-    drawn = [framed((), sections, width + (not place), height) for place, (sections, width) in enumerate(panes)]
+    frames = [draw_frame((), sections, width + (not place), height) for place, (sections, width) in enumerate(panes)]
     lines = []
     for y in range(height):
         parts: list[tuple[Sequence[Span], int]] = []
         for place, (_, width) in enumerate(panes):
-            edge, *inner = drawn[place][y].spans
+            edge, *inner = frames[place][y].spans
             top = [edge._replace(text="┬" if y == 0 else edge.text)] if place else []
             parts.append(([*top, *inner], width))
-        lines.append(columns(parts, gap=0))
+        lines.append(join_columns(parts, gap=0))
     return lines
 
 
-def _edged(line: Line, width: int, *, rules: bool, joined: bool) -> Line:
+def _add_edge(line: Line, width: int, *, rules: bool, joined: bool) -> Line:
     edge = ("┼" if joined else "├") if rules else ("┤" if joined else "│")
-    inner = line.spans if rules else (Span(" "), *fit_spans(line.spans, width - EDGE))
+    inner = line.spans if rules else (Span(" "), *fit_spans(line.spans, width - EDGE_WIDTH))
     return Line((Span(edge, "line"), *inner), line.key, line.tone)
 
 
-def wrapped(text: str, width: int, most: int) -> list[str]:
-    """Return the last `most` lines of a text, cleaned and broken at spaces to `width` cells."""
+def wrap_end(text: str, width: int, max_lines: int) -> list[str]:
+    """Return the last `max_lines` lines of a text, cleaned and broken at spaces to `width` cells."""
     width = max(1, width)
-    tail = text[-(most + 1) * width * 2 :]
-    pieces = [piece for one in clean_lines(tail) for piece in folded(one.rstrip(), width)]
-    return pieces[-most:] if most > 0 else []
+    tail = text[-(max_lines + 1) * width * 2 :]
+    pieces = [piece for line in clean_lines(tail) for piece in fold(line.rstrip(), width)]
+    return pieces[-max_lines:] if max_lines > 0 else []
 
 
-def beginning(text: str, width: int, most: int) -> list[str]:
-    """Return the first `most` lines of a text like `wrapped`; where more follows, the last of them ends with `…`."""
+def wrap_beginning(text: str, width: int, max_lines: int) -> list[str]:
+    """Return the first `max_lines` lines of a text like `wrap_end`; where more follows, the last one ends with `…`."""
     width = max(1, width)
-    head = text[: (most + 1) * width * 2]
-    pieces = [piece for one in clean_lines(head) for piece in folded(one.rstrip(), width)]
-    if len(pieces) <= most and len(head) == len(text):
+    head = text[: (max_lines + 1) * width * 2]
+    pieces = [piece for line in clean_lines(head) for piece in fold(line.rstrip(), width)]
+    if len(pieces) <= max_lines and len(head) == len(text):
         return pieces
-    *lines, last = pieces[:most]
+    *lines, last = pieces[:max_lines]
     return [*lines, cut(f"{last} …", width)]

@@ -22,32 +22,32 @@ class Sorting(NamedTuple):
 
     order: str = ""
     """One of the view's orders, or a heading; empty as they come."""
-    turned: bool = False
+    is_reversed: bool = False
     """Whether the other end is on top."""
 
-    def clicked(self, order: str, first: str) -> "Sorting":
+    def after_click(self, order: str, first: str) -> "Sorting":
         """Return what a click on a heading makes of it: sorted, then turned round, then again as it was at `first`."""
         if order != self.order:
             return Sorting(order)
-        return Sorting(first) if self.turned else Sorting(order, turned=True)
+        return Sorting(first) if self.is_reversed else Sorting(order, is_reversed=True)
 
-    def stepped(self, orders: Sequence[str], by: int) -> "Sorting":
+    def after_step(self, orders: Sequence[str], by: int) -> "Sorting":
         """Return the next of a view's orders; after a heading the first one."""
         place = orders.index(self.order) + by if self.order in orders else 0
         return Sorting(orders[place % len(orders)])
 
     @property
-    def said(self) -> str:
+    def label(self) -> str:
         """In a few words."""
-        return f"{self.order}, turned round" if self.turned else self.order
+        return f"{self.order}, turned round" if self.is_reversed else self.order
 
 
 def title_of(order: str, heads: Mapping[str, str]) -> str:
     """Return the heading of the column that an order sorts by; without `heads` orders are headings."""
-    return next((title for title, one in heads.items() if one == order), "" if heads else order)
+    return next((title for title, heading_order in heads.items() if heading_order == order), "" if heads else order)
 
 
-def sorted_by_cells(listing: Listing, sorting: Sorting) -> Listing:
+def sort_by_cells(listing: Listing, sorting: Sorting) -> Listing:
     """Return the rows sorted by what their cells say in one column: numbers down from the largest, words from a to z.
 
     Cells that say nothing are last, whichever end is on top.
@@ -57,12 +57,12 @@ def sorted_by_cells(listing: Listing, sorting: Sorting) -> Listing:
         return listing
     place = titles.index(sorting.order)
     cells = {key: _cell(listing, index, place) for index, key in enumerate(listing.keys)}
-    told = [key for key in listing.keys if _told(cells[key])]
-    ordered = sorted(told, key=lambda key: _rank(cells[key]), reverse=sorting.turned)
-    return replace(listing, keys=[*ordered, *(key for key in listing.keys if not _told(cells[key]))], _places=None)
+    sortable_keys = [key for key in listing.keys if _is_known(cells[key])]
+    ordered = sorted(sortable_keys, key=lambda key: _rank(cells[key]), reverse=sorting.is_reversed)
+    return replace(listing, keys=[*ordered, *(key for key in listing.keys if not _is_known(cells[key]))], _places=None)
 
 
-def turned(listing: Listing) -> Listing:
+def reverse_rows(listing: Listing) -> Listing:
     """Return the rows with the last one on top."""
     return replace(listing, keys=[*reversed(listing.keys)], _places=None)
 
@@ -72,7 +72,7 @@ def _cell(listing: Listing, index: int, place: int) -> Cell:
     return cells[place] if place < len(cells) else Cell("")
 
 
-def _told(cell: Cell) -> bool:
+def _is_known(cell: Cell) -> bool:
     return cell.rank is not None or cell.text.strip() not in _UNKNOWN
 
 

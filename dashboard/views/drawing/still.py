@@ -2,7 +2,7 @@
 
 from dashboard.views.view_state import ViewState
 
-RESTS_MS = 4_000
+MAX_REST_MS = 4_000
 """At the latest after this long: what moves by the minute, such as `3 min ago`, is no later than that."""
 
 
@@ -19,10 +19,10 @@ class Stillness:
             quiet: Whether nothing but the clock has changed since it was drawn.
             every_ms: The shortest time between two drawings in any case.
         """
-        rest_ms = min(RESTS_MS, self._drawn_ms - self._moved_ms) if quiet else 0
-        return view.due(self._drawn_ms + max(every_ms, rest_ms))
+        rest_ms = min(MAX_REST_MS, self._drawn_ms - self._moved_ms) if quiet else 0
+        return view.is_due(self._drawn_ms + max(every_ms, rest_ms))
 
-    def drawn(self, view: ViewState, *, moved: bool) -> None:
+    def record_draw(self, view: ViewState, *, moved: bool) -> None:
         """Note that it was drawn, and whether it looks different now, or something had happened."""
         self._drawn_ms = view.wall_ms
         if moved:

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.drawing.lines import Line, Span, cut, cut_path, padded, spread
+from dashboard.views.drawing.lines import Line, Span, cut, cut_path, pad, spread
 from dashboard.views.drawing.plots import meter
 from dashboard.views.drawing.prose import paragraph
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.step_table import whole_step
-from dashboard.views.measures.task_times import times_of, times_plot, told_of, turns_among
-from dashboard.views.words.amounts import clock, count, duration, left, percent, pluralize, spent
+from dashboard.views.measures.task_times import describe_times, times_of, times_plot, turn_times
+from dashboard.views.words.amounts import clock, count, countdown, describe_usage, duration, percent, pluralize
 from dashboard.views.words.glyphs import TASK
 from dashboard.views.words.names import Texts
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
@@ -21,11 +21,11 @@ from engine.core.state import Agent, State, Task
 
 Section = tuple[str, str, list[Line]]
 """Title, what stands at its right, and its lines."""
-INSIGHTS, EXCHANGES = 8, 4
+MAX_INSIGHTS, MAX_EXCHANGES = 8, 4
 """Of a memory and of a conversation that are shown, the newest."""
 
 
-def step_section(entry: Entry | None, number: int, width: int, most: int) -> Section:
+def step_section(entry: Entry | None, number: int, width: int, max_lines: int) -> Section:
     """Return all of the step under the cursor."""
     if entry is None:
         return ("STEP", "", [])
@@ -35,27 +35,27 @@ def step_section(entry: Entry | None, number: int, width: int, most: int) -> Sec
     lines = (
         [Line((Span(f"{'⚙ ' if name and event.type == 'step_recorded' else ''}{name}", "tool bold"),))] if name else []
     )
-    return (f"STEP {number}", f"{took} · {clock(entry.at_ms)}", [*lines, *whole_step(entry, width)][:most])
+    return (f"STEP {number}", f"{took} · {clock(entry.at_ms)}", [*lines, *whole_step(entry, width)][:max_lines])
 
 
 def memory_section(state: State, agent: Agent, texts: Texts, width: int) -> Section:
     """Return what it remembers, the newest first."""
-    held = [state.insights[one] for one in reversed(agent.insights) if one in state.insights]
+    insights = [state.insights[insight_id] for insight_id in reversed(agent.insights) if insight_id in state.insights]
     lines = []
-    for insight in held[:INSIGHTS]:
+    for insight in insights[:MAX_INSIGHTS]:
         tags = f"  {' '.join(f'#{tag}' for tag in insight.tags)}" if insight.tags else ""
         text = cut(" ".join(texts.of(insight.text)[: 4 * width].split()), max(8, width - 2 - len(tags)))
         lines.append(Line((Span("◇ ", "accent"), Span(text), Span(tags, "faint"))))
-    return ("MEMORY", pluralize(len(held), "insight"), lines)
+    return ("MEMORY", pluralize(len(insights), "insight"), lines)
 
 
 def conversation_section(state: State, task: Task | None, texts: Texts, width: int) -> Section:
     """Return what was said before in the conversation that its task belongs to."""
     exchanges = visible_exchanges(state, task) if task is not None else []
     lines = []
-    for one in exchanges[-EXCHANGES:]:
-        lines.append(Line((Span("» ", "accent"), Span(cut(_line(texts.of(one.request)), width - 2)))))
-        lines.append(Line((Span("« ", "muted"), Span(cut(_line(texts.of(one.output)), width - 2), "muted"))))
+    for exchange in exchanges[-MAX_EXCHANGES:]:
+        lines.append(Line((Span("» ", "accent"), Span(cut(_line(texts.of(exchange.request)), width - 2)))))
+        lines.append(Line((Span("« ", "muted"), Span(cut(_line(texts.of(exchange.output)), width - 2), "muted"))))
     return ("CONVERSATION", pluralize(len(exchanges), "exchange"), lines)
 
 
@@ -71,18 +71,18 @@ def tools_section(steps: Sequence[Entry], width: int) -> Section:
         if isinstance(event, StepRecorded) and event.what == "tool":
             calls.setdefault(event.name.removeprefix("tool:"), []).append(event.duration_ms)
     ranked = sorted(calls.items(), key=lambda item: -len(item[1]))
-    most = max((len(took) for _, took in ranked), default=1)
+    max_calls = max((len(took) for _, took in ranked), default=1)
     wide = max(4, width - 40)
     lines = [
         Line(
             (
                 Span("⚙ ", "tool"),
-                Span(padded(name, 18)),
+                Span(pad(name, 18)),
                 Span(" "),
-                *meter(len(took) / most, min(16, wide), tone="tool", rest="faint")[:1],
-                Span(" " * (min(16, wide) - round(len(took) / most * min(16, wide) + 0.49))),
+                *meter(len(took) / max_calls, min(16, wide), tone="tool", rest="faint")[:1],
+                Span(" " * (min(16, wide) - round(len(took) / max_calls * min(16, wide) + 0.49))),
                 Span(f"{len(took):>4} ×", "muted"),
-                Span(f"{duration(sum(took) / len(took), most=9):>9}"),
+                Span(f"{duration(sum(took) / len(took), max_width=9):>9}"),
             )
         )
         for name, took in ranked
@@ -107,14 +107,14 @@ def record_section(agent: Agent, width: int) -> Section:
     """Return what came of its work in each category, where it has worked in any."""
     lines = []
     for category, record in sorted(agent.track_record.items()):
-        ended = record.done + record.failed
-        if not ended:
+        total = record.done + record.failed
+        if not total:
             continue
         seconds, _ = mean_of(record)
-        told = f"{percent(record.done / ended if ended else None)} of {count(ended)}, {duration(seconds * 1000)} each"
-        cost = spent(record.usage)
+        text = f"{percent(record.done / total if total else None)} of {count(total)}, {duration(seconds * 1000)} each"
+        cost = describe_usage(record.usage)
         lines.append(
-            spread((Span(category or "no category"),), (Span(f"{told}{', ' + cost if cost else ''}", "muted"),), width)
+            spread((Span(category or "no category"),), (Span(f"{text}{', ' + cost if cost else ''}", "muted"),), width)
         )
     return ("TRACK RECORD", "", lines)
 
@@ -123,40 +123,42 @@ def spec_section(spec: AgentSpec, width: int) -> list[Line]:
     """Return what its spec says, field by field."""
     lines: list[Line] = []
     for label, text in spec_lines(spec):
-        folded = paragraph(text, width - 14, most=8)
-        lines += [Line((Span(f"{label if not at else '':<14}", "muted"), *one.spans)) for at, one in enumerate(folded)]
+        folded = paragraph(text, width - 14, max_lines=8)
+        lines += [
+            Line((Span(f"{label if not at else '':<14}", "muted"), *line.spans)) for at, line in enumerate(folded)
+        ]
     return lines
 
 
 def error_section(agent: Agent, width: int) -> Section:
     """Return its last error, whole."""
-    return ("LAST ERROR", "", paragraph(agent.last_error, width, tone="error", most=6) if agent.last_error else [])
+    return ("LAST ERROR", "", paragraph(agent.last_error, width, tone="error", max_lines=6) if agent.last_error else [])
 
 
 def times_section(agent: Agent, entries: Sequence[Entry], steps: Sequence[Entry], width: int, rows: int) -> Section:
     """Return the times of its last turns, or of its last tasks where it takes no turns, as a plot."""
-    turns = turns_among(steps)
-    times, what = (turns, "TIME A TURN") if len(turns.ms) > 1 else (times_of(agent, entries), "TIME A TASK")
-    return (what, told_of(times), times_plot(times, width, rows))
+    turns = turn_times(steps)
+    times, title = (turns, "TIME A TURN") if len(turns.ms) > 1 else (times_of(agent, entries), "TIME A TASK")
+    return (title, describe_times(times), times_plot(times, width, rows))
 
 
-def last_section(agent: Agent, ended: Sequence[EndedTask], width: int, now_ms: int) -> Section:
+def last_section(agent: Agent, ended_tasks: Sequence[EndedTask], width: int, now_ms: int) -> Section:
     """Return its last tasks, the newest first; the longest has the longest bar."""
-    longest = max((task.duration_ms for task in ended), default=0) or 1
+    longest = max((task.duration_ms for task in ended_tasks), default=0) or 1
     wide = max(4, width // 6)
     right = f"{count(agent.done)} done · {count(agent.failed)} failed"
-    lines = [_last(task, longest, wide, width, now_ms) for task in ended]
+    lines = [_last_task_line(task, longest, wide, width, now_ms) for task in ended_tasks]
     return ("LAST TASKS", right, lines)
 
 
-def _last(task: EndedTask, longest: int, wide: int, width: int, now_ms: int) -> Line:
+def _last_task_line(task: EndedTask, longest: int, wide: int, width: int, now_ms: int) -> Line:
     mark = TASK[task.status]
     bar = meter(task.duration_ms / longest, wide, tone=mark.tone)[0]
     right = (
         bar,
         Span(" " * (wide - len(bar.text))),
-        Span(f"{duration(task.duration_ms, most=9):>9}"),
-        Span(padded(f"{left(now_ms - task.ended_ms)} ago", 12, right=True), "faint"),
+        Span(f"{duration(task.duration_ms, max_width=9):>9}"),
+        Span(pad(f"{countdown(now_ms - task.ended_ms)} ago", 12, right=True), "faint"),
     )
     title = cut_path(task.title, max(4, width - wide - 25))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)

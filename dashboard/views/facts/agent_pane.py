@@ -5,43 +5,43 @@ from itertools import islice
 from typing import NamedTuple
 
 import engine.core.events as on
-from dashboard.views.drawing.lines import BLANK, Line, Span, columns, cut_path, fit_spans, indented, spread
+from dashboard.views.drawing.lines import BLANK, Line, Span, cut_path, fit_spans, indent, join_columns, spread
 from dashboard.views.drawing.plots import meter, spark
-from dashboard.views.drawing.sections import EDGE, Section, beside, framed, height_of, wrapped
+from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, draw_side_by_side, height_of, wrap_end
 from dashboard.views.drawing.values import value_lines, value_spans
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.agent_aside import spec_section
 from dashboard.views.facts.agent_facts import context_of
-from dashboard.views.facts.agent_says import happened
-from dashboard.views.facts.spec_fields import written
-from dashboard.views.facts.steps import CURSOR, NOTHING, calls_of
+from dashboard.views.facts.agent_says import event_lines
+from dashboard.views.facts.spec_fields import format_value
+from dashboard.views.facts.steps import CURSOR, EMPTY_INPUTS, calls_of
 from dashboard.views.facts.work import now_of_agent, state_of_agent
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import LimitLine, limit_lines
-from dashboard.views.measures.task_times import times_of, times_plot, told_of
+from dashboard.views.measures.task_times import describe_times, times_of, times_plot
 from dashboard.views.tail import one_line
 from dashboard.views.words.amounts import ago, count, duration, elapsed, median, money, percent
-from dashboard.views.words.glyphs import of_task
-from dashboard.views.words.names import Names, without
+from dashboard.views.words.glyphs import task_mark
+from dashboard.views.words.names import Names, without_title
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """Attempts of an agent that are shown; those that were begun first."""
-EARLIER = 2
+MAX_EARLIER_OUTPUTS = 2
 """Earlier outputs that are shown above the newest one, a line each."""
-LAID_OUT_FROM = 4
+LAYOUT_MIN_LINES = 4
 """Lines from which on the newest output is laid out."""
-THREE_FROM = 150
+THREE_COLUMN_MIN_WIDTH = 150
 """Cells from which on what is told of an agent side by side has three columns."""
-SPLIT_FROM = 20
+EVENTS_MIN_HEIGHT = 20
 """Lines from which on its events stand below what it says."""
-BARS_FROM = 60
+BARS_MIN_WIDTH = 60
 """Cells from which on a task that has ended gets a bar of its time."""
 
 
-class Seen(NamedTuple):
+class PaneData(NamedTuple):
     """All that a pane is made from."""
 
     state: State
@@ -55,19 +55,19 @@ class Seen(NamedTuple):
     oldest: str = ""
     """The task that waits longest in its queue."""
     metered: bool = False
-    acts: bool = True
+    can_write: bool = True
     """Whether the team can be changed from here, so that keys which do are named."""
 
 
 def oldest_of_queues(state: State) -> dict[str, str]:
     """Return of each queue in which tasks wait the one that waits longest."""
-    found: dict[str, Task] = {}
+    oldest_tasks: dict[str, Task] = {}
     for task in state.tasks.values():
         if task.ready and task.queue is not None:
-            oldest = found.get(task.queue)
+            oldest = oldest_tasks.get(task.queue)
             if oldest is None or task.ready_ms < oldest.ready_ms:
-                found[task.queue] = task
-    return {key: task.id for key, task in found.items()}
+                oldest_tasks[task.queue] = task
+    return {key: task.id for key, task in oldest_tasks.items()}
 
 
 def oldest_in_queue(state: State, member_id: str, oldest: Mapping[str, str]) -> str:
@@ -86,99 +86,118 @@ def oldest_in_queue(state: State, member_id: str, oldest: Mapping[str, str]) -> 
 
 
 def agent_pane(
-    seen: Seen, agent: Agent, entries: Sequence[Entry], width: int, height: int, *, joins: frozenset[int] = frozenset()
+    data: PaneData,
+    agent: Agent,
+    entries: Sequence[Entry],
+    width: int,
+    height: int,
+    *,
+    joins: frozenset[int] = frozenset(),
 ) -> list[Line]:
     """Return the pane of an agent; `entries` are its events, the newest first."""
-    room = width - EDGE
-    head = [_title(seen, agent, room), *_about(seen.state, agent, room)][: 2 if height < 20 else 3]
-    now = _now(seen, agent, room)
-    tokens = [_tokens(seen, agent, entries, room)] if seen.metered else []
-    times = _times(agent, entries, room, 0 if height < 24 else 3 if height < 30 else 5 if height < 44 else 7)
-    ended = _ended(seen, entries, room, max(2, height // 6 if height < 44 else height // 5))
-    left = height - len(head) - height_of([*now, *tokens, *times, *ended]) - 1
-    says = _says(seen, agent, entries, room, left) if left >= 2 else []
-    return framed(head, [*now, *tokens, *says, *times, *ended], width, height, joins=joins)
+    room = width - EDGE_WIDTH
+    head = [_title(data, agent, room), *_about_lines(data.state, agent, room)][: 2 if height < 20 else 3]
+    now = _now_section(data, agent, room)
+    tokens = [_tokens(data, agent, entries, room)] if data.metered else []
+    times = _times_section(agent, entries, room, 0 if height < 24 else 3 if height < 30 else 5 if height < 44 else 7)
+    last_tasks = _last_tasks(data, entries, room, max(2, height // 6 if height < 44 else height // 5))
+    left = height - len(head) - height_of([*now, *tokens, *times, *last_tasks]) - 1
+    says = _output_section(data, agent, entries, room, left) if left >= 2 else []
+    return draw_frame(head, [*now, *tokens, *says, *times, *last_tasks], width, height, joins=joins)
 
 
-def agent_columns(seen: Seen, agent: Agent, entries: Sequence[Entry], width: int, height: int) -> list[Line]:
+def agent_columns(data: PaneData, agent: Agent, entries: Sequence[Entry], width: int, height: int) -> list[Line]:
     """Return the same side by side, for a pane that is wider than it is high; with its spec where there is room."""
-    head = [_title(seen, agent, width - 2), *_about(seen.state, agent, width - 2)]
+    head = [_title(data, agent, width - 2), *_about_lines(data.state, agent, width - 2)]
     height -= len(head)
-    third = width // 3 if width >= THREE_FROM else 0
+    third = width // 3 if width >= THREE_COLUMN_MIN_WIDTH else 0
     left = third or width * 2 // 5
-    now = [*_now(seen, agent, left - EDGE), *([_tokens(seen, agent, entries, left - EDGE)] if seen.metered else [])]
-    ended = _ended(seen, entries, left - EDGE, max(2, height - height_of(now) - 1))
+    now = [
+        *_now_section(data, agent, left - EDGE_WIDTH),
+        *([_tokens(data, agent, entries, left - EDGE_WIDTH)] if data.metered else []),
+    ]
+    last_tasks = _last_tasks(data, entries, left - EDGE_WIDTH, max(2, height - height_of(now) - 1))
     middle = width - left - third
-    lived = height // 2 if height >= SPLIT_FROM else 0
-    says = _says(seen, agent, entries, middle - EDGE, height - 1 - (lived + 1 if lived else 0))
-    lines = happened([*islice(entries, lived)][::-1], seen.names, middle - EDGE, agent_id=agent.id)
-    panes = [([*now, *ended], left), ([*says, *([Section("EVENTS", lines)] if lived else [])], middle)]
+    lived = height // 2 if height >= EVENTS_MIN_HEIGHT else 0
+    says = _output_section(data, agent, entries, middle - EDGE_WIDTH, height - 1 - (lived + 1 if lived else 0))
+    lines = event_lines([*islice(entries, lived)][::-1], data.names, middle - EDGE_WIDTH, agent_id=agent.id)
+    panes = [([*now, *last_tasks], left), ([*says, *([Section("EVENTS", lines)] if lived else [])], middle)]
     if third:
-        spec = Section("SPEC", spec_section(seen.state.spec_of(agent), third - EDGE))
-        panes.append(([*_times(agent, entries, third - EDGE, 5 if height >= 16 else 3), spec], third))
-    return [*(indented(one) for one in head), *beside(panes, height)]
+        spec = Section("SPEC", spec_section(data.state.spec_of(agent), third - EDGE_WIDTH))
+        panes.append(([*_times_section(agent, entries, third - EDGE_WIDTH, 5 if height >= 16 else 3), spec], third))
+    return [*(indent(line) for line in head), *draw_side_by_side(panes, height)]
 
 
-def _title(seen: Seen, agent: Agent, room: int) -> Line:
-    state = state_of_agent(seen.state, agent, working=seen.counts.working)
-    swapped = seen.activity.swapped_ms.get(agent.id)
+def _title(data: PaneData, agent: Agent, room: int) -> Line:
+    state = state_of_agent(data.state, agent, working=data.counts.working)
+    swapped = data.activity.swapped_ms.get(agent.id)
     left = [Span(agent.name, "strong")]
     if agent.generation > 1:
         left.append(Span(f"  g{agent.generation}", "accent"))
     if swapped is not None:
-        left.append(Span(f" ◆ {ago(seen.now_ms - swapped)}", "accent"))
+        left.append(Span(f" ◆ {ago(data.now_ms - swapped)}", "accent"))
     return spread(left, [Span(state.text, f"{state.tone} bold")], room, key=agent.id)
 
 
-def _about(state: State, agent: Agent, room: int) -> list[Line]:
-    spec, above = state.spec_of(agent), state.supervisors.get(agent.supervisor_id)
+def _about_lines(state: State, agent: Agent, room: int) -> list[Line]:
+    spec, supervisor = state.spec_of(agent), state.supervisors.get(agent.supervisor_id)
     says = spec.description or (f"can {', '.join(spec.specialties)}" if spec.specialties else "")
-    parts = [spec.agent_type, _runs(spec), f"at once {agent.max_concurrency}" if agent.max_concurrency > 1 else ""]
-    pool = f"{agent.size} of {spec.pool.min}..{spec.pool.max} instances" if spec.pool is not None else ""
-    told = " · ".join(part for part in (*parts, pool, f"under {above.name}" if above is not None else "") if part)
-    lines = [spread([Span(says, "muted")], [], room)] if says else []
-    return [*lines, spread([Span(told, "faint")], [], room)]
-
-
-def _runs(spec: AgentSpec) -> str:
-    found = spec.model or spec.run or spec.options.get("argv")
-    return written(found) if found else ""
-
-
-def _now(seen: Seen, agent: Agent, room: int) -> list[Section]:
-    """What it is at, each attempt against what its tasks take; why it is at nothing; its queue."""
-    state, middle_ms = seen.state, median(agent.at_work_ms)
-    at_work = [
-        (state.tasks[one], g) for one, g in (*agent.running.items(), *agent.parked.items()) if one in state.tasks
+    parts = [
+        spec.agent_type,
+        _describe_program(spec),
+        f"at once {agent.max_concurrency}" if agent.max_concurrency > 1 else "",
     ]
-    lines = [_attempt(seen, agent, task, g, middle_ms, room) for task, g in at_work[:ATTEMPTS]]
-    if len(at_work) > ATTEMPTS:
-        lines.append(Line((Span(f"and {len(at_work) - ATTEMPTS} more at work", "muted"),)))
+    pool = f"{agent.size} of {spec.pool.min}..{spec.pool.max} instances" if spec.pool is not None else ""
+    details = " · ".join(
+        part for part in (*parts, pool, f"under {supervisor.name}" if supervisor is not None else "") if part
+    )
+    lines = [spread([Span(says, "muted")], [], room)] if says else []
+    return [*lines, spread([Span(details, "faint")], [], room)]
+
+
+def _describe_program(spec: AgentSpec) -> str:
+    program = spec.model or spec.run or spec.options.get("argv")
+    return format_value(program) if program else ""
+
+
+def _now_section(data: PaneData, agent: Agent, room: int) -> list[Section]:
+    """What it is at, each attempt against what its tasks take; why it is at nothing; its queue."""
+    state, middle_ms = data.state, median(agent.at_work_ms)
+    at_work = [
+        (state.tasks[task_id], g)
+        for task_id, g in (*agent.running.items(), *agent.parked.items())
+        if task_id in state.tasks
+    ]
+    lines = [_attempt_line(data, agent, task, g, middle_ms, room) for task, g in at_work[:MAX_ATTEMPTS]]
+    if len(at_work) > MAX_ATTEMPTS:
+        lines.append(Line((Span(f"and {len(at_work) - MAX_ATTEMPTS} more at work", "muted"),)))
     if not agent.running:
-        told = now_of_agent(state, agent, seen.counts, seen.live, seen.now_ms)
-        said = told.text or "nothing to do now"
-        lines += [Line((Span(one, told.tone or "faint"),)) for one in wrapped(said, room, 3)]
-    lines += [limit_row(one, room) for one in limit_lines(state, agent.id, now_ms=seen.now_ms)]
-    lines += _queue(seen, agent, room)
+        current = now_of_agent(state, agent, data.counts, data.live, data.now_ms)
+        text = current.text or "nothing to do now"
+        lines += [Line((Span(piece, current.tone or "faint"),)) for piece in wrap_end(text, room, 3)]
+    lines += [limit_row(limit, room) for limit in limit_lines(state, agent.id, now_ms=data.now_ms)]
+    lines += _queue_lines(data, agent, room)
     slots = f"{len(agent.running)} of {agent.max_concurrency} slots"
     return [Section("NOW", lines, slots)]
 
 
 def limit_row(limit: LimitLine, room: int) -> Line:
     """Return a limit in one line, a budget with how much of it is spent."""
-    drawn = () if limit.share is None else (*meter(limit.share, 8, tone=limit.tone or "busy"), Span("  "))
-    return spread([Span(f"{limit.label}  ", "muted"), *drawn, Span(limit.text, limit.tone)], [], room)
+    bar = () if limit.share is None else (*meter(limit.share, 8, tone=limit.tone or "busy"), Span("  "))
+    return spread([Span(f"{limit.label}  ", "muted"), *bar, Span(limit.text, limit.tone)], [], room)
 
 
-def _attempt(seen: Seen, agent: Agent, task: Task, generation: int, middle_ms: float | None, room: int) -> Line:
-    mark = of_task(task, working=seen.counts.working)
-    spent_ms = seen.now_ms - (task.attempt.started_ms if task.attempt is not None else seen.now_ms)
+def _attempt_line(
+    data: PaneData, agent: Agent, task: Task, generation: int, middle_ms: float | None, room: int
+) -> Line:
+    mark = task_mark(task, working=data.counts.working)
+    spent_ms = data.now_ms - (task.attempt.started_ms if task.attempt is not None else data.now_ms)
     took = duration(spent_ms // 100 * 100) if spent_ms < 10_000 else ago(spent_ms).removesuffix(" ago")
     old = f"◐ g{generation}" if generation != agent.generation else mark.glyph
     wide = max(6, min(24, room // 4))
     title = max(4, room - wide - 10 - len(old) - 3)
-    worked_ms = task.attempt.at_work_ms(seen.now_ms) if task.attempt is not None else 0
-    if not seen.counts.working:
+    worked_ms = task.attempt.at_work_ms(data.now_ms) if task.attempt is not None else 0
+    if not data.counts.working:
         middle_ms = None  # an attempt without its engine comes no further as time passes
     share = 0.0 if not middle_ms else min(1.0, worked_ms / (2 * middle_ms))  # half the meter is what half of them take
     tone = "draining" if middle_ms and worked_ms > 2 * middle_ms else mark.tone
@@ -188,22 +207,22 @@ def _attempt(seen: Seen, agent: Agent, task: Task, generation: int, middle_ms: f
         ([*meter(share, wide, tone=tone)] if middle_ms else [], wide),
         ([Span(f"{took:>9}")], 9),
     ]
-    return columns(parts, key=task.id)
+    return join_columns(parts, key=task.id)
 
 
-def _queue(seen: Seen, agent: Agent, room: int) -> list[Line]:
-    waiting = seen.counts.waiting_of[agent.id]
+def _queue_lines(data: PaneData, agent: Agent, room: int) -> list[Line]:
+    waiting = data.counts.waiting_of[agent.id]
     if not waiting:
         return []
-    oldest = seen.state.tasks.get(seen.oldest)
-    waits = f"oldest {ago(seen.now_ms - oldest.ready_ms)}" if oldest is not None else ""
+    oldest = data.state.tasks.get(data.oldest)
+    waits = f"oldest {ago(data.now_ms - oldest.ready_ms)}" if oldest is not None else ""
     wide = min(20, max(6, room // 4))
     left = [Span("◌ ", "waiting"), Span(f"{waiting:,}", "strong"), Span(" queued  ", "muted")]
-    drawn = Span(spark(seen.queue, wide), "waiting") if any(seen.queue) else Span("")
-    return [spread([*left, drawn], [Span(waits, "muted")], room, key=seen.oldest)]
+    sparkline = Span(spark(data.queue, wide), "waiting") if any(data.queue) else Span("")
+    return [spread([*left, sparkline], [Span(waits, "muted")], room, key=data.oldest)]
 
 
-def _tokens(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int) -> Section:
+def _tokens(data: PaneData, agent: Agent, entries: Sequence[Entry], room: int) -> Section:
     usage = agent.usage
     spans = [
         Span("in ", "muted"),
@@ -213,37 +232,39 @@ def _tokens(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int) -> Se
     ]
     if usage.tokens_cached:
         spans += [Span("  cached ", "muted"), Span(count(usage.tokens_cached))]
-    context = [Line(fit_spans(part, room)) for part in context_of(seen.state, agent, entries[::-1])]
+    context = [Line(fit_spans(part, room)) for part in context_of(data.state, agent, entries[::-1])]
     return Section("TOKENS", [spread(spans, [], room), *context], money(usage))
 
 
-def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
+def _output_section(data: PaneData, agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
     """What it wrote, the newest at the bottom: the text that grows now, the tools it called, outputs before that."""
     live: list[Line] = []
     streaming = False
     for task_id in (*agent.running, *agent.parked):
-        thought, text = seen.live.get(f"thought:{task_id}", ""), seen.live.get(f"output:{task_id}", "")
+        thought, text = data.live.get(f"thought:{task_id}", ""), data.live.get(f"output:{task_id}", "")
         streaming |= bool(thought or text)
         if thought and not text:
-            live += [Line((Span(one, "muted"),), task_id) for one in wrapped(thought + CURSOR, room, height // 2)]
+            live += [Line((Span(piece, "muted"),), task_id) for piece in wrap_end(thought + CURSOR, room, height // 2)]
         if text:
-            live += [Line((Span(one),), task_id) for one in wrapped(text + CURSOR, room, height)]
-        for name, given, since_ms in calls_of(seen.live, task_id):
-            left = [Span("⚙ ", "tool"), Span(name, "tool bold"), Span(f" {given}", "muted")]
-            live.append(spread(left, [Span(elapsed(seen.now_ms - since_ms), "muted")], room, key=task_id))
+            live += [Line((Span(piece),), task_id) for piece in wrap_end(text + CURSOR, room, height)]
+        for name, arguments, since_ms in calls_of(data.live, task_id):
+            left = [Span("⚙ ", "tool"), Span(name, "tool bold"), Span(f" {arguments}", "muted")]
+            live.append(spread(left, [Span(elapsed(data.now_ms - since_ms), "muted")], room, key=task_id))
     before: list[Line] = []
     for entry in entries:
         still = height - len(before) - len(live)
         if still <= 0:
             break
         newest = not before and not live
-        before[:0] = _written(entry, seen.names, room, newest=newest, most=max(1, still - EARLIER) if newest else 1)
+        before[:0] = _entry_lines(
+            entry, data.names, room, newest=newest, max_lines=max(1, still - MAX_EARLIER_OUTPUTS) if newest else 1
+        )
     lines = [*before, *live][-height:]
-    spoken = streaming or any(isinstance(one.event, on.StepRecorded) for one in islice(entries, 40))
-    title = "SAYS" if spoken else "OUTPUT"
+    has_steps = streaming or any(isinstance(entry.event, on.StepRecorded) for entry in islice(entries, 40))
+    title = "SAYS" if has_steps else "OUTPUT"
     has_worked = agent.done or agent.failed or agent.cancelled
-    told = "nothing since this was opened; enter shows earlier output" if has_worked else "nothing yet"
-    empty = Line((Span(told, "faint"),))
+    placeholder = "nothing since this was opened; enter shows earlier output" if has_worked else "nothing yet"
+    empty = Line((Span(placeholder, "faint"),))
     return [
         Section(
             title, [*(lines or [empty]), *[BLANK] * (height - max(1, len(lines)))], "streaming" if streaming else ""
@@ -251,14 +272,14 @@ def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height:
     ]
 
 
-def _written(entry: Entry, names: Names, room: int, *, newest: bool, most: int) -> list[Line]:
+def _entry_lines(entry: Entry, names: Names, room: int, *, newest: bool, max_lines: int) -> list[Line]:
     event, key = entry.event, f"event:{entry.seq}"
     tone = "" if newest else "muted"
     if isinstance(event, on.AttemptDone):
-        return _output(event, names, room, key, most)
+        return _output(event, names, room, key, max_lines)
     if isinstance(event, on.AttemptFailed):
         work = names.work(event)
-        name, reason = cut_path(work, max(8, room // 2)), without(event.error, work)
+        name, reason = cut_path(work, max(8, room // 2)), without_title(event.error, work)
         return [spread([Span(f"✕ {name}: ", "error"), Span(reason, "error")], [], room, key=key)]
     if isinstance(event, on.StepRecorded):
         return _step(event, room, key, tone)
@@ -267,21 +288,21 @@ def _written(entry: Entry, names: Names, room: int, *, newest: bool, most: int) 
     return []
 
 
-def _output(event: on.AttemptDone, names: Names, room: int, key: str, most: int) -> list[Line]:
+def _output(event: on.AttemptDone, names: Names, room: int, key: str, max_lines: int) -> list[Line]:
     """What it put out, laid out below its title; in one line where there is room for one."""
     whole = names.work(event)
-    title = cut_path(whole, room if most >= LAID_OUT_FROM else max(8, room // 2))
-    if most < LAID_OUT_FROM or event.output is None:
-        said = value_spans(event.output, room, without=whole)
+    title = cut_path(whole, room if max_lines >= LAYOUT_MIN_LINES else max(8, room // 2))
+    if max_lines < LAYOUT_MIN_LINES or event.output is None:
+        spans = value_spans(event.output, room, without=whole)
         return [
             spread(
-                [Span(f"{title}: ", "muted"), *(Span(text, tone or "muted") for text, tone in said)], [], room, key=key
+                [Span(f"{title}: ", "muted"), *(Span(text, tone or "muted") for text, tone in spans)], [], room, key=key
             )
         ]
     if isinstance(event.output, str):
-        laid = [Line((Span(one),)) for one in wrapped(event.output, room, most - 1)]
+        laid = [Line((Span(piece),)) for piece in wrap_end(event.output, room, max_lines - 1)]
     else:
-        laid = value_lines(event.output, room - 2, most=most - 1)
+        laid = value_lines(event.output, room - 2, max_lines=max_lines - 1)
     head = Line((Span(title, "strong"),), key)
     return [head, *(Line((Span("  "), *line.spans), key) for line in laid)]
 
@@ -289,49 +310,53 @@ def _output(event: on.AttemptDone, names: Names, room: int, key: str, most: int)
 def _step(event: on.StepRecorded, room: int, key: str, tone: str) -> list[Line]:
     took = [Span(duration(event.duration_ms), "faint")]
     if event.what == "model":
-        said = event.output.get("text") if isinstance(event.output, dict) else None
-        return [Line((Span(one, tone),), key) for one in wrapped(str(said), room, 4)] if said else []
+        text = event.output.get("text") if isinstance(event.output, dict) else None
+        return [Line((Span(piece, tone),), key) for piece in wrap_end(str(text), room, 4)] if text else []
     name = event.name.removeprefix("tool:")
-    given = "" if event.input in NOTHING else f" {one_line(event.input, 24)}"
+    arguments = "" if event.input in EMPTY_INPUTS else f" {one_line(event.input, 24)}"
     glyph, loud = ("⚙ ", "tool") if event.what == "tool" else ("· ", "muted")
-    left = [Span(glyph, loud), Span(name, f"{loud} bold"), Span(given, "faint"), Span(" → ", "faint")]
+    left = [Span(glyph, loud), Span(name, f"{loud} bold"), Span(arguments, "faint"), Span(" → ", "faint")]
     return [spread([*left, Span(one_line(event.output, room), tone)], took, room, key=key)]
 
 
-def _times(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
+def _times_section(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
     """How long it was at work on its last tasks, the newest at the right."""
     times = times_of(agent, reversed(entries))
     lines = times_plot(times, room, height)
-    return [Section("TIME A TASK", lines, told_of(times))] if lines else []
+    return [Section("TIME A TASK", lines, describe_times(times))] if lines else []
 
 
-def _ended(seen: Seen, entries: Sequence[Entry], room: int, most: int) -> list[Section]:
+def _last_tasks(max_tasks: PaneData, entries: Sequence[Entry], room: int, data: int) -> list[Section]:
     """Its last tasks, the newest first."""
-    found = ((one.at_ms, one.event) for one in entries if isinstance(one.event, on.AttemptDone | on.AttemptFailed))
-    ends = [*islice(found, most)]
+    endings = (
+        (entry.at_ms, entry.event) for entry in entries if isinstance(entry.event, on.AttemptDone | on.AttemptFailed)
+    )
+    ends = [*islice(endings, data)]
     if not ends:
         return []
     longest = max(event.duration_ms for _, event in ends)
-    lines = [_end(seen, at_ms, event, room, longest) for at_ms, event in ends]
-    agent = seen.state.agents.get(ends[0][1].agent_id or "")
+    lines = [_ending_line(max_tasks, at_ms, event, room, longest) for at_ms, event in ends]
+    agent = max_tasks.state.agents.get(ends[0][1].agent_id or "")
     done = agent.done / (agent.done + agent.failed) if agent is not None and agent.done + agent.failed else None
-    return [Section("LAST TASKS", [*lines, *[BLANK] * (most - len(lines))], f"{percent(done)} ok" if agent else "")]
+    return [Section("LAST TASKS", [*lines, *[BLANK] * (data - len(lines))], f"{percent(done)} ok" if agent else "")]
 
 
-def _end(seen: Seen, at_ms: int, event: on.AttemptDone | on.AttemptFailed, room: int, longest_ms: int) -> Line:
+def _ending_line(
+    data: PaneData, at_ms: int, event: on.AttemptDone | on.AttemptFailed, room: int, longest_ms: int
+) -> Line:
     ok = isinstance(event, on.AttemptDone)
-    bar = max(0, min(24, room // 4)) if room >= BARS_FROM else 0
-    took = f"{duration(event.duration_ms, most=9):>9}"
+    bar = max(0, min(24, room // 4)) if room >= BARS_MIN_WIDTH else 0
+    took = f"{duration(event.duration_ms, max_width=9):>9}"
     title = max(4, room - 2 - len(took) - 1 - 11 - (bar + 1 if bar else 0))
     parts = [
         ([Span("✓" if ok else "✕", "done" if ok else "error")], 1),
-        ([Span(cut_path(seen.names.work(event), title), "" if ok else "error")], title),
+        ([Span(cut_path(data.names.work(event), title), "" if ok else "error")], title),
         *(
             [(list(meter(event.duration_ms / max(1, longest_ms), bar, tone="done" if ok else "error")), bar)]
             if bar
             else []
         ),
         ([Span(took)], len(took)),
-        ([Span(f"{ago(seen.now_ms - at_ms):>10}", "faint")], 10),
+        ([Span(f"{ago(data.now_ms - at_ms):>10}", "faint")], 10),
     ]
-    return columns(parts, key=event.task_id)
+    return join_columns(parts, key=event.task_id)

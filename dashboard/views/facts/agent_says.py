@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, spread
-from dashboard.views.drawing.prose import growing, paragraph, prose
+from dashboard.views.drawing.prose import growing_prose, paragraph, prose
 from dashboard.views.drawing.values import output_lines
 from dashboard.views.event_log import Entry, tone_of
 from dashboard.views.facts.step_table import is_step
-from dashboard.views.facts.work import progress, why
+from dashboard.views.facts.work import describe_progress, waiting_reason
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import clock
-from dashboard.views.words.glyphs import of_event
+from dashboard.views.words.glyphs import event_glyph
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
 from engine.core.events import AttemptDone, StepRecorded
@@ -21,7 +21,7 @@ _THOUGHT = 1_500
 """Characters of a thought that are shown, from its end."""
 
 
-class Says(NamedTuple):
+class AgentOutput(NamedTuple):
     """What stands in the pane."""
 
     title: str
@@ -29,7 +29,7 @@ class Says(NamedTuple):
     grows: bool = False
 
 
-def says(
+def latest_output(
     state: State,
     task: Task | None,
     task_id: str | None,
@@ -39,33 +39,33 @@ def says(
     *,
     width: int,
     now_ms: int,
-) -> Says:
+) -> AgentOutput:
     """Return what is said at a task, which the state may have forgotten."""
     if task is not None and not task.ended:
-        lines = _live(live, task.id, width)
+        lines = _live_lines(live, task.id, width)
         if lines:
-            return Says("SAYS", lines, grows=True)
-        waits = why(state, task, counts, now_ms)
-        told = progress(live, task.id) or waits
-        lead = [Line((Span(told, "waiting" if waits else ""),)), BLANK] if told else []
-        return Says("SAYS", [*lead, *_said(entries, task.id, width)])
-    return Says("SAID", _said(entries, task_id, width))
+            return AgentOutput("SAYS", lines, grows=True)
+        waits = waiting_reason(state, task, counts, now_ms)
+        status = describe_progress(live, task.id) or waits
+        lead = [Line((Span(status, "waiting" if waits else ""),)), BLANK] if status else []
+        return AgentOutput("SAYS", [*lead, *_last_answer(entries, task.id, width)])
+    return AgentOutput("SAID", _last_answer(entries, task_id, width))
 
 
-def _live(live: Mapping[str, str], task_id: str, width: int) -> list[Line]:
+def _live_lines(live: Mapping[str, str], task_id: str, width: int) -> list[Line]:
     thought, text = live.get(f"thought:{task_id}", ""), live.get(f"output:{task_id}", "")
     lines: list[Line] = []
     if thought:
-        shown = paragraph(thought[-_THOUGHT:], min(width, 92) - 2, tone="muted")
-        lines += [Line((Span("… " if not at else "  ", "faint"), *line.spans)) for at, line in enumerate(shown)]
+        thought_lines = paragraph(thought[-_THOUGHT:], min(width, 92) - 2, tone="muted")
+        lines += [Line((Span("… " if not at else "  ", "faint"), *line.spans)) for at, line in enumerate(thought_lines)]
     if text:
-        lines += [*([BLANK] if lines else []), *growing(text, width)]
+        lines += [*([BLANK] if lines else []), *growing_prose(text, width)]
     elif lines:
         lines[-1] = lines[-1]._replace(spans=(*lines[-1].spans, Span(" ▍", "accent")))
     return lines
 
 
-def _said(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Line]:
+def _last_answer(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Line]:
     """Return the last answer of the model at a task, or what the task put out."""
     for entry in reversed(entries):
         event = entry.event
@@ -79,7 +79,7 @@ def _said(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Lin
     return []
 
 
-def happened(entries: Sequence[Entry], names: Names, width: int, *, agent_id: str = "") -> list[Line]:
+def event_lines(entries: Sequence[Entry], names: Names, width: int, *, agent_id: str = "") -> list[Line]:
     """Return events as sentences, the newest last, without the name of the agent that the page is about.
 
     Steps have their own pane. Of what is done its time is never cut.
@@ -87,13 +87,17 @@ def happened(entries: Sequence[Entry], names: Names, width: int, *, agent_id: st
     lines = []
     for entry in entries:
         if not is_step(entry):
-            told = sentence(entry.event, names)
+            event_sentence = sentence(entry.event, names)
             own = getattr(entry.event, "agent_id", None) == agent_id
-            said = told.text.removeprefix(f"{names.of(agent_id)} ").removeprefix("was ") if own else told.text
-            glyph, glyph_tone = of_event(entry.kind, entry.event)
+            text = (
+                event_sentence.text.removeprefix(f"{names.of(agent_id)} ").removeprefix("was ")
+                if own
+                else event_sentence.text
+            )
+            glyph, glyph_tone = event_glyph(entry.kind, entry.event)
             begin = Span(f"{clock(entry.at_ms)} ", "faint"), Span(f"{glyph} ", glyph_tone)
-            room, tone = max(8, width - 11), tone_of(entry, told)
-            head, done, took = said.rpartition(" in ") if isinstance(entry.event, AttemptDone) else (said, "", "")
+            room, tone = max(8, width - 11), tone_of(entry, event_sentence)
+            head, done, took = text.rpartition(" in ") if isinstance(entry.event, AttemptDone) else (text, "", "")
             end = [Span(took, "muted")] if done else []
             rest = spread([Span(cut(head, room - (len(took) + 1 if done else 0)), tone)], end, room).spans
             lines.append(Line((*begin, *rest), str(entry.seq)))

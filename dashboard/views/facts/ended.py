@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-from dashboard.views.drawing.lines import Line, Span, cut, cut_path, padded, spread
+from dashboard.views.drawing.lines import Line, Span, cut, cut_path, pad, spread
 from dashboard.views.event_log import Entry
 from dashboard.views.measures.activity import SPEND_KINDS, SPENDING
 from dashboard.views.words.amounts import ago, duration
@@ -28,9 +28,9 @@ from engine.core.state import TaskStatus
 
 _End: TypeAlias = AttemptDone | AttemptFailed | AttemptCancelled
 _ENDS = (AttemptDone, AttemptFailed, AttemptCancelled)
-_LATER = (TaskAnswered, TaskFailed, TaskSkipped, CancelRequested, DeadlinePassed, BudgetExhausted)
+_OTHER_ENDS = (TaskAnswered, TaskFailed, TaskSkipped, CancelRequested, DeadlinePassed, BudgetExhausted)
 """What a task may come to that has no attempt at work."""
-ENDS = tuple(one.type for one in (*_ENDS, *_LATER))
+ENDS = tuple(event_class.type for event_class in (*_ENDS, *_OTHER_ENDS))
 """Kinds of the events that tell how tasks ended."""
 SPENDS = tuple({*ENDS, *SPEND_KINDS, AttemptStarted.type})
 """Kinds of the events that also tell what tasks have spent."""
@@ -64,7 +64,7 @@ class EndedTask:
         return self.ended_ms - self.started_ms
 
 
-class _Begun(NamedTuple):
+class _StartedTask(NamedTuple):
     """A task whose first attempt was seen to begin."""
 
     seq: int
@@ -73,76 +73,80 @@ class _Begun(NamedTuple):
     usage: Usage
 
 
-def ended_in(entries: Sequence[Entry], names: Names) -> list[EndedTask]:
+def ended_tasks_in(entries: Sequence[Entry], names: Names) -> list[EndedTask]:
     """Return the tasks of agents whose attempts ended in these events, which come newest first; each once."""
-    return Ended().of(entries, names)
+    return EndedTaskIndex().update(entries, names)
 
 
-class Ended:
+class EndedTaskIndex:
     """The tasks that ended in the events of a list that grows at its front: only what is new is looked at."""
 
     def __init__(self) -> None:
         self._oldest = self._newest = 0
-        self._found: dict[str, EndedTask] = {}
-        self._begun: dict[str, _Begun] = {}
+        self._tasks_by_id: dict[str, EndedTask] = {}
+        self._started_tasks: dict[str, _StartedTask] = {}
         self._reasons: dict[str, str] = {}
         """Of tasks that were asked to stop, as far as they have not."""
         self.tasks: list[EndedTask] = []
 
-    def of(self, entries: Sequence[Entry], names: Names) -> list[EndedTask]:
-        """Return what `ended_in` does."""
+    def update(self, entries: Sequence[Entry], names: Names) -> list[EndedTask]:
+        """Return what `ended_tasks_in` does."""
         oldest, newest = (entries[-1].seq, entries[0].seq) if entries else (0, 0)
         if newest == self._newest and oldest == self._oldest:
             return self.tasks
         fresh = list(entries)
         if self._oldest <= oldest <= self._newest <= newest:
-            fresh = [*takewhile(lambda one: one.seq > self._newest, entries)]
-            self._found = {key: one for key, one in self._found.items() if one.seq >= oldest}
-            self._begun = {key: one for key, one in self._begun.items() if one.seq >= oldest}
+            fresh = [*takewhile(lambda entry: entry.seq > self._newest, entries)]
+            self._tasks_by_id = {
+                key: ended_task for key, ended_task in self._tasks_by_id.items() if ended_task.seq >= oldest
+            }
+            self._started_tasks = {
+                key: started_task for key, started_task in self._started_tasks.items() if started_task.seq >= oldest
+            }
         else:
-            self._found, self._begun, self._reasons = {}, {}, {}
+            self._tasks_by_id, self._started_tasks, self._reasons = {}, {}, {}
         for entry in reversed(fresh):
-            self._learn(entry, names)
-        self.tasks = [*reversed(self._found.values())]
+            self._fold(entry, names)
+        self.tasks = [*reversed(self._tasks_by_id.values())]
         self._oldest, self._newest = oldest, newest
         return self.tasks
 
-    def _learn(self, entry: Entry, names: Names) -> None:
+    def _fold(self, entry: Entry, names: Names) -> None:
         event = entry.event
         if isinstance(event, AttemptStarted) and event.attempt == 1:
-            self._begun[event.task_id] = _Begun(entry.seq, entry.at_ms, Usage())
+            self._started_tasks[event.task_id] = _StartedTask(entry.seq, entry.at_ms, Usage())
         elif isinstance(event, SPENDING):
             self._spend(entry.seq, event)
         if isinstance(event, _ENDS):
             self._end(entry, event, names)
         elif isinstance(event, TaskAnswered):
-            self._come_to(event.task_id, TaskStatus.DONE, entry.at_ms, None)
+            self._set_outcome(event.task_id, TaskStatus.DONE, entry.at_ms, None)
         elif isinstance(event, TaskFailed):
-            self._come_to(event.task_id, TaskStatus.FAILED, entry.at_ms, event.error)
+            self._set_outcome(event.task_id, TaskStatus.FAILED, entry.at_ms, event.error)
         elif isinstance(event, TaskSkipped):
-            self._come_to(event.task_id, TaskStatus.SKIPPED, entry.at_ms, event.reason)
+            self._set_outcome(event.task_id, TaskStatus.SKIPPED, entry.at_ms, event.reason)
         elif isinstance(event, CancelRequested):
             self._reasons |= dict.fromkeys(event.stopping, preview(event.reason))
             for task_id in event.cancelled:
-                self._come_to(task_id, TaskStatus.CANCELLED, entry.at_ms, preview(event.reason))
+                self._set_outcome(task_id, TaskStatus.CANCELLED, entry.at_ms, preview(event.reason))
         elif isinstance(event, DeadlinePassed | BudgetExhausted):
             for task_id in event.ended:
                 status = TaskStatus.FAILED if task_id == event.task_id else TaskStatus.CANCELLED
-                self._come_to(task_id, status, entry.at_ms, event.error)
+                self._set_outcome(task_id, status, entry.at_ms, event.error)
 
     def _spend(self, seq: int, event: Any) -> None:
-        begun = self._begun.get(event.task_id)
+        begun = self._started_tasks.get(event.task_id)
         if begun is not None:
             usage = begun.usage.plus(event.usage)
-            self._begun[event.task_id] = begun._replace(seq=seq, usage=usage)
-            if (task := self._found.get(event.task_id)) is not None:
-                self._found[task.id] = replace(task, usage=usage)
+            self._started_tasks[event.task_id] = begun._replace(seq=seq, usage=usage)
+            if (task := self._tasks_by_id.get(event.task_id)) is not None:
+                self._tasks_by_id[task.id] = replace(task, usage=usage)
 
     def _end(self, entry: Entry, event: _End, names: Names) -> None:
         if event.agent_id is None or (isinstance(event, AttemptCancelled) and event.requeued):
             return
-        last = self._found.pop(event.task_id, None)  # the one that ended last stands last
-        begun = self._begun.get(event.task_id)
+        last = self._tasks_by_id.pop(event.task_id, None)  # the one that ended last stands last
+        begun = self._started_tasks.get(event.task_id)
         begun_ms = entry.at_ms - event.duration_ms if begun is None else begun.at_ms
         status, error = TaskStatus.DONE, None
         if isinstance(event, AttemptFailed):
@@ -150,7 +154,7 @@ class Ended:
         elif isinstance(event, AttemptCancelled):
             status = TaskStatus.CANCELLED if event.limit is None else TaskStatus.FAILED
             error = event.limit or self._reasons.pop(event.task_id, "cancelled")
-        self._found[event.task_id] = EndedTask(
+        self._tasks_by_id[event.task_id] = EndedTask(
             id=event.task_id,
             run_id=event.run_id,
             agent_id=event.agent_id,
@@ -165,40 +169,40 @@ class Ended:
             seq=entry.seq,
         )
 
-    def _come_to(self, task_id: str, status: TaskStatus, at_ms: int, error: str | None) -> None:
-        if (task := self._found.get(task_id)) is not None:
-            self._found[task_id] = replace(task, status=status, ended_ms=at_ms, error=error)
+    def _set_outcome(self, task_id: str, status: TaskStatus, at_ms: int, error: str | None) -> None:
+        if (task := self._tasks_by_id.get(task_id)) is not None:
+            self._tasks_by_id[task_id] = replace(task, status=status, ended_ms=at_ms, error=error)
 
 
 def ended_lines(tasks: Iterable[EndedTask], names: Names, *, width: int) -> list[Line]:
     """Return a line for each: what it was, who did it, how long it took."""
-    return [_ended(task, names, width) for task in tasks]
+    return [_ended_line(task, names, width) for task in tasks]
 
 
-def _ended(task: EndedTask, names: Names, width: int) -> Line:
+def _ended_line(task: EndedTask, names: Names, width: int) -> Line:
     mark = TASK[task.status]
-    who = max(8, width // 4)
-    took = f"{duration(task.took_ms, most=9):>9}"
-    right = (Span(f" {padded(names.of(task.agent_id), who)} ", "muted"), Span(took))
-    title = cut_path(task.title, max(6, width - who - len(took) - 5))
+    name_width = max(8, width // 4)
+    took = f"{duration(task.took_ms, max_width=9):>9}"
+    right = (Span(f" {pad(names.of(task.agent_id), name_width)} ", "muted"), Span(took))
+    title = cut_path(task.title, max(6, width - name_width - len(took) - 5))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)
 
 
 def failed_lines(entries: Iterable[Entry], names: Names, *, width: int, now_ms: int) -> list[Line]:
     """Return a line for each attempt that failed, as `entries` come: what, by whom, why where there is room."""
-    found = [(entry, entry.event) for entry in entries if isinstance(entry.event, AttemptFailed)]
-    return [_failed(entry.at_ms, event, names, width, now_ms) for entry, event in found]
+    failures = [(entry, entry.event) for entry in entries if isinstance(entry.event, AttemptFailed)]
+    return [_failed_line(entry.at_ms, event, names, width, now_ms) for entry, event in failures]
 
 
-def _failed(at_ms: int, event: AttemptFailed, names: Names, width: int, now_ms: int) -> Line:
-    who = max(8, min(20, width // 4))
+def _failed_line(at_ms: int, event: AttemptFailed, names: Names, width: int, now_ms: int) -> Line:
+    name_width = max(8, min(20, width // 4))
     if width >= 90:
-        error = Span(cut(event.error, width - who - 10 - 34), "muted")
-        left: tuple[Span, ...] = (Span(padded(cut_path(names.work(event), 28), 30), "error"), error)
+        error = Span(cut(event.error, width - name_width - 10 - 34), "muted")
+        left: tuple[Span, ...] = (Span(pad(cut_path(names.work(event), 28), 30), "error"), error)
     else:
-        left = (Span(cut_path(names.work(event), max(6, width - who - 14)), "error"),)
+        left = (Span(cut_path(names.work(event), max(6, width - name_width - 14)), "error"),)
     right = (
-        Span(padded(names.of(event.agent_id), who), "muted"),
-        Span(padded(ago(now_ms - at_ms), 11, right=True), "faint"),
+        Span(pad(names.of(event.agent_id), name_width), "muted"),
+        Span(pad(ago(now_ms - at_ms), 11, right=True), "faint"),
     )
     return spread((Span("✕ ", "error"), *left), right, width, key=event.task_id)

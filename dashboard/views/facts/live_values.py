@@ -6,13 +6,13 @@ from math import isfinite
 from typing import Any
 
 
-def published(live: Mapping[str, str], key: str) -> Any:
+def read_live_value(live: Mapping[str, str], key: str) -> Any:
     """Return what stands under a key; None where nothing does, or what cannot be read."""
-    written = live.get(key)
-    if written is None:
+    text = live.get(key)
+    if text is None:
         return None
     try:
-        return _decoder.decode(written)
+        return _decoder.decode(text)
     except (ValueError, RecursionError):
         return None
 

@@ -9,23 +9,30 @@ import msgspec
 from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.facts.spec_fields import spec_lines
 from dashboard.views.facts.steps import latest_steps, live_cells, step_cells
-from dashboard.views.facts.work import circuit_words, progress, state_of_agent, stuck_since, took, why
+from dashboard.views.facts.work import (
+    circuit_words,
+    describe_progress,
+    state_of_agent,
+    stuck_since,
+    time_taken,
+    waiting_reason,
+)
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_lines
 from dashboard.views.words.absent import absence
 from dashboard.views.words.amounts import (
     clock,
     count,
+    describe_usage,
     duration,
     elapsed,
     median,
     moment,
     percent,
     pluralize,
-    spent,
 )
-from dashboard.views.words.glyphs import of_run, of_task
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.glyphs import run_mark, task_mark
+from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Texts, pretty
 from dashboard.views.words.sentences import Sentence
 from engine.core.events import Event
@@ -38,9 +45,9 @@ from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Agent, Run, State, Task
 
 BLANK = Cell("")
-AGENT_STEPS = 6
+MAX_AGENT_STEPS = 6
 """Steps that are shown of an agent."""
-SHOWN = 20
+MAX_SHOWN = 20
 """Tasks of a list that are shown on a page."""
 History = Sequence[tuple[int, int, Sentence]]
 """Events of one object: seq, at_ms, sentence."""
@@ -63,20 +70,20 @@ def agent_page(
     agent = state.agents.get(agent_id)
     if agent is None:
         return [Cell(absence(state, agent_id), "muted"), BLANK, *_history(history)]
-    now, ended = state_of_agent(state, agent, working=counts.working), agent.done + agent.failed
-    above = state.supervisors.get(agent.supervisor_id)
+    now, total = state_of_agent(state, agent, working=counts.working), agent.done + agent.failed
+    supervisor = state.supervisors.get(agent.supervisor_id)
     cells = [
         labelled("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
-        labelled("under", above.name if above is not None else at(agent.supervisor_id)),
+        labelled("under", supervisor.name if supervisor is not None else at(agent.supervisor_id)),
         labelled("state", now.text, now.tone),
         labelled("generation", f"g{agent.generation}"),
         labelled(
             "done",
-            f"{count(agent.done)}, failed {count(agent.failed)}, {percent(agent.done / ended if ended else None)} ok",
+            f"{count(agent.done)}, failed {count(agent.failed)}, {percent(agent.done / total if total else None)} ok",
         ),
         labelled("p50", f"{duration(median(agent.at_work_ms))} of the last {len(agent.at_work_ms)}"),
     ]
-    cells += [*_spent(agent.usage), *_standing(state, agent), *_limits(state, agent_id, now_ms)]
+    cells += [*_spent_cells(agent.usage), *_operator_cells(state, agent), *_limits(state, agent_id, now_ms)]
     if agent.error is not None:
         cells.append(labelled("error", agent.error, "error"))
     if agent.away:
@@ -84,13 +91,13 @@ def agent_page(
     if agent.last_error is not None:
         cells.append(labelled("last error", agent.last_error, "warn"))
     if agent.circuit != "closed":
-        closes = keyed("<pause or resume:z> closes it")
+        closes = fill_keys("<pause or resume:z> closes it")
         cells.append(labelled("circuit", f"{circuit_words(state, agent, now_ms)}; {closes}", "warn"))
     if agent.restarts:
         cells.append(labelled("restarts", count(agent.restarts), "warn"))
     if agent.stuck:
         cells.append(labelled("stuck", stuck_since(agent, now_ms), "warn"))
-    for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
+    for grant in [grant for grant in state.grants.values() if grant.agent_id == agent_id]:
         may = "is called without asking" if grant.allows else "is rejected without asking"
         cells.append(labelled("granted", f"{grant.tool} {may} ({grant.id}); :revoke {grant.id} asks again"))
     cells += _track_record(agent)
@@ -98,7 +105,7 @@ def agent_page(
     at_work = [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
     says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
     cells += [*at_work, *spec] if says else [*spec, *at_work]
-    cells += _section("LAST STEPS", step_cells(latest_steps(steps, AGENT_STEPS)))
+    cells += _section("LAST STEPS", step_cells(latest_steps(steps, MAX_AGENT_STEPS)))
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 
@@ -108,28 +115,28 @@ def _track_record(agent: Agent) -> Iterable[Cell]:
         return
     yield from (BLANK, Cell("TRACK RECORD", "muted"))
     for category, record in sorted(agent.track_record.items()):
-        ended = record.done + record.failed
+        total = record.done + record.failed
         seconds, _ = mean_of(record)
-        told = f"{count(record.done)} of {count(ended)} ok, {duration(seconds * 1000)} each"
-        cost = spent(record.usage)
-        yield Cell(f"{category or 'no category'}: {told}{f', {cost}' if cost else ''}")
+        text = f"{count(record.done)} of {count(total)} ok, {duration(seconds * 1000)} each"
+        cost = describe_usage(record.usage)
+        yield Cell(f"{category or 'no category'}: {text}{f', {cost}' if cost else ''}")
 
 
 def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str], now_ms: int) -> Iterable[Cell]:
     agent = state.agents[agent_id]
     for task_id, generation in (*agent.running.items(), *agent.parked.items()):
         task = state.tasks[task_id]
-        told = why(state, task, counts, now_ms) or progress(live, task_id)
+        status = waiting_reason(state, task, counts, now_ms) or describe_progress(live, task_id)
         since = elapsed(now_ms - (task.started_ms or now_ms))
-        yield Cell(f"{task.title}  g{generation}  {since}  {told}", "", f"{of_task(task).glyph} ")
-        for cell in live_cells(live, task_id, now_ms, most=600):
+        yield Cell(f"{task.title}  g{generation}  {since}  {status}", "", f"{task_mark(task).glyph} ")
+        for cell in live_cells(live, task_id, now_ms, max_characters=600):
             yield Cell(cell.text, cell.tone, f"  {cell.lead}")
     queue = state.queues.get(f"agent:{agent_id}")
-    waiting = list(islice(ready_in(state, queue.key), SHOWN)) if queue is not None else []
+    waiting = list(islice(ready_in(state, queue.key), MAX_SHOWN)) if queue is not None else []
     for task_id in waiting:
         yield Cell(state.tasks[task_id].title, "muted", "◌ ")
-    if queue is not None and queue.ready > SHOWN:
-        yield Cell(f"and {queue.ready - SHOWN:,} more that wait", "muted", "  ")
+    if queue is not None and queue.ready > MAX_SHOWN:
+        yield Cell(f"and {queue.ready - MAX_SHOWN:,} more that wait", "muted", "  ")
     if not agent.running and not agent.parked and not waiting:
         yield Cell("nothing", "faint")
 
@@ -153,9 +160,9 @@ def task_page(
     task = state.tasks.get(task_id)
     done = [*_section("STEPS", step_cells(latest_steps(steps))), *_text("PROMPT", prompt)]
     if task is None:
-        ended = Cell("its run has ended; this is what happened", "muted")
-        return [ended, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
-    mark = of_task(task)
+        notice = Cell("its run has ended; this is what happened", "muted")
+        return [notice, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
+    mark = task_mark(task)
     agent = state.agents.get(task.agent_id or task.worker_id or "")
     cells = [
         labelled("task", f"{task.title}  ({task.id})", "strong"),
@@ -163,15 +170,15 @@ def task_page(
         labelled("agent", agent.name if agent is not None else "–"),
         labelled("attempts", str(task.attempts)),
         *_times(task, now_ms),
-        *_spent(task.usage),
+        *_spent_cells(task.usage),
     ]
     if not task.ended:
         cells += _limits(state, task_id, now_ms)
         cells += _urgency(state, task)
-    if reason := why(state, task, counts, now_ms):
+    if reason := waiting_reason(state, task, counts, now_ms):
         cells.append(labelled("why", reason))
-    if told := progress(live, task_id):
-        cells.append(labelled("progress", told))
+    if progress_text := describe_progress(live, task_id):
+        cells.append(labelled("progress", progress_text))
     if task.error is not None:
         cells.append(labelled("error", task.error, "error"))
     if not task.ended:
@@ -180,28 +187,28 @@ def task_page(
     return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
 
 
-def _standing(state: State, agent: Agent) -> Iterable[Cell]:
+def _operator_cells(state: State, agent: Agent) -> Iterable[Cell]:
     """What an operator has to know besides: the way back, how a new generation does, its pool."""
     if agent.previous in state.specs:
         yield labelled("before", f"{state.specs[agent.previous].name}; B rolls it back", "muted")
     if agent.probation is not None:
         trial = agent.probation
-        told = (
+        text = (
             f"{trial.failed} of its first {trial.ended} failed; it goes back when {trial.failures} of {trial.tasks} do"
         )
-        yield labelled("on trial", told, "draining")
+        yield labelled("on trial", text, "draining")
     pool = state.spec_of(agent).pool
     if pool is not None:
         grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"
         yield labelled("pool", f"{agent.size} of {pool.min}..{pool.max} instances; {grows}")
 
 
-def _spent(usage: Usage | None) -> list[Cell]:
-    return [labelled("spent", told)] if (told := spent(usage)) else []
+def _spent_cells(usage: Usage | None) -> list[Cell]:
+    return [labelled("spent", text)] if (text := describe_usage(usage)) else []
 
 
 def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
-    return [labelled(line.label, line.drawn, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
+    return [labelled(line.label, line.bar_text, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
 
 
 def _urgency(state: State, task: Task) -> Iterable[Cell]:
@@ -210,89 +217,95 @@ def _urgency(state: State, task: Task) -> Iterable[Cell]:
     if task.preemptions:
         yield labelled("made way", pluralize(task.preemptions, "time"), "draining")
     if task.failed_on:
-        names = [state.agents[one].name if one in state.agents else one for one in task.failed_on]
+        names = [state.agents[agent_id].name if agent_id in state.agents else agent_id for agent_id in task.failed_on]
         yield labelled("failed on", ", ".join(names), "warn")
     if task.steps:
         yield labelled("steps", f"{pluralize(len(task.steps), 'step')} finished, and kept")
-    asked = state.escalations.get(task.escalation_id or "")
-    if asked is not None:
-        yield labelled("asks", f"{asked.question}  (8: Inbox)", "attention")
+    escalation = state.escalations.get(task.escalation_id or "")
+    if escalation is not None:
+        yield labelled("asks", f"{escalation.question}  (8: Inbox)", "attention")
 
 
 def _times(task: Task, now_ms: int) -> list[Cell]:
     cells = [labelled("planned", moment(task.created_ms, now_ms))]
     if task.started_ms is not None:
-        cells.append(labelled("started", f"{moment(task.started_ms, now_ms)}  {took(task, now_ms)}"))
+        cells.append(labelled("started", f"{moment(task.started_ms, now_ms)}  {time_taken(task, now_ms)}"))
     return cells
 
 
 def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: bool = True) -> list[Cell]:
     """A request and what came of it."""
-    ended, run = state.summary(run_id), state.runs.get(run_id)
-    found = run or ended
-    if found is None:
+    summary, run = state.summary(run_id), state.runs.get(run_id)
+    record = run or summary
+    if record is None:
         return [Cell(absence(state, run_id), "muted")]
-    mark = of_run(found, working=working)
-    total = run.total if run is not None else ended.tasks if ended is not None else 0
-    spent_ms = (ended.ended_ms if ended is not None else now_ms) - found.started_ms
-    lasted = duration(spent_ms) if ended is not None else elapsed(spent_ms)
+    mark = run_mark(record, working=working)
+    total = run.total if run is not None else summary.tasks if summary is not None else 0
+    spent_ms = (summary.ended_ms if summary is not None else now_ms) - record.started_ms
+    lasted = duration(spent_ms) if summary is not None else elapsed(spent_ms)
     cells = [
-        labelled("run", found.id, "strong"),
+        labelled("run", record.id, "strong"),
         labelled("state", mark.text, mark.tone),
-        labelled("strategy", found.strategy),
-        labelled("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
-        labelled("took", f"{lasted}  from {moment(found.started_ms, now_ms)}"),
+        labelled("strategy", record.strategy),
+        labelled("tasks", f"{record.done:,} of {total:,} done, {record.failed:,} failed"),
+        labelled("took", f"{lasted}  from {moment(record.started_ms, now_ms)}"),
     ]
-    cells += [*_spent(found.usage), *(_terms(state, run) if run is not None else ()), *_limits(state, run_id, now_ms)]
-    if ended is not None and ended.error is not None:
-        cells.append(labelled("error", ended.error, "error"))
-    output = texts.of(ended.output) if ended is not None else ""
-    cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(found.request))
+    cells += [
+        *_spent_cells(record.usage),
+        *(_run_terms(state, run) if run is not None else ()),
+        *_limits(state, run_id, now_ms),
+    ]
+    if summary is not None and summary.error is not None:
+        cells.append(labelled("error", summary.error, "error"))
+    output = texts.of(summary.output) if summary is not None else ""
+    cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(record.request))
     if run is not None:
-        told = "still at work" if working else "goes on with the next engine"
-        cells += [*_plan(state, run), BLANK, Cell(f"{told}; its output will appear here", "faint")]
+        status = "still at work" if working else "goes on with the next engine"
+        cells += [*_plan(state, run), BLANK, Cell(f"{status}; its output will appear here", "faint")]
     return cells
 
 
-def _terms(state: State, run: Run) -> Iterable[Cell]:
+def _run_terms(state: State, run: Run) -> Iterable[Cell]:
     """How urgent an open run is, what it waits for, and what it asks a person."""
     yield labelled("priority", str(run.priority), "" if run.priority != DEFAULT_PRIORITY else "muted")
     if run.category is not None:
         yield labelled("category", run.category)
     if run.after:
         yield labelled("after", ", ".join(run.after), "waiting")
-    asked = [one for one in state.escalations.values() if one.run_id == run.id]
-    if asked:
-        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
-        yield labelled("asks", f"{asked[0].question}{more}  (8: Inbox)", "attention")
+    escalations = [escalation for escalation in state.escalations.values() if escalation.run_id == run.id]
+    if escalations:
+        more = f" and {len(escalations) - 1} more" if len(escalations) > 1 else ""
+        yield labelled("asks", f"{escalations[0].question}{more}  (8: Inbox)", "attention")
 
 
 def _plan(state: State, run: Run) -> Iterable[Cell]:
     """The nodes of its graph, each with the way it has come."""
     nodes = state.tasks[run.root_id].children
     yield from [BLANK, Cell("PLAN", "muted")] if nodes else []
-    for task_id in nodes[:SHOWN]:
+    for task_id in nodes[:MAX_SHOWN]:
         node = state.tasks[task_id]
         parts = [state.tasks[child] for child in node.children]
         far = f"  {sum(part.ended for part in parts)} of {len(parts)}" if parts else ""
-        yield Cell(f"{node.title}{far}", of_task(node).tone, f"{of_task(node).glyph} ")
-    if len(nodes) > SHOWN:
-        yield Cell(f"and {len(nodes) - SHOWN:,} more", "muted", "  ")
+        yield Cell(f"{node.title}{far}", task_mark(node).tone, f"{task_mark(node).glyph} ")
+    if len(nodes) > MAX_SHOWN:
+        yield Cell(f"and {len(nodes) - MAX_SHOWN:,} more", "muted", "  ")
 
 
-def described(found: Any, history: History) -> list[Cell]:
+def entity_page(entity: Any, history: History) -> list[Cell]:
     """An object of the state that has no page of its own: each field that says anything, and its events."""
-    fields = msgspec.to_builtins(found, str_keys=True, enc_hook=str)
-    said = {name.removesuffix("_id").replace("_", " "): value for name, value in _saying(fields).items()}
-    wide = max(12, *(len(name) + 2 for name in said))
-    cells = [labelled(name, as_text(value), wide=wide) for name, value in said.items()]
+    fields = msgspec.to_builtins(entity, str_keys=True, enc_hook=str)
+    values = {name.removesuffix("_id").replace("_", " "): value for name, value in _non_empty_fields(fields).items()}
+    wide = max(12, *(len(name) + 2 for name in values))
+    cells = [labelled(name, as_text(value), wide=wide) for name, value in values.items()]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 
-def _saying(fields: dict[str, Any]) -> dict[str, Any]:
+def _non_empty_fields(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that say anything, also of a record in a field."""
-    kept = {name: _saying(value) if isinstance(value, dict) else value for name, value in fields.items()}
-    return {name: value for name, value in kept.items() if value not in (None, "", [], {}, False)}
+    pruned_fields = {
+        name: _non_empty_fields(value) if isinstance(value, dict) else value for name, value in fields.items()
+    }
+    return {name: value for name, value in pruned_fields.items() if value not in (None, "", [], {}, False)}
 
 
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:

@@ -15,7 +15,7 @@ from engine.core.events import StepRecorded
 from engine.core.queries.work import prompts as queries
 from engine.core.state import State, Task
 
-MOST_CHARACTERS = 8_000
+MAX_CHARACTERS = 8_000
 """Of one message on the page that describes a task."""
 _ROLE = 10
 """Cells of a role before its text."""
@@ -39,40 +39,48 @@ class Message(NamedTuple):
 
 
 def prompt_of(
-    state: State, task: Task | None, steps: Sequence[Entry], parts: Mapping[str, str], texts: Texts, *, asked: str = ""
+    state: State,
+    task: Task | None,
+    steps: Sequence[Entry],
+    parts: Mapping[str, str],
+    texts: Texts,
+    *,
+    request: str = "",
 ) -> list[Message]:
     """Return what the model was told for the last of `steps`, or for the step after it where that is not a model's.
 
     Args:
-        task: The task; None when its run has ended, then `asked` stands for its input.
+        task: The task; None when its run has ended, then `request` stands for its input.
         steps: Its steps up to the one that is looked at, the oldest first.
         parts: System prompts and tool schemas by hash, as far as they were read.
         texts: Values of the journal, as far as they were read.
-        asked: The input of a task that the state has forgotten.
+        request: The input of a task that the state has forgotten.
     """
     events = [entry.event for entry in steps if isinstance(entry.event, StepRecorded)]
     is_told = bool(events) and events[-1].what == "model"
     sent = queries.prompt_of(state, task, events[-1] if is_told else None, events[:-1] if is_told else events)
-    messages = [message for one in sent for message in _shown(one, parts, texts)]
-    if task is None and asked:
-        place = next((at for at, one in enumerate(messages) if one.role not in ("system", "tools")), len(messages))
-        messages[place:place] = [*_unknown(state, events), Message("user", asked)]
+    messages = [message for sent_message in sent for message in _to_messages(sent_message, parts, texts)]
+    if task is None and request:
+        place = next(
+            (at for at, message in enumerate(messages) if message.role not in ("system", "tools")), len(messages)
+        )
+        messages[place:place] = [*_missing_conversation(state, events), Message("user", request)]
     if task is not None and not is_told:
         messages += [Message("steer", text) for text in task.steers.values()]
-    return [one for one in messages if one.text]
+    return [message for message in messages if message.text]
 
 
-def _unknown(state: State, steps: Sequence[StepRecorded]) -> list[Message]:
+def _missing_conversation(state: State, steps: Sequence[StepRecorded]) -> list[Message]:
     """Say of an ended run in a conversation that what was said there before is missing."""
     run_id = steps[-1].run_id if steps else ""
     for supervisor in state.supervisors.values():
         for name, conversation in supervisor.conversations.items():
-            if any(number and one.run_id == run_id for number, one in conversation.exchanges.items()):
+            if any(number and exchange.run_id == run_id for number, exchange in conversation.exchanges.items()):
                 return [Message("earlier", f"what was said before in conversation {name} is shown while a run is open")]
     return []
 
 
-def _shown(sent: queries.SentMessage, parts: Mapping[str, str], texts: Texts) -> list[Message]:
+def _to_messages(sent: queries.SentMessage, parts: Mapping[str, str], texts: Texts) -> list[Message]:
     """Return a message as it is shown; a part that was not read yet is left out."""
     role, content, name = sent
     if role == "part":
@@ -80,32 +88,32 @@ def _shown(sent: queries.SentMessage, parts: Mapping[str, str], texts: Texts) ->
     if role == "assistant":
         return [Message("model", _answer(texts.json(content)))]
     if role == "summary":
-        said = texts.json(content)
-        summary = said.get("summary") if isinstance(said, dict) else said
+        value = texts.json(content)
+        summary = value.get("summary") if isinstance(value, dict) else value
         return [Message("system", f"summary of what came before: {summary}")]
     text = readable(content) if isinstance(content, dict | list) else texts.of(content)
     return [Message(role, f"{name} → {text}" if name else text)]
 
 
-def _answer(said: Any) -> str:
+def _answer(answer: Any) -> str:
     """Return what a model said, and what it called."""
-    if not isinstance(said, dict):
-        return readable(said)
-    named = [str(call.get("name")) for call in calls_in(said)]
+    if not isinstance(answer, dict):
+        return readable(answer)
+    named = [str(call.get("name")) for call in calls_in(answer)]
     asks = f"⚙ {', '.join(named)}" if named else ""
-    return "\n".join(one for one in (str(said.get("text") or ""), asks) if one)
+    return "\n".join(part for part in (str(answer.get("text") or ""), asks) if part)
 
 
 def _part(text: str) -> Message:
     """Return a part by what it is: schemas of tools are JSON, a system prompt is a text."""
     try:
-        found: Any = json.loads(text)
+        value: Any = json.loads(text)
     except (ValueError, RecursionError):
         return Message("system", text)
-    if isinstance(found, list):
-        names = [_name(one) for one in found]
+    if isinstance(value, list):
+        names = [_name(schema) for schema in value]
         return Message("tools", ", ".join(names) if all(names) else text)
-    return Message("system", found if isinstance(found, str) else text)
+    return Message("system", value if isinstance(value, str) else text)
 
 
 def _name(schema: Any) -> str:
@@ -117,9 +125,9 @@ def _name(schema: Any) -> str:
 
 def prompt_text(messages: Sequence[Message]) -> str:
     """Return messages as plain text, long ones cut; empty where no model was told anything."""
-    if not any(one.role in ("system", "tools", "model") for one in messages):
+    if not any(message.role in ("system", "tools", "model") for message in messages):
         return ""
-    return "\n\n".join(f"{role}: {cut(text, MOST_CHARACTERS)}" for role, text in messages)
+    return "\n\n".join(f"{role}: {cut(text, MAX_CHARACTERS)}" for role, text in messages)
 
 
 def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) -> list[Line]:
@@ -127,25 +135,25 @@ def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) 
     lines: list[Line] = []
     for role, text in messages:
         tone = _TONES.get(role, "")
-        for at, line in enumerate(_body(text, width - _ROLE, tone=tone, most=each)):
+        for at, line in enumerate(_body(text, width - _ROLE, tone=tone, max_lines=each)):
             lines.append(Line((Span(f"{role if not at else '':<{_ROLE}}", "muted"), *line.spans)))
     return lines
 
 
-def _body(text: str, width: int, *, tone: str, most: int) -> list[Line]:
+def _body(text: str, width: int, *, tone: str, max_lines: int) -> list[Line]:
     """Return a message as lines; one that is JSON is laid out as its value."""
     values = values_in(text)
     if values is None:
-        return list(paragraph(text, width, tone=tone, most=most))
-    return [line for value in values for line in value_lines(value, width, most=most)][:most]
+        return list(paragraph(text, width, tone=tone, max_lines=max_lines))
+    return [line for value in values for line in value_lines(value, width, max_lines=max_lines)][:max_lines]
 
 
-def folded_prompt(messages: Sequence[Message], width: int, height: int) -> list[Line]:
+def prompt_beginning(messages: Sequence[Message], width: int, height: int) -> list[Line]:
     """Return the beginning of a prompt: how it opens, what was asked, and the newest message of a person."""
-    first = [one for one in messages if one.role in ("system", "tools")][:1]
-    asked = [one for one in messages if one.role == "user"][-1:]
-    steers = [one for one in messages if one.role == "steer"][-1:]
+    first = [message for message in messages if message.role in ("system", "tools")][:1]
+    requests = [message for message in messages if message.role == "user"][-1:]
+    steers = [message for message in messages if message.role == "steer"][-1:]
     room = max(1, height - len(steers) - min(2, height // 3))
-    lines = prompt_lines(first, width, each=max(1, room if not asked else room - 1))[: room if first else 0]
-    lines += prompt_lines(asked, width, each=max(1, height - len(lines) - len(steers)))
+    lines = prompt_lines(first, width, each=max(1, room if not requests else room - 1))[: room if first else 0]
+    lines += prompt_lines(requests, width, each=max(1, height - len(lines) - len(steers)))
     return [*lines[: height - len(steers)], *prompt_lines(steers, width, each=1)][:height]

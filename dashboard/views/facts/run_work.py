@@ -4,29 +4,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dashboard.views.drawing.lines import Line, Span, cut_path, padded, spread
+from dashboard.views.drawing.lines import Line, Span, cut_path, pad, spread
 from dashboard.views.drawing.plots import meter
-from dashboard.views.facts.steps import told_progress
-from dashboard.views.facts.work import why
+from dashboard.views.facts.steps import reported_progress
+from dashboard.views.facts.work import waiting_reason
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration, median
-from dashboard.views.words.glyphs import of_task
+from dashboard.views.words.glyphs import task_mark
 from engine.core.queries.targets import name_of
 from engine.core.queries.work.queues import capability_of, member_names_in
 from engine.core.state import Run, State, Task, TaskStatus
 
-MOST = 200
+MAX_LINES = 200
 """Lines of one list."""
 TASKS_A_MS = 5
 """Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
-_WAITS = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
+_WAITING_STATUSES = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
 
 
 class Stage(NamedTuple):
     """A node of the graph of a run, with the tasks below it."""
 
     task: Task
-    ended: int
+    ended_count: int
     total: int
 
 
@@ -39,11 +39,11 @@ class Census:
     stages: list[Stage] = field(default_factory=list)
 
 
-def census(state: State, run: Run) -> Census:
+def take_census(state: State, run: Run) -> Census:
     """Go through the tasks of a run: who leads first, then what has worked longest; what waits as it will begin."""
     root = state.tasks[run.root_id]
-    stage_of: dict[str, str] = {one: one for one in root.children}
-    ended: dict[str, int] = dict.fromkeys(root.children, 0)
+    stage_of: dict[str, str] = {child_id: child_id for child_id in root.children}
+    ended_counts: dict[str, int] = dict.fromkeys(root.children, 0)
     total: dict[str, int] = dict.fromkeys(root.children, 0)
     out = Census()
     for task_id in run.tasks:
@@ -53,58 +53,67 @@ def census(state: State, run: Run) -> Census:
         stage = _stage(state, task_id, stage_of)
         if stage in total:
             total[stage] += 1
-            ended[stage] += task.ended
+            ended_counts[stage] += task.ended
         if task.status is TaskStatus.RUNNING:
             out.at_work.append(task)
-        elif task.status in _WAITS:
+        elif task.status in _WAITING_STATUSES:
             out.waiting.append(task)
     out.at_work.sort(key=lambda task: (not task.children, task.started_ms or 0))
     out.waiting.sort(key=lambda task: (not task.ready, task.priority, task.ready_ms or task.created_ms))
-    nodes = (state.tasks[one] for one in root.children if one in state.tasks)
-    out.stages = [Stage(task, ended[task.id], total[task.id]) for task in nodes]
+    nodes = (state.tasks[child_id] for child_id in root.children if child_id in state.tasks)
+    out.stages = [Stage(task, ended_counts[task.id], total[task.id]) for task in nodes]
     return out
 
 
-def _stage(state: State, task_id: str, known: dict[str, str]) -> str:
+def _stage(state: State, task_id: str, stage_by_id: dict[str, str]) -> str:
     """Return the node of the run's own graph that a task belongs to; each way up is gone once."""
     path: list[str] = []
     at: str | None = task_id
-    while at is not None and at not in known:
+    while at is not None and at not in stage_by_id:
         path.append(at)
         task = state.tasks.get(at)
         at = task.parent_id if task is not None else None
-    found = known[at] if at is not None else ""
-    known.update(dict.fromkeys(path, found))
-    return found
+    stage = stage_by_id[at] if at is not None else ""
+    stage_by_id.update(dict.fromkeys(path, stage))
+    return stage
 
 
 def at_work_lines(
-    state: State, found: Census, live: Mapping[str, str], *, width: int, now_ms: int, working: bool, most: int = MOST
+    state: State,
+    census: Census,
+    live: Mapping[str, str],
+    *,
+    width: int,
+    now_ms: int,
+    working: bool,
+    max_lines: int = MAX_LINES,
 ) -> list[Line]:
-    """Return a line for each task at work, up to `most`: how far it is, and since when."""
-    return [_at_work(state, task, live, width, now_ms, working) for task in found.at_work[:most]]
+    """Return a line for each task at work, up to `max_lines`: how far it is, and since when."""
+    return [_at_work_line(state, task, live, width, now_ms, working) for task in census.at_work[:max_lines]]
 
 
-def _at_work(state: State, task: Task, live: Mapping[str, str], width: int, now_ms: int, working: bool) -> Line:
-    mark = of_task(task, working=working)
-    share, told = _far(state, task, live, now_ms, working)
+def _at_work_line(state: State, task: Task, live: Mapping[str, str], width: int, now_ms: int, working: bool) -> Line:
+    mark = task_mark(task, working=working)
+    share, text = _progress_of(state, task, live, now_ms, working)
     wide = max(6, min(24, width // 4))
-    shown = () if share is None else meter(share, wide, tone=mark.tone or "busy")
-    right = (*(shown or (Span(" " * wide),)), Span(padded(told, 11, right=True), "muted" if task.children else ""))
+    bar = () if share is None else meter(share, wide, tone=mark.tone or "busy")
+    right = (*(bar or (Span(" " * wide),)), Span(pad(text, 11, right=True), "muted" if task.children else ""))
     room = max(4, width - wide - 11 - 3)
     title = Span(cut_path(task.title, room), "strong" if task.children else "")
     return spread((Span(f"{mark.glyph} ", mark.tone), title), right, width, key=task.id)
 
 
-def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int, working: bool) -> tuple[float | None, str]:
+def _progress_of(
+    state: State, task: Task, live: Mapping[str, str], now_ms: int, working: bool
+) -> tuple[float | None, str]:
     """Return the share of a task that is done, where it can be said, and that or its time in words."""
     spent_ms = now_ms - (task.started_ms or now_ms)
     if task.children:
         total = len(task.children)
         return (total - task.open) / total, f"{total - task.open:,}/{total:,}"
-    done, most = told_progress(live, task.id)
-    if most:
-        return done / most, duration(spent_ms)
+    done, goal = reported_progress(live, task.id)
+    if goal:
+        return done / goal, duration(spent_ms)
     agent = state.agents.get(task.agent_id or "")
     usual = median(agent.at_work_ms) if agent is not None and working else None
     worked_ms = task.attempt.at_work_ms(now_ms) if task.attempt is not None else 0
@@ -112,20 +121,20 @@ def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int, working
 
 
 def waiting_lines(
-    state: State, found: Census, counts: Digest, *, width: int, now_ms: int, most: int = MOST
+    state: State, census: Census, counts: Digest, *, width: int, now_ms: int, max_lines: int = MAX_LINES
 ) -> list[Line]:
-    """Return a line for each task that waits, up to `most`: for whom, or why."""
-    lines = [_waits(state, task, counts, width, now_ms) for task in found.waiting[:most]]
-    more = len(found.waiting) - most
+    """Return a line for each task that waits, up to `max_lines`: for whom, or why."""
+    lines = [_waiting_line(state, task, counts, width, now_ms) for task in census.waiting[:max_lines]]
+    more = len(census.waiting) - max_lines
     return [*lines, *([Line((Span(f"  and {more:,} more; 5 shows all", "muted"),))] if more > 0 else [])]
 
 
-def _waits(state: State, task: Task, counts: Digest, width: int, now_ms: int) -> Line:
-    mark = of_task(task)
-    told = f"for {receiver(state, task)}" if task.ready else why(state, task, counts, now_ms)
+def _waiting_line(state: State, task: Task, counts: Digest, width: int, now_ms: int) -> Line:
+    mark = task_mark(task)
+    text = f"for {receiver(state, task)}" if task.ready else waiting_reason(state, task, counts, now_ms)
     room = max(8, width * 11 // 20)
-    title = Span(padded(cut_path(task.title, room - 3), room - 2))
-    return spread((Span(f"{mark.glyph} ", mark.tone), title, Span(told, "muted")), (), width, key=task.id)
+    title = Span(pad(cut_path(task.title, room - 3), room - 2))
+    return spread((Span(f"{mark.glyph} ", mark.tone), title, Span(text, "muted")), (), width, key=task.id)
 
 
 def receiver(state: State, task: Task) -> str:

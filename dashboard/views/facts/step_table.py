@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from dashboard.views.drawing.lines import BLANK, Line, Span, cells, cut, spread
+from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, cut, spread
 from dashboard.views.drawing.prose import paragraph, prose
 from dashboard.views.event_log import Entry
-from dashboard.views.facts.steps import NOTHING, calls_in, calls_of
+from dashboard.views.facts.steps import EMPTY_INPUTS, calls_in, calls_of
 from dashboard.views.words.amounts import duration, tokens
 from dashboard.views.words.names import readable
 from engine.core.events import ModelFailed, StepRecorded
@@ -17,7 +17,7 @@ from engine.core.records.values import as_text, preview
 
 LIVE = "live"
 """Key of the line about what is going on now."""
-_UNFOLDED = 40
+_MAX_UNFOLDED_LINES = 40
 """Lines of one text of an unfolded step; `y` shows all of it."""
 _GLYPHS = {"model": ("✓", "done"), "tool": ("⚙", "tool"), "compact": ("≡", "muted"), "code": ("·", "muted")}
 
@@ -29,7 +29,7 @@ def is_step(entry: Entry) -> bool:
 
 def steps_among(entries: Sequence[Entry], task_id: str | None) -> list[Entry]:
     """Return the steps of a task, the oldest first."""
-    return [one for one in entries if is_step(one) and getattr(one.event, "task_id", None) == task_id]
+    return [entry for entry in entries if is_step(entry) and getattr(entry.event, "task_id", None) == task_id]
 
 
 def step_lines(steps: Sequence[Entry], width: int, *, unfolded: Container[str] = ()) -> list[Line]:
@@ -45,44 +45,49 @@ def step_lines(steps: Sequence[Entry], width: int, *, unfolded: Container[str] =
 def _row(number: int, entry: Entry, width: int) -> Line:
     event = entry.event
     if isinstance(event, ModelFailed):
-        left = _left(number, "✕", "error", event.model, "error", f"{event.error_type}: {event.error}")
+        left = _step_spans(number, "✕", "error", event.model, "error", f"{event.error_type}: {event.error}")
         return spread(left, (), width, key=str(entry.seq))
     assert isinstance(event, StepRecorded)
     glyph, tone = _GLYPHS[event.what]
     if event.what == "model":
-        said, took = _said_by_model(event.output), f"{tokens(event.usage)} tok"
+        text, took = _describe_answer(event.output), f"{tokens(event.usage)} tok"
         right: tuple[Span, ...] = (
             Span(f" {took if event.usage.tokens_out is not None else duration(event.duration_ms)}", "faint"),
         )
-        return spread(_left(number, glyph, tone, "model", "", said), right, width, key=str(entry.seq))
+        return spread(_step_spans(number, glyph, tone, "model", "", text), right, width, key=str(entry.seq))
     name = event.name.removeprefix("tool:")
-    given = "" if event.input in NOTHING else as_text(_bare(event.input))
+    arguments = "" if event.input in EMPTY_INPUTS else as_text(_unwrap(event.input))
     came = preview(_summary(event.output), max(8, width // 3)) if event.output is not None else ""
-    right = (Span(f" → {came}" if came else ""), Span(f"{duration(event.duration_ms, most=9):>9}", "faint"))
-    room = max(4, width - cells(right) - 6 - len(name))
-    left = _left(number, glyph, tone, name, "tool bold" if event.what == "tool" else "", cut(given, room))
+    right = (Span(f" → {came}" if came else ""), Span(f"{duration(event.duration_ms, max_width=9):>9}", "faint"))
+    room = max(4, width - cell_width(right) - 6 - len(name))
+    left = _step_spans(number, glyph, tone, name, "tool bold" if event.what == "tool" else "", cut(arguments, room))
     return spread(left, right, width, key=str(entry.seq))
 
 
-def _left(number: int, glyph: str, tone: str, name: str, name_tone: str, told: str) -> tuple[Span, ...]:
+def _step_spans(number: int, glyph: str, tone: str, name: str, name_tone: str, text: str) -> tuple[Span, ...]:
     return (
         Span(f"{number:>2} ", "faint"),
         Span(f"{glyph} ", tone),
         Span(cut(name, 24), name_tone or "bold"),
-        Span(f" {told}" if told else "", "muted"),
+        Span(f" {text}" if text else "", "muted"),
     )
 
 
-def _bare(given: JsonValue) -> JsonValue:
+def _unwrap(arguments: JsonValue) -> JsonValue:
     """Return the one argument of a call where there is only one: `[["x"], {}]` is `x`."""
-    if isinstance(given, list) and len(given) == 2 and isinstance(given[0], list) and isinstance(given[1], dict):
-        plain, named = list(given[0]), given[1]
+    if (
+        isinstance(arguments, list)
+        and len(arguments) == 2
+        and isinstance(arguments[0], list)
+        and isinstance(arguments[1], dict)
+    ):
+        plain, named = list(arguments[0]), arguments[1]
         if not named and len(plain) == 1:
             return plain[0]
         return named if not plain else [*plain, named] if named else plain
-    if isinstance(given, dict) and len(given) == 1:
-        return next(iter(given.values()))
-    return given
+    if isinstance(arguments, dict) and len(arguments) == 1:
+        return next(iter(arguments.values()))
+    return arguments
 
 
 def _summary(output: JsonValue) -> JsonValue:
@@ -92,7 +97,7 @@ def _summary(output: JsonValue) -> JsonValue:
     return as_text(output) if isinstance(output, dict) else output
 
 
-def _said_by_model(answer: JsonValue) -> str:
+def _describe_answer(answer: JsonValue) -> str:
     if not isinstance(answer, dict):
         return preview(answer, 60)
     calls = [str(call.get("name")) for call in calls_in(answer)]
@@ -108,17 +113,17 @@ def whole_step(entry: Entry, width: int) -> list[Line]:
     """Return all that a step was given and gave, folded to a width."""
     event = entry.event
     if isinstance(event, ModelFailed):
-        return paragraph(event.error, width, tone="error", most=_UNFOLDED)
+        return paragraph(event.error, width, tone="error", max_lines=_MAX_UNFOLDED_LINES)
     if not isinstance(event, StepRecorded):
         return []
     if event.what == "model" and isinstance(event.output, dict):
         return _whole_answer(event.output, width)
     lines = []
-    if event.input not in NOTHING:
-        lines += paragraph(readable(event.input), width, tone="muted", most=_UNFOLDED)
+    if event.input not in EMPTY_INPUTS:
+        lines += paragraph(readable(event.input), width, tone="muted", max_lines=_MAX_UNFOLDED_LINES)
     if event.output is not None:
-        shown = paragraph(readable(event.output), width - 2, most=_UNFOLDED)
-        lines += [Line((Span("  " if at else "→ ", "muted"), *line.spans)) for at, line in enumerate(shown)]
+        result_lines = paragraph(readable(event.output), width - 2, max_lines=_MAX_UNFOLDED_LINES)
+        lines += [Line((Span("  " if at else "→ ", "muted"), *line.spans)) for at, line in enumerate(result_lines)]
     return lines or [Line((Span("it gave nothing back", "faint"),))]
 
 
@@ -127,32 +132,34 @@ def _whole_answer(answer: Mapping[str, Any], width: int) -> list[Line]:
     lines: list[Line] = []
     thinking = answer.get("thinking")
     if isinstance(thinking, str) and thinking:
-        lines += [*paragraph(thinking, width, tone="faint", most=_UNFOLDED), BLANK]
+        lines += [*paragraph(thinking, width, tone="faint", max_lines=_MAX_UNFOLDED_LINES), BLANK]
     if text := str(answer.get("text") or ""):
         lines += prose(text, width)
     for call in calls_in(answer):
-        given = call.get("arguments") if call.get("invalid") is None else call["invalid"]
+        arguments = call.get("arguments") if call.get("invalid") is None else call["invalid"]
         lines.append(Line((Span("⚙ ", "tool"), Span(str(call.get("name")), "tool bold"))))
-        shown = paragraph(_arguments(given), width - 2, tone="muted", most=_UNFOLDED)
-        lines += [Line((Span("  "), *line.spans)) for line in shown]
+        argument_lines = paragraph(_arguments(arguments), width - 2, tone="muted", max_lines=_MAX_UNFOLDED_LINES)
+        lines += [Line((Span("  "), *line.spans)) for line in argument_lines]
     return lines
 
 
-def _arguments(given: Any) -> str:
-    if isinstance(given, dict):
-        return "\n".join(f"{name}: {one if isinstance(one, str) else json.dumps(one)}" for name, one in given.items())
-    return readable(given)
+def _arguments(arguments: Any) -> str:
+    if isinstance(arguments, dict):
+        return "\n".join(
+            f"{name}: {value if isinstance(value, str) else json.dumps(value)}" for name, value in arguments.items()
+        )
+    return readable(arguments)
 
 
 def live_lines(live: Mapping[str, str], task_id: str, number: int, width: int, *, now_ms: int) -> list[Line]:
     """Return what goes on now, as the steps that come next: the tools that run, and that a model writes or thinks."""
     lines = []
-    for at, (name, given, since_ms) in enumerate(calls_of(live, task_id)):
+    for at, (name, arguments, since_ms) in enumerate(calls_of(live, task_id)):
         right = (Span(f" {duration(max(0, now_ms - since_ms))}", "busy"),)
-        left = _left(number + at, "●", "busy", name, "tool bold", given)
+        left = _step_spans(number + at, "●", "busy", name, "tool bold", arguments)
         lines.append(spread(left, right, width, key=f"{LIVE}:{at}"))
-    for key, said in (("output", "writes"), ("thought", "thinks")):
+    for key, verb in (("output", "writes"), ("thought", "thinks")):
         if not lines and (text := live.get(f"{key}:{task_id}")):
             right = (Span(f" {len(text):,} characters", "busy"),)
-            lines.append(spread(_left(number, "●", "busy", "now", "strong", said), right, width, key=LIVE))
+            lines.append(spread(_step_spans(number, "●", "busy", "now", "strong", verb), right, width, key=LIVE))
     return lines

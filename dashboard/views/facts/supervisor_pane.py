@@ -5,33 +5,33 @@ from itertools import islice
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.lines import Line, Span, cells, columns, cut_name, cut_path, fit_spans, spread
+from dashboard.views.drawing.lines import Line, Span, cell_width, cut_name, cut_path, fit_spans, join_columns, spread
 from dashboard.views.drawing.plots import axis_top, meter, plot
-from dashboard.views.drawing.sections import EDGE, Section, framed, height_of
-from dashboard.views.facts.agent_pane import Seen, limit_row
+from dashboard.views.drawing.sections import EDGE_WIDTH, Section, draw_frame, height_of
+from dashboard.views.facts.agent_pane import PaneData, limit_row
 from dashboard.views.facts.pages import History
-from dashboard.views.facts.spec_fields import written
+from dashboard.views.facts.spec_fields import format_value
 from dashboard.views.facts.work import now_of_supervisor, state_of_agent, state_of_supervisor
 from dashboard.views.measures.limits import limit_lines
 from dashboard.views.measures.progress import Progress, time_to_go
 from dashboard.views.words.amounts import ago, count, duration, money, percent, tokens
-from dashboard.views.words.field_names import called
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.field_names import field_label
+from dashboard.views.words.keyed import fill_keys
 from engine.core.queries.team.tree import agents_of, inherited_option, lineage_of, subtree_of
 from engine.core.state import State, Supervisor
 
-GRAPH_FROM = 28
+GRAPH_MIN_HEIGHT = 28
 """Lines of a pane from which on it has a graph."""
-BAR = 3
-"""Cells of the bar of a member, at least; it falls away where a name beside it would have fewer than `NAME`."""
-NAME = 8
-DATED_FROM = 56
+MIN_BAR_WIDTH = 3
+"""Cells of the bar of a member; there is none where a name beside it would have fewer than `MIN_NAME_WIDTH`."""
+MIN_NAME_WIDTH = 8
+DATES_MIN_WIDTH = 56
 """Cells from which on a task that has ended says how long ago."""
 _TONES = ("plot-low", "plot-mid", "plot-high")
 
 
 def supervisor_pane(
-    seen: Seen,
+    data: PaneData,
     supervisor: Supervisor,
     progress: Progress,
     width: int,
@@ -41,52 +41,52 @@ def supervisor_pane(
     joins: frozenset[int] = frozenset(),
 ) -> list[Line]:
     """Return the pane of a supervisor; `graph` draws its graph as it is now into so many columns and lines."""
-    room = width - EDGE
-    head = facts(seen, supervisor, progress, room)
-    tall = 0 if graph is None or height < GRAPH_FROM else height // 4
+    room = width - EDGE_WIDTH
+    head = supervisor_facts(data, supervisor, progress, room)
+    tall = 0 if graph is None or height < GRAPH_MIN_HEIGHT else height // 4
     run = [Section("GRAPH", graph(room, tall), "━ just now")] if graph is not None and tall else []
-    queue = queue_section(seen, supervisor, room, 0 if height < 24 else 3 if height < 44 else 5)
-    said = settings_lines(seen, supervisor, room)
-    settings = [_settings(seen, said)]
+    queue = queue_section(data, supervisor, room, 0 if height < 24 else 3 if height < 44 else 5)
+    option_lines = settings_lines(data, supervisor, room)
+    settings = [_settings(data, option_lines)]
     left = height - len(head) - height_of([*run, *queue, *settings]) - 1
     if left < 3:
-        settings, left = [], left + 1 + len(said)
+        settings, left = [], left + 1 + len(option_lines)
     hidden = len(supervisor.members) - max(0, left - 1) if len(supervisor.members) > left else 0
-    members = member_lines(seen, supervisor, room, max(0, left - 1) if hidden else left)
+    members = member_lines(data, supervisor, room, max(0, left - 1) if hidden else left)
     if hidden:
         members = [*members, Line((Span(f"and {hidden:,} more · enter shows all", "muted"),))]
     section = Section("MEMBERS", members, "share of the work")
-    ended = ended_section(seen, supervisor, room, left - len(members) - 1)
-    return framed(head, [*run, *queue, section, *settings, *ended], width, height, joins=joins)
+    last_tasks = ended_section(data, supervisor, room, left - len(members) - 1)
+    return draw_frame(head, [*run, *queue, section, *settings, *last_tasks], width, height, joins=joins)
 
 
-def ended_section(seen: Seen, supervisor: Supervisor, room: int, most: int) -> list[Section]:
+def ended_section(max_tasks: PaneData, supervisor: Supervisor, room: int, data: int) -> list[Section]:
     """The tasks that ended last under it, the newest first."""
-    if most < 2:
+    if data < 2:
         return []
-    whose = {agent.id: agent.name for agent in agents_of(seen.state, supervisor.id)}
-    ends = (one for one in reversed(seen.activity.ends) if one.agent_id in whose)
+    whose = {agent.id: agent.name for agent in agents_of(max_tasks.state, supervisor.id)}
+    ends = (end for end in reversed(max_tasks.activity.ends) if end.agent_id in whose)
     lines = []
-    dated = room >= DATED_FROM
-    who = min(16, room // 3)
-    for end in islice(ends, most):
-        took = f"{duration(end.duration_ms, most=9):>9}"
-        title = max(4, room - 2 - who - len(took) - 2 - (11 if dated else 0))
+    dated = room >= DATES_MIN_WIDTH
+    name_width = min(16, room // 3)
+    for end in islice(ends, data):
+        took = f"{duration(end.duration_ms, max_width=9):>9}"
+        title = max(4, room - 2 - name_width - len(took) - 2 - (11 if dated else 0))
         tone = "done" if end.done else "error"
         parts = [
             ([Span("✓" if end.done else "✕", tone)], 1),
-            ([Span(whose[end.agent_id], "muted")], who),
-            ([Span(cut_path(seen.names.of(end.task_id), title), "" if end.done else "error")], title),
+            ([Span(whose[end.agent_id], "muted")], name_width),
+            ([Span(cut_path(max_tasks.names.of(end.task_id), title), "" if end.done else "error")], title),
             ([Span(took)], len(took)),
-            *([([Span(f"{ago(seen.now_ms - end.at_ms):>10}", "faint")], 10)] if dated else []),
+            *([([Span(f"{ago(max_tasks.now_ms - end.at_ms):>10}", "faint")], 10)] if dated else []),
         ]
-        lines.append(columns(parts, key=end.task_id))
+        lines.append(join_columns(parts, key=end.task_id))
     return [Section("LAST TASKS", lines)] if lines else []
 
 
-def facts(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> list[Line]:
+def supervisor_facts(data: PaneData, supervisor: Supervisor, progress: Progress, room: int) -> list[Line]:
     """Its name and state, the run it works on, how far that is and when it may end."""
-    state, counts = seen.state, seen.counts
+    state, counts = data.state, data.counts
     mark = state_of_supervisor(supervisor, counts)
     at_work = f"{mark.text} at work" if mark.tone == "busy" else mark.text
     lines = [
@@ -100,66 +100,71 @@ def facts(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> 
     top = [*lineage_of(state, supervisor)][-1]
     runs = [run for run in state.runs.values() if run.supervisor_id in (supervisor.id, top.id)]
     if runs:
-        run = next((one for one in runs if one.running), runs[-1])
+        run = next((run for run in runs if run.running), runs[-1])
         more = f" +{len(runs) - 1}" if len(runs) > 1 else ""
         lines.append(
             spread([Span(f"run {run.id} ", "muted"), Span(run.title)], [Span(more, "muted")], room, key=run.id)
         )
     else:
-        lines.append(Line((Span(f"no open run{keyed('; <run:n> gives it a request') if seen.acts else ''}", "muted"),)))
-    lines.append(progress_line(seen, supervisor, progress, room))
+        lines.append(
+            Line((Span(f"no open run{fill_keys('; <run:n> gives it a request') if data.can_write else ''}", "muted"),))
+        )
+    lines.append(progress_line(data, supervisor, progress, room))
     return lines
 
 
-def progress_line(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> Line:
+def progress_line(data: PaneData, supervisor: Supervisor, progress: Progress, room: int) -> Line:
     """How far its open work is, and when it may end."""
-    trouble = now_of_supervisor(seen.state, supervisor, seen.counts)
+    trouble = now_of_supervisor(data.state, supervisor, data.counts)
     if trouble.tone in ("error", "paused"):
         return Line((Span(trouble.text, trouble.tone),))
     if not progress.total:
-        return Line((Span("no tasks yet" if seen.state.runs else "nothing to do", "muted"),))
-    working, now_ms = seen.counts.working, seen.now_ms
-    ends = time_to_go(seen.state, supervisor.id, progress, seen.activity, now_ms) if working else ""
+        return Line((Span("no tasks yet" if data.state.runs else "nothing to do", "muted"),))
+    working, now_ms = data.counts.working, data.now_ms
+    ends = time_to_go(data.state, supervisor.id, progress, data.activity, now_ms) if working else ""
     failed = [Span(f"  {progress.failed:,} failed", "error")] if progress.failed else []
-    figures = [Span(f"  {progress.ended:,}/{progress.total:,}", "strong"), *failed]
+    figures = [Span(f"  {progress.ended_count:,}/{progress.total:,}", "strong"), *failed]
     left = room - sum(cell_len(span.text) for span in figures) - (cell_len(ends) + 2 if ends else 0)
     wide = max(4, min(32, room // 3, left))  # rather a short meter than a cut number
-    done = "done" if progress.ended == progress.total else "busy"
+    done = "done" if progress.ended_count == progress.total else "busy"
     return spread([*meter(progress.share, wide, tone=done), *figures], [Span(ends, "muted")] if ends else [], room)
 
 
-def queue_section(seen: Seen, supervisor: Supervisor, room: int, height: int) -> list[Section]:
+def queue_section(data: PaneData, supervisor: Supervisor, room: int, height: int) -> list[Section]:
     """How much waited under it lately."""
-    if height <= 0 or not any(seen.queue):
+    if height <= 0 or not any(data.queue):
         return []
-    top = axis_top(max(seen.queue))
+    top = axis_top(max(data.queue))
     labels = [f"{top:,.0f}", "0"] if height < 5 else [f"{top:,.0f}", f"{top / 2:,.0f}" if top > 1 else "", "0"]
     room_for = 2 * (room - len(labels[0]) - 2)
-    values = list(seen.queue)[-room_for:]
+    values = list(data.queue)[-room_for:]
     each = max(1, min(4, room_for // max(1, len(values))))
     values = [value for value in values for _ in range(each)]
-    waiting = seen.counts.waiting_of[supervisor.id]
+    waiting = data.counts.waiting_of[supervisor.id]
     return [Section("QUEUE", plot(values, room, height, top=top, labels=labels, tones=_TONES), f"{waiting:,} waiting")]
 
 
-def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> list[Line]:
+def member_lines(max_members: PaneData, supervisor: Supervisor, room: int, data: int) -> list[Line]:
     """Return so many of its members, who did most of the work first."""
-    state, counts = seen.state, seen.counts
-    agents = [state.agents[one] for one in supervisor.members if one in state.agents]
-    teams = [state.supervisors[one] for one in supervisor.members if one in state.supervisors]
+    state, counts = max_members.state, max_members.counts
+    agents = [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
+    teams = [state.supervisors[member_id] for member_id in supervisor.members if member_id in state.supervisors]
     done = {agent.id: agent.done for agent in agents} | {team.id: team.done for team in teams}
     most_done = max(done.values(), default=0) or 1  # a bar of all the work says nothing of one in forty
-    shown = sorted(done, key=lambda one: -done[one])[:most]
-    waits = {one: f"+{counts.waiting_of[one]:,}" if counts.waiting_of[one] else "" for one in shown}
+    member_ids = sorted(done, key=lambda member_id: -done[member_id])[:data]
+    waits = {
+        member_id: f"+{counts.waiting_of[member_id]:,}" if counts.waiting_of[member_id] else ""
+        for member_id in member_ids
+    }
     figures, queue = max(7, len(f"{most_done:,}")), max(6, *map(len, waits.values()), 0)
     left = room - 1 - figures - queue - 4  # the sign, the figures, and the blanks between
-    longest = max(map(cell_len, (*(one.name for one in agents), *(one.name for one in teams))), default=8)
-    bar = BAR if left >= BAR + NAME else 0
+    longest = max(map(cell_len, (*(agent.name for agent in agents), *(team.name for team in teams))), default=8)
+    bar = MIN_BAR_WIDTH if left >= MIN_BAR_WIDTH + MIN_NAME_WIDTH else 0
     name = max(1, min(longest, room // 2, left - bar) if bar else min(longest, left + 1))
     bar = min(24, left - name) if bar else 0
     rows = []
-    for member_id in shown:
-        label, glyph, tone = _named(state, member_id, seen)
+    for member_id in member_ids:
+        label, glyph, tone = _member_mark(state, member_id, max_members)
         parts = [
             ([Span(glyph, tone)], 1),
             ([Span(cut_name(label, name), "muted" if glyph == "○" else "")], name),
@@ -167,43 +172,46 @@ def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> li
             ([Span(f"{done[member_id]:>{figures},}", "" if done[member_id] else "muted")], figures),
             ([Span(waits[member_id], "waiting")], queue),
         ]
-        rows.append(columns(parts, key=member_id))
-    none = f"it has no members yet{'; :add FILE adds an agent' if seen.acts else ''}"
+        rows.append(join_columns(parts, key=member_id))
+    none = f"it has no members yet{'; :add FILE adds an agent' if max_members.can_write else ''}"
     return rows or [Line((Span(none, "muted"),))]
 
 
-def _named(state: State, member_id: str, seen: Seen) -> tuple[str, str, str]:
+def _member_mark(state: State, member_id: str, data: PaneData) -> tuple[str, str, str]:
     """Return the name of a member with its glyph and the tone of that."""
     agent = state.agents.get(member_id)
     if agent is not None:
-        now = state_of_agent(state, agent, working=seen.counts.working)
+        now = state_of_agent(state, agent, working=data.counts.working)
         return agent.name, now.text[:1], now.tone
     team = state.supervisors[member_id]
-    now = state_of_supervisor(team, seen.counts)
+    now = state_of_supervisor(team, data.counts)
     return team.name, now.text[:1], now.tone
 
 
-def settings_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
+def settings_lines(data: PaneData, supervisor: Supervisor, room: int) -> list[Line]:
     """What is set for it, and what it has from above; its budgets; its last strategy."""
-    state, options = seen.state, supervisor.options
-    pairs = [(called("max_parallel"), str(supervisor.max_parallel)), (called("aggregation"), supervisor.aggregation)]
+    state, options = data.state, supervisor.options
+    pairs = [
+        (field_label("max_parallel"), str(supervisor.max_parallel)),
+        (field_label("aggregation"), supervisor.aggregation),
+    ]
     if options.lead:
         pairs.append(("lead", options.lead))
     chain = inherited_option(state, supervisor, "on_failure", ())
-    pairs.append((called("on_failure"), written(chain) if chain else "as each agent says"))
+    pairs.append((field_label("on_failure"), format_value(chain) if chain else "as each agent says"))
     balance = inherited_option(state, supervisor, "balance", None)
     if balance is not None:
         pairs.append(("balance", balance))
     if options.strategies:
-        pairs.append((called("strategies"), written(dict(options.strategies))))
-    limits = limit_lines(state, supervisor.id, now_ms=seen.now_ms)
-    lines = [*_packed(pairs, room), *(limit_row(one, room) for one in limits)]
-    switched = seen.activity.switched_ms.get(supervisor.id)
-    new = [Span(f" ◇ {ago(seen.now_ms - switched)}", "accent")] if switched else []
+        pairs.append((field_label("strategies"), format_value(dict(options.strategies))))
+    limits = limit_lines(state, supervisor.id, now_ms=data.now_ms)
+    lines = [*_pack_pairs(pairs, room), *(limit_row(limit, room) for limit in limits)]
+    switched = data.activity.switched_ms.get(supervisor.id)
+    new = [Span(f" ◇ {ago(data.now_ms - switched)}", "accent")] if switched else []
     return [*lines, spread([Span("strategy ", "muted"), Span(supervisor.mode), *new], [], room)]
 
 
-def _packed(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
+def _pack_pairs(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
     """Put as many settings beside each other as fit."""
     lines: list[list[Span]] = [[]]
     used = 0
@@ -217,50 +225,50 @@ def _packed(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
     return [Line(fit_spans(spans, room)) for spans in lines if spans]
 
 
-def supervisor_side(seen: Seen, supervisor: Supervisor, history: History, width: int, height: int) -> list[Line]:
+def supervisor_side(data: PaneData, supervisor: Supervisor, history: History, width: int, height: int) -> list[Line]:
     """Return what stands beside the members on the page of a supervisor."""
-    room = width - EDGE
-    queue = queue_section(seen, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
-    settings = [_settings(seen, settings_lines(seen, supervisor, room))]
-    switches = [Section("STRATEGIES", _switches(seen, supervisor, history, room))]
+    room = width - EDGE_WIDTH
+    queue = queue_section(data, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
+    settings = [_settings(data, settings_lines(data, supervisor, room))]
+    switches = [Section("STRATEGIES", _switches(data, supervisor, history, room))]
     left = height - height_of([*queue, *settings, *switches]) - 1
-    return framed((), [*queue, *settings, *switches, *ended_section(seen, supervisor, room, left)], width, height)
+    return draw_frame((), [*queue, *settings, *switches, *ended_section(data, supervisor, room, left)], width, height)
 
 
-def _settings(seen: Seen, lines: Sequence[Line]) -> Section:
-    return Section("SETTINGS", lines, keyed("<set:o> changes them") if seen.acts else "")
+def _settings(data: PaneData, lines: Sequence[Line]) -> Section:
+    return Section("SETTINGS", lines, fill_keys("<set:o> changes them") if data.can_write else "")
 
 
-def _switches(seen: Seen, supervisor: Supervisor, history: History, room: int) -> list[Line]:
+def _switches(data: PaneData, supervisor: Supervisor, history: History, room: int) -> list[Line]:
     """How it has been coordinated, the newest first."""
     lines = [spread([Span("◇ ", "accent"), Span(supervisor.mode, "strong")], [Span("now", "muted")], room)]
-    for seq, at_ms, said in history[:8]:
-        text = said.text.removeprefix(f"{supervisor.name} was ")
-        when = [Span(ago(seen.now_ms - at_ms), "faint")]
+    for seq, at_ms, sentence in history[:8]:
+        text = sentence.text.removeprefix(f"{supervisor.name} was ")
+        when = [Span(ago(data.now_ms - at_ms), "faint")]
         lines.append(spread([Span("  "), Span(text, "muted")], when, room, key=f"event:{seq}"))
     if not history:
-        how = "; S does it while it works" if seen.acts else ""
-        lines.append(Line((Span(f"  never switched{how}", "faint"),)))
+        hint = "; S does it while it works" if data.can_write else ""
+        lines.append(Line((Span(f"  never switched{hint}", "faint"),)))
     return lines
 
 
-def figures_line(seen: Seen, supervisor: Supervisor, room: int) -> Line:
+def figures_line(data: PaneData, supervisor: Supervisor, room: int) -> Line:
     """Return what its work came to so far, as much of it as fits into one line."""
     spans: list[Span] = []
-    for label, value in figures(seen, supervisor):
+    for label, value in work_figures(data, supervisor):
         more = [Span("   " if spans else ""), Span(f"{label} ", "muted"), Span(value, "strong")]
-        if cells([*spans, *more]) > room:
+        if cell_width([*spans, *more]) > room:
             break
         spans += more
     return Line(tuple(spans))
 
 
-def figures(seen: Seen, supervisor: Supervisor) -> list[tuple[str, str]]:
+def work_figures(data: PaneData, supervisor: Supervisor) -> list[tuple[str, str]]:
     """Return what its work came to so far, each with its label."""
-    counts = seen.counts
+    counts = data.counts
     done, failed = supervisor.done, supervisor.failed
-    below = [*subtree_of(seen.state, supervisor)]
-    found = [
+    below = [*subtree_of(data.state, supervisor)]
+    rows = [
         ("done", count(done)),
         ("failed", count(failed)),
         ("ok", percent(done / (done + failed) if done + failed else None)),
@@ -269,7 +277,7 @@ def figures(seen: Seen, supervisor: Supervisor) -> list[tuple[str, str]]:
         ("teams below", count(len(below) - 1)),
     ]
     if supervisor.hand_overs:
-        found.append(("hand-over", duration(supervisor.hand_over_ms / supervisor.hand_overs)))
-    if seen.metered:
-        found += [("tokens", tokens(supervisor.usage)), ("cost", money(supervisor.usage))]
-    return found
+        rows.append(("hand-over", duration(supervisor.hand_over_ms / supervisor.hand_overs)))
+    if data.metered:
+        rows += [("tokens", tokens(supervisor.usage)), ("cost", money(supervisor.usage))]
+    return rows

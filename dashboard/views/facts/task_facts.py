@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.views.drawing.lines import Line, Span, cut, cut_path, flowed, padded, spread
+from dashboard.views.drawing.lines import Line, Span, cut, cut_path, flow, pad, spread
 from dashboard.views.event_log import Entry
 from dashboard.views.facts.ended import EndedTask
-from dashboard.views.facts.work import progress, took, why
+from dashboard.views.facts.work import describe_progress, time_taken, waiting_reason
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.limits import limit_lines
-from dashboard.views.words.amounts import clock, duration, moment, pluralize, spent
-from dashboard.views.words.glyphs import TASK, of_task
+from dashboard.views.words.amounts import clock, describe_usage, duration, moment, pluralize
+from dashboard.views.words.glyphs import TASK, task_mark
 from dashboard.views.words.names import Names
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, AttemptLost, AttemptStarted
 from engine.core.specs.options import DEFAULT_PRIORITY
@@ -35,92 +35,102 @@ def task_facts(
     with_error: bool = True,
 ) -> list[Line]:
     """Return what a task is and whose, how it stands and why, and what a person should know."""
-    mark = of_task(task, working=counts.working)
-    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {took(task, now_ms)} ", "strong"))
+    mark = task_mark(task, working=counts.working)
+    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {time_taken(task, now_ms)} ", "strong"))
     head = spread((Span("▌", "accent"), Span(task.title, "strong"), Span(f"   {task.id}", "muted")), right, width)
-    who = names.of(task.agent_id or task.worker_id) if task.agent_id or task.worker_id else "–"
-    parts = [("agent", who), ("run", f"{task.run_id} {names.of(task.run_id)}"), ("attempts", str(task.attempts))]
+    worker = names.of(task.agent_id or task.worker_id) if task.agent_id or task.worker_id else "–"
+    parts = [("agent", worker), ("run", f"{task.run_id} {names.of(task.run_id)}"), ("attempts", str(task.attempts))]
     parts += [("planned", moment(task.created_ms, now_ms))]
     parts += [("started", moment(task.started_ms, now_ms))] if task.started_ms is not None else []
     parts += [("priority", str(task.priority))] if task.priority != DEFAULT_PRIORITY else []
     parts += [("made way", pluralize(task.preemptions, "time"))] if task.preemptions else []
     parts += [("failed on", ", ".join(map(names.of, task.failed_on)))] if task.failed_on else []
-    parts += [("spent", told)] if (told := spent(task.usage)) else []
-    return [head, *_labelled(parts, width), *_alerts(state, task, counts, live, width, now_ms, with_error=with_error)]
+    parts += [("spent", usage_text)] if (usage_text := describe_usage(task.usage)) else []
+    return [
+        head,
+        *_labelled_lines(parts, width),
+        *_alerts(state, task, counts, live, width, now_ms, with_error=with_error),
+    ]
 
 
-def _labelled(parts: Sequence[tuple[str, str]], width: int) -> list[Line]:
-    return flowed(([Span(f"{label} ", "muted"), Span(cut(text, 50))] for label, text in parts), width)
+def _labelled_lines(parts: Sequence[tuple[str, str]], width: int) -> list[Line]:
+    return flow(([Span(f"{label} ", "muted"), Span(cut(text, 50))] for label, text in parts), width)
 
 
 def _alerts(
     state: State, task: Task, counts: Digest, live: Mapping[str, str], width: int, now_ms: int, *, with_error: bool
 ) -> list[Line]:
     """Return why it waits, how far it is, what went wrong, and what limits it: each where there is something to say."""
-    found: list[tuple[str, str]] = []
-    asked = state.escalations.get(task.escalation_id or "")
-    if asked is not None:
-        found.append((f"⚑ {asked.question}  (8: Inbox)", "attention"))
-    if reason := why(state, task, counts, now_ms):
-        found.append((reason, "waiting"))
-    if told := progress(live, task.id):
-        found.append((told, "busy"))
+    alerts: list[tuple[str, str]] = []
+    escalation = state.escalations.get(task.escalation_id or "")
+    if escalation is not None:
+        alerts.append((f"⚑ {escalation.question}  (8: Inbox)", "attention"))
+    if reason := waiting_reason(state, task, counts, now_ms):
+        alerts.append((reason, "waiting"))
+    if progress_text := describe_progress(live, task.id):
+        alerts.append((progress_text, "busy"))
     if task.error is not None and with_error:
-        found.append((f"✕ {task.error}", "error"))
+        alerts.append((f"✕ {task.error}", "error"))
     if not task.ended:
-        found += [
-            (f"{one.label} {one.text}", one.tone or "muted") for one in limit_lines(state, task.id, now_ms=now_ms)
+        alerts += [
+            (f"{limit.label} {limit.text}", limit.tone or "muted")
+            for limit in limit_lines(state, task.id, now_ms=now_ms)
         ]
-    found += [(f"not heard yet: {text}", "accent") for text in task.steers.values()]
-    return flowed(([Span(text, tone)] for text, tone in found), width)
+    alerts += [(f"not heard yet: {text}", "accent") for text in task.steers.values()]
+    return flow(([Span(text, tone)] for text, tone in alerts), width)
 
 
-def gone_facts(task_id: str, ended: EndedTask | None, names: Names, *, width: int, now_ms: int) -> list[Line]:
+def ended_task_facts(
+    task_id: str, ended_task: EndedTask | None, names: Names, *, width: int, now_ms: int
+) -> list[Line]:
     """Return what the journal says of a task that the state has forgotten, since its run has ended."""
-    if ended is None:
+    if ended_task is None:
         return [Line((Span("▌", "accent"), Span(names.of(task_id), "strong"), Span(f"   {task_id}", "muted")))]
-    mark = TASK[ended.status]
-    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {duration(ended.took_ms)} ", "strong"))
-    head = spread((Span("▌", "accent"), Span(ended.title, "strong"), Span(f"   {task_id}", "muted")), right, width)
+    mark = TASK[ended_task.status]
+    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {duration(ended_task.took_ms)} ", "strong"))
+    head = spread((Span("▌", "accent"), Span(ended_task.title, "strong"), Span(f"   {task_id}", "muted")), right, width)
     parts = [
-        ("agent", names.of(ended.agent_id)),
-        ("run", f"{ended.run_id} {names.of(ended.run_id)}"),
-        ("attempts", str(ended.attempt)),
-        ("ended", moment(ended.ended_ms, now_ms)),
-        *([("spent", told)] if (told := spent(ended.usage)) else []),
+        ("agent", names.of(ended_task.agent_id)),
+        ("run", f"{ended_task.run_id} {names.of(ended_task.run_id)}"),
+        ("attempts", str(ended_task.attempt)),
+        ("ended", moment(ended_task.ended_ms, now_ms)),
+        *([("spent", usage_text)] if (usage_text := describe_usage(ended_task.usage)) else []),
     ]
-    error = [Line((Span(f" ✕ {cut(ended.error, width - 4)}", "error"),))] if ended.error is not None else []
-    return [head, *_labelled(parts, width), *error]
+    error = [Line((Span(f" ✕ {cut(ended_task.error, width - 4)}", "error"),))] if ended_task.error is not None else []
+    return [head, *_labelled_lines(parts, width), *error]
 
 
 def child_lines(
-    state: State, task: Task, *, width: int, now_ms: int, working: bool, most: int | None = None
+    state: State, task: Task, *, width: int, now_ms: int, working: bool, max_lines: int | None = None
 ) -> list[Line]:
     """Return a line for each task that it asked for, or that its graph has.
 
-    Of more than `most`, those that are at work come first, and the last line tells how many more there are.
+    Of more than `max_lines`, those that are at work come first, and the last line tells how many more there are.
     """
-    children = [state.tasks[one] for one in task.children if one in state.tasks]
-    if most is None or len(children) <= most:
-        return [_child(state, child, width, now_ms, working) for child in children]
-    shown = sorted(children, key=_calm)[: max(0, most - 1)]
-    lines = [_child(state, child, width, now_ms, working) for child in shown]
-    return [*lines, Line((Span(f"  and {len(children) - len(shown):,} more", "faint"),))]
+    children = [state.tasks[child_id] for child_id in task.children if child_id in state.tasks]
+    if max_lines is None or len(children) <= max_lines:
+        return [_child_line(state, child, width, now_ms, working) for child in children]
+    visible_children = sorted(children, key=_urgency_rank)[: max(0, max_lines - 1)]
+    lines = [_child_line(state, child, width, now_ms, working) for child in visible_children]
+    return [*lines, Line((Span(f"  and {len(children) - len(visible_children):,} more", "faint"),))]
 
 
-def _calm(task: Task) -> int:
+def _urgency_rank(task: Task) -> int:
     """What is at work comes first, then what failed, what waits, and what is done."""
     if task.attempt is not None or task.status is TaskStatus.RUNNING:
         return 0
     return 3 if task.status is TaskStatus.DONE else 1 if task.ended else 2
 
 
-def _child(state: State, child: Task, width: int, now_ms: int, working: bool) -> Line:
-    mark = of_task(child, working=working)
+def _child_line(state: State, child: Task, width: int, now_ms: int, working: bool) -> Line:
+    mark = task_mark(child, working=working)
     agent = state.agents.get(child.agent_id or child.worker_id or "")
-    who = max(8, width // 4)
-    right = (Span(padded(agent.name if agent else "", who), "muted"), Span(padded(took(child, now_ms), 11, right=True)))
-    title = cut_path(child.title, max(6, width - who - 14))
+    name_width = max(8, width // 4)
+    right = (
+        Span(pad(agent.name if agent else "", name_width), "muted"),
+        Span(pad(time_taken(child, now_ms), 11, right=True)),
+    )
+    title = cut_path(child.title, max(6, width - name_width - 14))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=child.id)
 
 
@@ -135,22 +145,22 @@ def attempt_lines(entries: Sequence[Entry], task_id: str, names: Names, *, width
         if isinstance(event, AttemptStarted):
             begun[event.attempt] = event
         elif isinstance(event, AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost):
-            ends[event.attempt] = _end(entry, event, names, width)
-    open_ = {number: _open(event, names, width) for number, event in begun.items() if number not in ends}
+            ends[event.attempt] = _ending_line(entry, event, names, width)
+    open_ = {number: _open_line(event, names, width) for number, event in begun.items() if number not in ends}
     return [line for _, line in sorted((ends | open_).items())]
 
 
-def _end(
+def _ending_line(
     entry: Entry, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost, names: Names, width: int
 ) -> Line:
     glyph, tone = _ENDS[type(event)]
-    told = f"  {event.error}" if isinstance(event, AttemptFailed) else ""
+    error_text = f"  {event.error}" if isinstance(event, AttemptFailed) else ""
     lasted = "" if isinstance(event, AttemptLost) else duration(event.duration_ms)
     left = (Span(f"{event.attempt:>2} ", "faint"), Span(f"{glyph} ", tone), Span(names.of(event.agent_id)))
     right = (Span(f" {lasted}  "), Span(clock(entry.at_ms), "muted"))
-    return spread((*left, Span(told, "error")), right, width, key=str(entry.seq))
+    return spread((*left, Span(error_text, "error")), right, width, key=str(entry.seq))
 
 
-def _open(event: AttemptStarted, names: Names, width: int) -> Line:
+def _open_line(event: AttemptStarted, names: Names, width: int) -> Line:
     left = (Span(f"{event.attempt:>2} ", "faint"), Span("● ", "busy"), Span(names.of(event.agent_id)))
     return spread(left, (Span(f"g{event.generation}  ", "muted"), Span(clock(event.at_ms), "muted")), width)

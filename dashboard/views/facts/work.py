@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.facts.live_values import published
+from dashboard.views.facts.live_values import read_live_value
 from dashboard.views.facts.steps import last_line
 from dashboard.views.measures.digest import Digest
 from dashboard.views.words.amounts import duration, elapsed, moment, pluralize, remaining
-from dashboard.views.words.glyphs import ASKS, PEOPLE, SUSPENDED, of_agent, of_task
+from dashboard.views.words.glyphs import ASKS, PEOPLE, SUSPENDED, agent_mark, task_mark
 from engine.core.queries.team.able import why_away
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.scheduler.waiting import WaitReasons, describe_stuck_slots
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
 
 
-def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
+def waiting_reason(state: State, task: Task, counts: Digest, now_ms: int) -> str:
     """Return what a task waits for; empty where it does not wait."""
     wait = counts.once(WaitReasons, state).why(task)
     if wait is None:
@@ -25,30 +25,30 @@ def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
     return f"{wait.words} {left}" if wait.why == "retry" else f"{wait.words}, {left} left"
 
 
-def took(task: Task, now_ms: int, *, most: int = 1_000) -> str:
+def time_taken(task: Task, now_ms: int, *, max_width: int = 1_000) -> str:
     """Return how long a task took, or has taken so far; empty where it has not begun.
 
     Args:
-        most: In cells, as of `duration`.
+        max_width: In cells, as of `duration`.
     """
     if task.started_ms is None:
         return ""
     if task.ended_ms is not None:
-        return duration(task.ended_ms - task.started_ms, most=most)
-    return elapsed(now_ms - task.started_ms, most=most) or "<1 s"
+        return duration(task.ended_ms - task.started_ms, max_width=max_width)
+    return elapsed(now_ms - task.started_ms, max_width=max_width) or "<1 s"
 
 
-def progress(live: Mapping[str, str], task_id: str) -> str:
+def describe_progress(live: Mapping[str, str], task_id: str) -> str:
     """The progress of a task in a few words, such as `61/120 headers`; empty where none is published."""
-    told = published(live, f"progress:{task_id}")
-    if not isinstance(told, dict):
+    report = read_live_value(live, f"progress:{task_id}")
+    if not isinstance(report, dict):
         return ""
-    done, total, note = told.get("done"), told.get("total"), told.get("note")
+    done, total, note = report.get("done"), report.get("total"), report.get("note")
     number = f"{done}/{total}" if total is not None and done is not None else "" if done is None else f"{done}"
     return " ".join(part for part in (number, str(note) if note else "") if part)
 
 
-PLAN_NODES = 6
+MAX_PLAN_NODES = 6
 """Nodes of a graph that stand in one line."""
 
 
@@ -56,7 +56,7 @@ def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
     """Glyph, word and, of several attempts, their number; of an agent that waits for a person, that it asks."""
     if working and agent.status is AgentStatus.BUSY and asks_person(state, agent):
         return Cell(ASKS.text, ASKS.tone)
-    mark = of_agent(agent, working=working)
+    mark = agent_mark(agent, working=working)
     attempts = len(agent.running)
     more = f" ×{attempts}" if attempts > 1 and mark.word == "busy" else ""
     return Cell(mark.text + more, mark.tone)
@@ -64,14 +64,14 @@ def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
 
 def asks_person(state: State, agent: Agent) -> bool:
     """Tell whether an attempt of an agent waits for the answer of a person."""
-    attempts = (task.attempt for one in agent.parked if (task := state.tasks.get(one)) is not None)
+    attempts = (task.attempt for task_id in agent.parked if (task := state.tasks.get(task_id)) is not None)
     return any(attempt is not None and attempt.parked_for in PEOPLE for attempt in attempts)
 
 
 def now_in_brief(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
     """What `now_of_agent` says; of delegated work only how much of it is open, for which a narrow column has room."""
     if agent.parked and not agent.running and agent.error is None and not asks_person(state, agent):
-        parked = [state.tasks[one] for one in agent.parked if one in state.tasks]
+        parked = [state.tasks[task_id] for task_id in agent.parked if task_id in state.tasks]
         if still := sum(call.open for task in parked for call in task.calls.values()):
             return Cell(f"{still:,} delegated", "muted")
     return now_of_agent(state, agent, counts, live, now_ms)
@@ -84,11 +84,11 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
     if agent.away:
         return Cell(why_away(agent), "paused")
     if agent.running:
-        return Cell(_at_work(state, agent, live), "")
-    if (held := _held(state, agent, counts, now_ms)) is not None:
-        return held
+        return Cell(_current_work(state, agent, live), "")
+    if (obstacle := _obstacle(state, agent, counts, now_ms)) is not None:
+        return obstacle
     if agent.parked:
-        return Cell(why(state, state.tasks[next(iter(agent.parked))], counts, now_ms), "muted")
+        return Cell(waiting_reason(state, state.tasks[next(iter(agent.parked))], counts, now_ms), "muted")
     if retrying := counts.retrying_of.get(agent.id):
         first = min(retrying, key=lambda task: task.retry_at_ms or 0)
         left = remaining((first.retry_at_ms or now_ms) - now_ms)
@@ -96,17 +96,17 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
     if waiting := counts.waiting_of[agent.id]:
         return Cell(f"{waiting:,} waiting", "muted")
     if (planned := counts.planned_for.get(agent.id)) is not None:
-        return Cell(why(state, planned, counts, now_ms), "muted")
+        return Cell(waiting_reason(state, planned, counts, now_ms), "muted")
     return Cell("")
 
 
-def _held(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | None:
+def _obstacle(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | None:
     """Why an agent that is at nothing would begin nothing: its budget, its circuit, a pause above it."""
     waiting = counts.waiting_of[agent.id]
     more = f", {waiting:,} waiting" if waiting else ""
     if agent.exhausted is not None or agent.held:
-        asked = "a person is asked" if agent.held else "it gets nothing more"
-        return Cell(f"its budget is spent: {asked}{more}", "error")
+        consequence = "a person is asked" if agent.held else "it gets nothing more"
+        return Cell(f"its budget is spent: {consequence}{more}", "error")
     if agent.is_stuck:
         return Cell(f"{stuck_since(agent, now_ms)}{more}", "draining")
     if agent.is_shut:
@@ -114,8 +114,8 @@ def _held(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | Non
         return Cell(f"circuit {circuit_words(state, agent, now_ms)}{more}{last}", "draining")
     if agent.parked or agent.paused:
         return None
-    above = paused_above(state, agent.supervisor_id)
-    return Cell(f"{above.name} is paused{more}", "paused") if above is not None else None
+    supervisor = paused_above(state, agent.supervisor_id)
+    return Cell(f"{supervisor.name} is paused{more}", "paused") if supervisor is not None else None
 
 
 def stuck_since(agent: Agent, now_ms: int) -> str:
@@ -133,10 +133,10 @@ def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
 
 def paused_above(state: State, supervisor_id: str) -> Supervisor | None:
     """Return the nearest supervisor that is paused, from one upwards."""
-    return next((one for one in supervisors_from(state, supervisor_id) if one.paused), None)
+    return next((supervisor for supervisor in supervisors_from(state, supervisor_id) if supervisor.paused), None)
 
 
-def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
+def _current_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
     # Attempts of an earlier generation first: they are what keeps the agent from its new one.
     task_id, generation = min(agent.running.items(), key=lambda item: item[1])
     task = state.tasks.get(task_id)
@@ -145,12 +145,12 @@ def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
         text += f"  → g{agent.generation}"
     if len(agent.running) > 1 and agent.status is not AgentStatus.BUSY:  # of that the state tells how many
         text += f"  +{len(agent.running) - 1}"
-    if told := progress(live, task_id) or last_line(live, task_id):
-        text += f"  {told}"
+    if activity := describe_progress(live, task_id) or last_line(live, task_id):
+        text += f"  {activity}"
     return text
 
 
-_OF = 8
+_MAX_STATE_WIDTH = 8
 """Cells that a column has for how many are at work."""
 
 
@@ -169,8 +169,8 @@ def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
         return Cell(SUSPENDED.text, SUSPENDED.tone)
     if not busy:
         return Cell("○ idle", "idle")
-    said = (f"{busy} of {agents}", f"{busy}/{agents}", f"{busy}")  # one that is cut would be another number
-    return Cell(f"● {next(one for one in said if len(one) <= _OF or one is said[-1])}", "busy")
+    forms = (f"{busy} of {agents}", f"{busy}/{agents}", f"{busy}")  # one that is cut would be another number
+    return Cell(f"● {next(form for form in forms if len(form) <= _MAX_STATE_WIDTH or form is forms[-1])}", "busy")
 
 
 def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> Cell:
@@ -179,26 +179,26 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
         return Cell(supervisor.error, "error")
     waiting = counts.waiting_of[supervisor.id]
     if supervisor.held or supervisor.exhausted is not None:
-        asked = "a person is asked" if supervisor.held else "nothing under it starts"
-        return Cell(f"its budget is spent: {asked}", "error")
-    above = paused_above(state, supervisor.parent_id or "")
-    if above is not None and not counts.busy_of[supervisor.id]:
-        return Cell(f"{above.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
+        consequence = "a person is asked" if supervisor.held else "nothing under it starts"
+        return Cell(f"its budget is spent: {consequence}", "error")
+    paused_supervisor = paused_above(state, supervisor.parent_id or "")
+    if paused_supervisor is not None and not counts.busy_of[supervisor.id]:
+        return Cell(f"{paused_supervisor.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
     if (stuck := counts.stuck_in.get(supervisor.id)) is not None:
         return Cell(f"{stuck.name}: {describe_stuck_slots(stuck)}", "draining")
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
-        run = next((one for one in runs if one.running), runs[-1])
+        run = next((run for run in runs if run.running), runs[-1])
         nodes = [state.tasks[child] for child in state.tasks[run.root_id].children if child in state.tasks]
         others = f", and {pluralize(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
-        said = plan_line(nodes) or run.title
-        return Cell(f"{run.id}: {said}{others}" if others else said, "muted")
+        title = plan_line(nodes) or run.title
+        return Cell(f"{run.id}: {title}{others}" if others else title, "muted")
     return Cell(f"{waiting:,} waiting" if waiting else "", "muted")
 
 
 def plan_line(nodes: list[Task]) -> str:
     """The nodes of a graph with their marks, in one line."""
-    if len(nodes) > PLAN_NODES:
-        ended = sum(node.ended for node in nodes)
-        return f"{ended} of {len(nodes)} done"
-    return "  ".join(f"{of_task(node).glyph} {node.title}" for node in nodes)
+    if len(nodes) > MAX_PLAN_NODES:
+        ended_count = sum(node.ended for node in nodes)
+        return f"{ended_count} of {len(nodes)} done"
+    return "  ".join(f"{task_mark(node).glyph} {node.title}" for node in nodes)

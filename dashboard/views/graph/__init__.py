@@ -3,8 +3,8 @@
 `model` says what a graph is made of, `run` and `team` make one of the state, `drawing` makes lines of it.
 """
 
-from dashboard.views.graph.drawing import Drawing, drawing, graph_lines
+from dashboard.views.graph.drawing import Drawing, draw_graph, graph_lines
 from dashboard.views.graph.model import Graph
 from dashboard.views.graph.subject import graph_of
 
-__all__ = ["Drawing", "Graph", "drawing", "graph_lines", "graph_of"]
+__all__ = ["Drawing", "Graph", "draw_graph", "graph_lines", "graph_of"]

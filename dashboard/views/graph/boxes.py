@@ -3,17 +3,17 @@
 from rich.cells import cell_len
 
 from dashboard.views.drawing.canvas import HEAVY, LIGHT, Canvas
-from dashboard.views.drawing.graph_layout import BARE
-from dashboard.views.drawing.lines import Span, cells, cut, cut_name, cut_path, fit_spans
+from dashboard.views.drawing.graph_layout import MAX_BARE_ROWS
+from dashboard.views.drawing.lines import Span, cell_width, cut, cut_name, cut_path, fit_spans
 from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.graph.model import Node
 
 SIZES = (6, 4, 3, 2, 1)
-WIDE = 150
+TALL_BOX_MIN_COLUMNS = 150
 """Columns from which the tallest boxes are used."""
-LEAST, BARE_LEAST, MOST = 10, 8, 34
+MIN_WIDTH, BARE_MIN_WIDTH, MAX_WIDTH = 10, 8, 34
 _GAPS = {6: 0, 4: 0, 3: 0, 2: 1, 1: 0}
-_BAR = 3
+_MIN_METER_WIDTH = 3
 """Cells of the shortest meter."""
 _BORDERS = {"busy": "busy-before", "done": "heat-3", "waiting": "heat-1", "idle": "line", "stopped": "line"}
 """Tones of borders by those of states; where none stands here, it is the state's own."""
@@ -29,36 +29,36 @@ def natural_width(node: Node, size: int) -> int:
     """Return how many columns a box takes to say all it can."""
     name, took = cell_len(node.name), cell_len(node.took)
     if size == 1:
-        right = _right(node)
+        right = _right_text(node)
         wide = 5 + name + (2 + cell_len(right) if right else 0)
     elif size == 2:
-        beside, figure = cell_len(_beside(node)), cell_len(node.figure)
-        below = (_BAR + 1 if node.share is not None else 0) + figure if figure else 0
+        beside, figure = cell_len(_text_beside_name(node)), cell_len(node.figure)
+        below = (_MIN_METER_WIDTH + 1 if node.share is not None else 0) + figure if figure else 0
         wide = 5 + max(name + (2 + beside if beside else 0), below)
     elif size == 3:
         figure = cell_len(node.figure)
-        wide = max(6 + name, (6 + _BAR + figure if node.share is not None else 4 + figure) if figure else 0)
+        wide = max(6 + name, (6 + _MIN_METER_WIDTH + figure if node.share is not None else 4 + figure) if figure else 0)
     else:
-        row = cell_len(_figure(node, size)) + (_BAR + 1 if node.share is not None else 0)
+        row = cell_len(_figure(node, size)) + (_MIN_METER_WIDTH + 1 if node.share is not None else 0)
         top = 2 + name + (2 + took if took and size == 6 else 0)
         wide = 4 + max(top, row, min(24, cell_len(node.now[:76])) if size == 6 else 0)
-    return max(LEAST if size > BARE else BARE_LEAST, min(MOST, wide))
+    return max(MIN_WIDTH if size > MAX_BARE_ROWS else BARE_MIN_WIDTH, min(MAX_WIDTH, wide))
 
 
 def figure_width(node: Node, size: int) -> int:
     """Return how many columns a box takes to say its figure, whatever becomes of its name."""
     figure = cell_len(_figure(node, size).replace(" of ", "/"))
-    return max(LEAST, min(MOST, figure + (5 if size <= BARE else 4))) if size > 1 else LEAST
+    return max(MIN_WIDTH, min(MAX_WIDTH, figure + (5 if size <= MAX_BARE_ROWS else 4))) if size > 1 else MIN_WIDTH
 
 
-def _right(node: Node) -> str:
+def _right_text(node: Node) -> str:
     """What a box of one line says beside its name."""
     if node.is_group:
         return node.figure if "/" in node.figure else node.took
     return node.took if node.is_awake else node.figure if node.figure != node.word else ""
 
 
-def _beside(node: Node) -> str:
+def _text_beside_name(node: Node) -> str:
     """What a box of two lines says beside its name; not what stands below it too."""
     return node.took if node.is_awake and node.took != node.figure else ""
 
@@ -68,8 +68,8 @@ def draw(canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, in
     x, y = place
     wide, tall = size
     ground = "selected" if selected else _GROUND if node.is_awake else ""
-    if tall <= BARE:
-        _bare(canvas, node, place, size, ground, selected=selected)
+    if tall <= MAX_BARE_ROWS:
+        _draw_bare(canvas, node, place, size, ground, selected=selected)
         return
     tone = "accent" if selected else _border(node)
     canvas.frame(x, y, size, tone, weight=HEAVY if selected else LIGHT)
@@ -80,38 +80,38 @@ def draw(canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, in
     for at, spans in enumerate(rows):
         canvas.text(x + 1, y + 1 + at, " " * (wide - 2), ground)
         canvas.spans(x + 2, y + 1 + at, fit_spans(spans, inner), ground)
-    if tall == BARE + 1:
-        _bar_in_border(canvas, node, (x, y + tall - 1), wide)
+    if tall == MAX_BARE_ROWS + 1:
+        _draw_border_meter(canvas, node, (x, y + tall - 1), wide)
 
 
 def _border(node: Node) -> str:
     return _BORDERS.get(node.tone, node.tone) if node.is_awake or node.tone in ("paused", "done") else "line"
 
 
-def _name(node: Node) -> tuple[Span, Span]:
-    said = "strong" if node.is_awake else "muted"
-    return Span(f"{node.glyph} ", node.tone), Span(node.name, said)
+def _name_spans(node: Node) -> tuple[Span, Span]:
+    tone = "strong" if node.is_awake else "muted"
+    return Span(f"{node.glyph} ", node.tone), Span(node.name, tone)
 
 
 def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
     """Return what stands in a box with a border, between its border lines."""
-    glyph, said = _name(node)
-    name = [glyph, said._replace(text=cut_name(node.name, inner - cells([glyph])))]
-    room = inner - cells(name)
-    beside = _beside(node) if _figure(node, tall) != node.took else ""
-    if tall != BARE + 1 and beside and room >= cell_len(beside) + 2:
+    glyph, label = _name_spans(node)
+    name = [glyph, label._replace(text=cut_name(node.name, inner - cell_width([glyph])))]
+    room = inner - cell_width(name)
+    beside = _text_beside_name(node) if _figure(node, tall) != node.took else ""
+    if tall != MAX_BARE_ROWS + 1 and beside and room >= cell_len(beside) + 2:
         name += [Span(" " * (room - cell_len(beside))), Span(beside, "muted")]
-    if tall == BARE + 1:
+    if tall == MAX_BARE_ROWS + 1:
         return [name]
-    far = _far(node, inner, tall)
-    if tall == BARE + 2:
+    far = _progress_spans(node, inner, tall)
+    if tall == MAX_BARE_ROWS + 2:
         return [name, far]
     now = (
         [Span(cut_path(node.now, inner), "" if node.is_awake else "muted")] if node.now not in ("", node.figure) else []
     )
     tone = "busy-before" if node.is_awake else "idle"
-    drawn = [] if node.shares is None else [Span(spark(node.shares(2 * inner), inner, most=1.0), tone)]
-    return [name, now, far, drawn] if now else [name, far, [], drawn]
+    sparkline = [] if node.shares is None else [Span(spark(node.shares(2 * inner), inner, full_value=1.0), tone)]
+    return [name, now, far, sparkline] if now else [name, far, [], sparkline]
 
 
 def _figure(node: Node, tall: int) -> str:
@@ -119,10 +119,10 @@ def _figure(node: Node, tall: int) -> str:
     return node.figure or (node.took if tall < SIZES[0] else "")
 
 
-def _far(node: Node, room: int, tall: int) -> list[Span]:
+def _progress_spans(node: Node, room: int, tall: int) -> list[Span]:
     """Return how far a node is: its meter and its figure."""
-    said = _figure(node, tall)
-    figure = _whole(said, node.share, room)
+    text = _figure(node, tall)
+    figure = _fit_figure(text, node.share, room)
     wide = room - cell_len(figure) - (1 if figure else 0)
     if node.share is None or wide < 3:
         return [Span(figure, "muted")]
@@ -130,24 +130,24 @@ def _far(node: Node, room: int, tall: int) -> list[Span]:
     return [*meter(node.share, wide, tone=tone), Span(f" {figure}" if figure else "", "" if node.is_awake else "muted")]
 
 
-def _whole(said: str, share: float | None, room: int) -> str:
+def _fit_figure(figure: str, share: float | None, room: int) -> str:
     """Return a figure in the longest form that has room, and nothing where none has: a part of a number is another."""
-    if not any(sign.isdigit() for sign in said):
-        return cut(said, room)
-    forms = (said, said.replace(" of ", "/"), "" if share is None else f"{share:.0%}", said.partition(" ")[0])
-    return next((one for one in forms if one and cell_len(one) <= room), "")
+    if not any(sign.isdigit() for sign in figure):
+        return cut(figure, room)
+    forms = (figure, figure.replace(" of ", "/"), "" if share is None else f"{share:.0%}", figure.partition(" ")[0])
+    return next((form for form in forms if form and cell_len(form) <= room), "")
 
 
-def _bar_in_border(canvas: Canvas, node: Node, place: tuple[int, int], wide: int) -> None:
+def _draw_border_meter(canvas: Canvas, node: Node, place: tuple[int, int], wide: int) -> None:
     """Draw how far a node is into its lower border: the meter, and its figure at the right where both have room."""
     x, y = place
     figure = f" {node.figure} " if node.figure else ""
     room = wide - 4 - cell_len(figure)
     if node.share is None:
         if figure:
-            canvas.text(x + 1, y, f" {_whole(node.figure, None, wide - 4)} ", "muted")
+            canvas.text(x + 1, y, f" {_fit_figure(node.figure, None, wide - 4)} ", "muted")
         return
-    if figure and room >= _BAR:
+    if figure and room >= _MIN_METER_WIDTH:
         canvas.text(x + 2 + room, y, figure, "" if node.is_awake else "muted")
     else:
         room = wide - 4
@@ -155,28 +155,28 @@ def _bar_in_border(canvas: Canvas, node: Node, place: tuple[int, int], wide: int
     canvas.text(x + 2, y, filled.text, filled.tone)
 
 
-def _bare(
+def _draw_bare(
     canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, int], ground: str, *, selected: bool
 ) -> None:
     """Draw a box without a border: one line, or its name above how far it is."""
     x, y = place
     wide, tall = size
-    edge = Span("▌", "accent") if selected else Span("│", _border(node)) if tall == BARE else Span(" ")
-    right = _beside(node) if tall == BARE else _right(node)
+    edge = Span("▌", "accent") if selected else Span("│", _border(node)) if tall == MAX_BARE_ROWS else Span(" ")
+    right = _text_beside_name(node) if tall == MAX_BARE_ROWS else _right_text(node)
     inner = wide - 3
     for row in range(tall):
         canvas.text(x, y + row, " " * wide, ground)
         canvas.spans(x, y + row, (edge,), ground)
-    name = list(_name(node))
+    name = list(_name_spans(node))
     room = inner - cell_len(right) - (2 if right else 0)
-    if cells(name) > room and right:
+    if cell_width(name) > room and right:
         right, room = "", inner  # a name says more than how long
-    if cells(name) > room:
+    if cell_width(name) > room:
         name = [name[0], Span(cut_name(node.name, max(3, room - 2)), name[1].tone)]
-    blank = inner - cells(name) - cell_len(right)
+    blank = inner - cell_width(name) - cell_len(right)
     badge = Span(f" {node.badge}", "accent bold") if node.badge and blank > cell_len(node.badge) + 1 else Span("")
     blank -= cell_len(badge.text)
     spans = [*name, badge, Span(" " * max(0, blank)), Span(right, "muted")]
     canvas.spans(x + 2, y, fit_spans(spans, inner), ground)
-    if tall == BARE:
-        canvas.spans(x + 4, y + 1, fit_spans(_far(node, inner - 2, SIZES[0]), inner - 2), ground)
+    if tall == MAX_BARE_ROWS:
+        canvas.spans(x + 4, y + 1, fit_spans(_progress_spans(node, inner - 2, SIZES[0]), inner - 2), ground)

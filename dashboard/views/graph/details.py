@@ -3,42 +3,42 @@
 from collections import Counter
 from math import ceil
 
-from dashboard.views.drawing.lines import Line, Span, block, cut, cut_path, fit_spans, hairline, padded, spread
+from dashboard.views.drawing.lines import Line, Span, cut, cut_path, fit_height, fit_spans, hairline, pad, spread
 from dashboard.views.drawing.plots import meter
-from dashboard.views.facts.work import circuit_words, progress, why
+from dashboard.views.facts.work import circuit_words, describe_progress, waiting_reason
 from dashboard.views.graph.model import Graph, Node
-from dashboard.views.graph.nodes import IDLE, Sight
+from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
 from dashboard.views.words.amounts import clock, count, duration, elapsed, median
 from engine.core.state import Agent, State, Supervisor, Task
 
 HEIGHT = 6
-_AT_WORK = 2
+_MAX_ATTEMPTS = 2
 """Attempts that are told of."""
 _TITLE, _METER = 42, 20
-MANY = 20_000
+MAX_COUNTED_TASKS = 20_000
 """Most open tasks for which hand-overs are counted."""
 
 
-def details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[Line]:
+def node_details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[Line]:
     """Return `HEIGHT` lines about a node, its heading with them."""
     state = sight.state
     agent = state.agents.get(node.about)
     task = state.tasks.get(node.about)
     supervisor = state.supervisors.get(node.about)
-    if node.id.startswith(IDLE):
-        said = [_line(Span("at rest, with nothing to do", "muted"))]
+    if node.id.startswith(IDLE_PREFIX):
+        lines = [_line(Span("at rest, with nothing to do", "muted"))]
     elif agent is not None:
-        said = _of_agent(sight, node, agent)
+        lines = _agent_lines(sight, node, agent)
     elif task is not None:
-        said = _of_task(sight, node, task)
+        lines = _task_lines(sight, node, task)
     elif supervisor is not None:
-        said = _of_supervisor(sight, node, supervisor)
+        lines = _supervisor_lines(sight, node, supervisor)
     else:
-        said = [_line(Span("it is gone", "muted"))]
+        lines = [_line(Span("it is gone", "muted"))]
     opens = "enter opens it" if node.opens[0] else "i shows them"
-    last = _folded(graph, width)
-    body = block(said, HEIGHT - 2)
-    return [hairline(node.name, width, right=opens), *(_fit(one, width) for one in body), last]
+    last = _folded_line(graph, width)
+    body = fit_height(lines, HEIGHT - 2)
+    return [hairline(node.name, width, right=opens), *(_fit(line, width) for line in body), last]
 
 
 def _line(*spans: Span) -> Line:
@@ -57,7 +57,7 @@ def _facts(*facts: tuple[str, str]) -> list[Span]:
     return spans
 
 
-def _folded(graph: Graph, width: int) -> Line:
+def _folded_line(graph: Graph, width: int) -> Line:
     if not graph.folded:
         return Line()
     names = f" folded away, at rest: {len(graph.folded):,}  {', '.join(graph.folded[:40])}"
@@ -65,7 +65,7 @@ def _folded(graph: Graph, width: int) -> Line:
     return spread((Span(cut(names, width - len(hint) - 2), "faint"),), (Span(hint, "faint"),), width)
 
 
-def _of_agent(sight: Sight, node: Node, agent: Agent) -> list[Line]:
+def _agent_lines(sight: Sight, node: Node, agent: Agent) -> list[Line]:
     state, now_ms = sight.state, sight.now_ms
     at_ms = sight.activity.swapped_ms.get(agent.id)
     since = f" since {clock(at_ms)}" if at_ms is not None else ""
@@ -88,11 +88,11 @@ def _of_agent(sight: Sight, node: Node, agent: Agent) -> list[Line]:
     elif agent.is_shut:
         lines.append(_line(Span(f"circuit {circuit_words(state, agent, now_ms)}", "draining")))
     usual = median(agent.at_work_ms)
-    for task_id in [*agent.running, *agent.parked][:_AT_WORK]:
+    for task_id in [*agent.running, *agent.parked][:_MAX_ATTEMPTS]:
         task = state.tasks.get(task_id)
         if task is not None:
-            lines.append(_attempt(sight, task, usual))
-    sources = _sources(state, agent)
+            lines.append(_attempt_line(sight, task, usual))
+    sources = _work_sources(state, agent)
     if sources:
         came = [span for name, times in sources for span in (Span(f" {name}", ""), Span(f" {times:,}", "muted"))]
         lines.append(_line(Span("work came from", "muted"), *came))
@@ -103,20 +103,20 @@ def _p95(times_ms: list[int]) -> float | None:
     return sorted(times_ms)[ceil(0.95 * len(times_ms)) - 1] if times_ms else None
 
 
-def _attempt(sight: Sight, task: Task, usual: float | None) -> Line:
+def _attempt_line(sight: Sight, task: Task, usual: float | None) -> Line:
     begun = task.attempt.started_ms if task.attempt is not None else task.started_ms or sight.now_ms
     took = max(0, sight.now_ms - begun)
     worked = task.attempt.at_work_ms(sight.now_ms) if task.attempt is not None else took
     bar = meter(min(1.0, worked / usual), _METER) if usual and sight.counts.working else (Span(" " * _METER), Span(""))
     parked = task.attempt is not None and task.attempt.parked
-    said = progress(sight.live, task.id)
+    progress_text = describe_progress(sight.live, task.id)
     return _line(
         Span("◔ " if parked else "● ", "waiting" if parked else "busy"),
-        Span(padded(cut_path(task.title, _TITLE), _TITLE)),
+        Span(pad(cut_path(task.title, _TITLE), _TITLE)),
         *bar,
-        Span(padded(duration(took) if took < 1000 else elapsed(took), 12, right=True)),
+        Span(pad(duration(took) if took < 1000 else elapsed(took), 12, right=True)),
         Span(f"   from {_asker(sight.state, task)}", "muted"),
-        Span(f"   {said}" if said else "", "muted"),
+        Span(f"   {progress_text}" if progress_text else "", "muted"),
     )
 
 
@@ -126,13 +126,13 @@ def _asker(state: State, task: Task) -> str:
     return member.name if member is not None else "the graph"
 
 
-def _sources(state: State, agent: Agent) -> list[tuple[str, int]]:
+def _work_sources(state: State, agent: Agent) -> list[tuple[str, int]]:
     """Return from whom its tasks of open runs came, the most first."""
-    if len(state.tasks) > MANY:
+    if len(state.tasks) > MAX_COUNTED_TASKS:
         return []
-    found = Counter(task.asker_id or "" for task in state.tasks.values() if task.agent_id == agent.id)
+    task_counts = Counter(task.asker_id or "" for task in state.tasks.values() if task.agent_id == agent.id)
     names: Counter[str] = Counter()
-    for asker_id, times in found.items():
+    for asker_id, times in task_counts.items():
         asker = state.tasks.get(asker_id)
         member = state.agents.get(asker.agent_id or "") if asker is not None else None
         if member is not None:
@@ -140,7 +140,7 @@ def _sources(state: State, agent: Agent) -> list[tuple[str, int]]:
     return names.most_common(4)
 
 
-def _of_task(sight: Sight, node: Node, task: Task) -> list[Line]:
+def _task_lines(sight: Sight, node: Node, task: Task) -> list[Line]:
     state = sight.state
     member = state.agents.get(task.agent_id or task.worker_id or "")
     lines = [
@@ -156,19 +156,23 @@ def _of_task(sight: Sight, node: Node, task: Task) -> list[Line]:
             ),
         )
     ]
-    told = progress(sight.live, task.id)
-    reason = why(state, task, sight.counts, sight.now_ms)
-    for text, tone in ((reason, "muted"), (task.error or "", "error"), (f"at {told}" if told else "", "muted")):
+    progress_text = describe_progress(sight.live, task.id)
+    reason = waiting_reason(state, task, sight.counts, sight.now_ms)
+    for text, tone in (
+        (reason, "muted"),
+        (task.error or "", "error"),
+        (f"at {progress_text}" if progress_text else "", "muted"),
+    ):
         if text:
             lines.append(_line(Span(text, tone)))
     for side, others in (("after", task.after), ("before", task.before)):
-        names = [state.tasks[one].title for one in others if one in state.tasks]
+        names = [state.tasks[task_id].title for task_id in others if task_id in state.tasks]
         if names:
             lines.append(_line(Span(f"{side} ", "muted"), Span(", ".join(names[:8]))))
     return lines
 
 
-def _of_supervisor(sight: Sight, node: Node, supervisor: Supervisor) -> list[Line]:
+def _supervisor_lines(sight: Sight, node: Node, supervisor: Supervisor) -> list[Line]:
     counts = sight.counts
     runs = [run for run in sight.state.runs.values() if run.supervisor_id == supervisor.id]
     lines = [

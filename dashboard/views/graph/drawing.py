@@ -1,34 +1,34 @@
 """A graph as lines: the largest boxes that fit, edges between them, the finished stages on one line where it is narrow.
 
-`drawing` is a pure function; it also says where each box stands, for the cursor and the mouse.
+`draw_graph` is a pure function; it also says where each box stands, for the cursor and the mouse.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dashboard.views.drawing.canvas import Canvas
-from dashboard.views.drawing.graph_layout import BARE, Layered, layered, needed, port, rows
-from dashboard.views.drawing.lines import BLANK, Line, Span, block, cut, hairline, line
+from dashboard.views.drawing.graph_layout import MAX_BARE_ROWS, Layered, arrange_layers, assign_rows, layer_height, port
+from dashboard.views.drawing.lines import BLANK, Line, Span, cut, fit_height, hairline, line
 from dashboard.views.graph import boxes, routes
 from dashboard.views.graph.model import Edge, Graph, Node
-from dashboard.views.graph.nodes import IDLE, Sight
-from dashboard.views.graph.overflow import bounded
-from dashboard.views.graph.stages import Box, Stages, stages
+from dashboard.views.graph.nodes import IDLE_PREFIX, Sight
+from dashboard.views.graph.overflow import bound_layers
+from dashboard.views.graph.stages import Box, Stages, split_stages
 from dashboard.views.graph.subject import graph_of
 
 NARROW = 100
 """Width below which finished and future stages are shown in one line."""
 SMALL = 60
 """Width below which every cell goes to the names: edges are short, and of idle members at last only the number."""
-SMALL_MOST = 16
+SMALL_MAX_WIDTH = 16
 """Columns of a box there, at most, where not all fit."""
-SMALL_CUT = 4
+SMALL_MAX_CUT = 4
 """Columns of names that may be cut there before teams stand for those below them."""
-LEAST_GAP, SMALL_GAP, MOST_GAP = 4, 3, 12
-CUT = 0.9
+MIN_GAP, SMALL_GAP, MAX_GAP = 4, 3, 12
+MIN_VISIBLE_SHARE = 0.9
 """Larger boxes are used if at least this share of their preferred width fits."""
 LEGEND = "━ just now  ─ before  ╌ planned"
-LEGEND_FROM = 60
+LEGEND_MIN_WIDTH = 60
 """Columns from which on it stands beside the title."""
 
 
@@ -43,7 +43,7 @@ class Drawing:
 
     def at(self, x: int, y: int) -> str | None:
         inside = (
-            key for key, one in self.boxes.items() if one.x <= x < one.x + one.wide and one.y <= y < one.y + one.tall
+            key for key, box in self.boxes.items() if box.x <= x < box.x + box.wide and box.y <= y < box.y + box.tall
         )
         return next(inside, None)
 
@@ -52,7 +52,7 @@ class Drawing:
 class _Plan:
     """Sizes and places before anything is drawn; rows and columns of the whole plane."""
 
-    layered: Layered
+    layering: Layered
     size: int
     heights: Mapping[str, int]
     top: Mapping[str, int]
@@ -86,34 +86,37 @@ def graph_lines(
     """
     graph = graph_of(sight, subject, lines=height - 1)
     if width < SMALL:
-        graph = _small(graph, subject, width, height - 1)
-        if subject in sight.state.supervisors and _cut(graph, width, height - 1) > SMALL_CUT:
-            graph = _small(graph_of(sight, subject, opened=subject, folded=True), subject, width, height - 1)
+        graph = _fit_small_pane(graph, subject, width, height - 1)
+        if subject in sight.state.supervisors and _cut_columns(graph, width, height - 1) > SMALL_MAX_CUT:
+            graph = _fit_small_pane(graph_of(sight, subject, opened=subject, folded=True), subject, width, height - 1)
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
-    found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm, bound=True)
-    return [heading(graph.title, width), *found.lines]
+    drawing = draw_graph(
+        graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm, bound=True
+    )
+    return [heading(graph.title, width), *drawing.lines]
 
 
-def _small(graph: Graph, subject: str, width: int, height: int) -> Graph:
+def _fit_small_pane(graph: Graph, subject: str, width: int, height: int) -> Graph:
     """Return what of a graph stands in a small pane."""
     if any(edge.source != subject for edge in graph.edges):  # the pane is about it; its columns go to names below
-        graph = graph.only(node.id for node in graph.nodes if node.id != subject)
-    if not _cut(graph, width, height):
+        graph = graph.subgraph(node.id for node in graph.nodes if node.id != subject)
+    if not _cut_columns(graph, width, height):
         return graph
     short = (
-        one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes
+        node._replace(name=node.name.removesuffix(" idle")) if node.id.startswith(IDLE_PREFIX) else node
+        for node in graph.nodes
     )
     return replace(graph, nodes=tuple(short))
 
 
-def _cut(graph: Graph, width: int, height: int) -> int:
+def _cut_columns(graph: Graph, width: int, height: int) -> int:
     """Return by how many columns a small graph cuts the names of its layers, but for those that are out of sight."""
     if not graph.nodes:
         return 0
     plan = _plan(graph, width=width, height=height, size=None)
-    whole = _widths(_without_figures(graph), plan.layered, plan.size)
-    shown = (min(wide, width - plan.x_of(place)) for place, wide in enumerate(plan.widths))
-    return sum(max(0, name - cells) for name, cells in zip(whole, shown, strict=True) if cells > 0)
+    whole = _widths(_without_figures(graph), plan.layering, plan.size)
+    visible_widths = (min(wide, width - plan.x_of(place)) for place, wide in enumerate(plan.widths))
+    return sum(max(0, name - cells) for name, cells in zip(whole, visible_widths, strict=True) if cells > 0)
 
 
 def _without_figures(graph: Graph) -> Graph:
@@ -122,10 +125,10 @@ def _without_figures(graph: Graph) -> Graph:
 
 def heading(title: str, width: int) -> Line:
     """Return the hairline above a graph; the legend falls away where it would leave the title no room."""
-    return hairline(title, width, right=LEGEND if width >= LEGEND_FROM else "")
+    return hairline(title, width, right=LEGEND if width >= LEGEND_MIN_WIDTH else "")
 
 
-def drawing(
+def draw_graph(
     graph: Graph,
     *,
     width: int,
@@ -146,93 +149,100 @@ def drawing(
         bound: Whether one node stands for those of a layer that do not fit, as in a pane that has no cursor.
     """
     if not graph.nodes or width < 20 or height < 1:
-        said = [BLANK] * max(0, height // 3) + [line(Span(cut(f"   {text}", width), "muted")) for text in graph.empty]
-        return Drawing(block(said if not graph.nodes else [], height))
-    staged = stages(graph, now_ms=now_ms) if graph.is_run and width < NARROW and height > 5 else Stages((), graph)
-    above = staged.lines(selected, width)
-    room = height - len(above)
+        lines = [BLANK] * max(0, height // 3) + [line(Span(cut(f"   {text}", width), "muted")) for text in graph.empty]
+        return Drawing(fit_height(lines if not graph.nodes else [], height))
+    staged = split_stages(graph, now_ms=now_ms) if graph.is_run and width < NARROW and height > 5 else Stages((), graph)
+    stage_lines = staged.lines(selected, width)
+    room = height - len(stage_lines)
     if bound:
-        staged = replace(staged, rest=bounded(staged.rest, room, selected))
+        staged = replace(staged, rest=bound_layers(staged.rest, room, selected))
     plan = _plan(staged.rest, width=width, height=room, size=size)
     dx, dy = _offset(plan, selected, width, room)
     canvas = Canvas(width, room, left=dx, top=dy)
-    looks = _looks(staged.rest, plan.layered, now_ms, selected, calm=calm)
+    looks = _looks(staged.rest, plan.layering, now_ms, selected, calm=calm)
     for place, gap in enumerate(plan.gaps):
         left = plan.x_of(place) + plan.widths[place]
         routes.draw(canvas, gap, (left, left + plan.gap_widths[place]), looks, plan.widths[place + 1])
-    found: dict[str, Box] = dict(staged.boxes(width))
+    node_boxes: dict[str, Box] = dict(staged.boxes(width))
     nodes = {node.id: node for node in staged.rest.nodes}
-    for place, layer in enumerate(plan.layered.layers):
+    for place, layer in enumerate(plan.layering.layers):
         for key in layer:
             node = nodes.get(key)
             if node is None:
                 continue
             x, y, wide, tall = plan.x_of(place), plan.top[key], plan.widths[place], plan.heights[key]
-            found[key] = Box(x - dx, y - dy + len(above), wide, tall, place)
+            node_boxes[key] = Box(x - dx, y - dy + len(stage_lines), wide, tall, place)
             if x + wide > dx and x < dx + width and y + tall > dy and y < dy + room:
-                if tall <= BARE:  # without a border, so only a sign shows that the edge of the pane cuts its name
-                    wide = max(boxes.BARE_LEAST, min(wide, dx + width - x))
+                # Without a border, so only a sign shows that the edge of the pane cuts its name.
+                if tall <= MAX_BARE_ROWS:
+                    wide = max(boxes.BARE_MIN_WIDTH, min(wide, dx + width - x))
                 boxes.draw(canvas, node, (x, y), (wide, tall), selected=key == selected)
     fits = plan.wide <= width and plan.tall <= room
-    return Drawing([*above, *canvas.lines()], found, fits)
+    return Drawing([*stage_lines, *canvas.lines()], node_boxes, fits)
 
 
 def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     """Choose the largest boxes that fit, and place them."""
-    found = layered(tuple(node.id for node in graph.nodes), tuple((one.source, one.target) for one in graph.edges))
-    chosen = size or _fitting(graph, found, width=width, height=height)
+    layering = arrange_layers(
+        tuple(node.id for node in graph.nodes), tuple((edge.source, edge.target) for edge in graph.edges)
+    )
+    chosen = size or _largest_size(graph, layering, width=width, height=height)
     heights = {node.id: chosen for node in graph.nodes}
-    top = rows(found, heights, height, gap=boxes.gap_of(chosen))
+    top = assign_rows(layering, heights, height, gap=boxes.gap_of(chosen))
     ports = {key: y + port(heights.get(key, 1)) for key, y in top.items()}
-    place_of = {key: place for place, layer in enumerate(found.layers) for key in layer}
-    between: list[list[tuple[str, str]]] = [[] for _ in found.layers[1:]]
-    for link in found.links:
+    place_of = {key: place for place, layer in enumerate(layering.layers) for key in layer}
+    between: list[list[tuple[str, str]]] = [[] for _ in layering.layers[1:]]
+    for link in layering.links:
         between[place_of[link[0]]].append(link)
-    gaps = [routes.gap(links, ports) for links in between]
-    least = [_least_gap(width) - 1 + gap.tracks for gap in gaps]
+    gaps = [routes.route_gap(links, ports) for links in between]
+    least = [_min_gap(width) - 1 + gap.tracks for gap in gaps]
     room = width - sum(least)
-    natural = _widths(graph, found, chosen)
-    whole = _widths(_without_figures(graph), found, chosen) if width < SMALL else natural
-    floors = _widths(graph, found, chosen, boxes.figure_width)
+    natural = _widths(graph, layering, chosen)
+    whole = _widths(_without_figures(graph), layering, chosen) if width < SMALL else natural
+    floors = _widths(graph, layering, chosen, boxes.figure_width)
     if width < SMALL or sum(floors) > room:
-        floors = [boxes.LEAST] * len(floors)
-    widths = _shrunk(whole if sum(natural) > room else natural, room, floors)
+        floors = [boxes.MIN_WIDTH] * len(floors)
+    widths = _shrink(whole if sum(natural) > room else natural, room, floors)
     if width < SMALL and sum(widths) > room:  # some is out of sight anyway: that shall not cost names too
-        widths = [min(one, SMALL_MOST) for one in whole]
-        widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), boxes.BARE_LEAST))  # the last takes what is left
+        widths = [min(wide, SMALL_MAX_WIDTH) for wide in whole]
+        widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), boxes.BARE_MIN_WIDTH))  # the last takes what is left
     elif whole is not natural:
         for place, wide in enumerate(natural):  # a figure where it costs no name
             widths[place] = wide if sum(widths) - widths[place] + wide <= room else widths[place]
-    gap_widths = _grown(least, width - 2 - sum(widths) - sum(least))
+    gap_widths = _grow_gaps(least, width - 2 - sum(widths) - sum(least))
     left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
-    return _Plan(found, chosen, heights, top, widths, gaps, gap_widths, left)
+    return _Plan(layering, chosen, heights, top, widths, gaps, gap_widths, left)
 
 
-def _fitting(graph: Graph, found: Layered, *, width: int, height: int) -> int:
+def _largest_size(graph: Graph, layering: Layered, *, width: int, height: int) -> int:
     """Return the rows of the largest boxes that fit; 1 where none do."""
-    least = _least_gap(width) * (len(found.layers) - 1)
+    least = _min_gap(width) * (len(layering.layers) - 1)
     for size in boxes.SIZES:
         heights = {node.id: size for node in graph.nodes}
-        tall = max(needed(layer, heights, gap=boxes.gap_of(size)) for layer in found.layers)
-        wide = round(sum(_widths(graph, found, size)) * (1 if width < SMALL else CUT)) + least
-        if (size < boxes.SIZES[0] or width >= boxes.WIDE) and tall <= height and (wide <= width or size < 3):
+        tall = max(layer_height(layer, heights, gap=boxes.gap_of(size)) for layer in layering.layers)
+        wide = round(sum(_widths(graph, layering, size)) * (1 if width < SMALL else MIN_VISIBLE_SHARE)) + least
+        if (
+            (size < boxes.SIZES[0] or width >= boxes.TALL_BOX_MIN_COLUMNS)
+            and tall <= height
+            and (wide <= width or size < 3)
+        ):
             return size
     return boxes.SIZES[-1]
 
 
-def _least_gap(width: int) -> int:
-    return SMALL_GAP if width < SMALL else LEAST_GAP
+def _min_gap(width: int) -> int:
+    return SMALL_GAP if width < SMALL else MIN_GAP
 
 
 def _widths(
-    graph: Graph, found: Layered, size: int, takes: Callable[[Node, int], int] = boxes.natural_width
+    graph: Graph, layering: Layered, size: int, takes: Callable[[Node, int], int] = boxes.natural_width
 ) -> list[int]:
     """Return the columns of each layer: what its widest box takes."""
     wide = {node.id: takes(node, size) for node in graph.nodes}
-    return [max((wide.get(key, 1) for key in layer), default=1) for layer in found.layers]
+    return [max((wide.get(key, 1) for key in layer), default=1) for layer in layering.layers]
 
 
-def _shrunk(widths: list[int], room: int, floors: Sequence[int]) -> list[int]:
+def _shrink(widths: list[int], room: int, floors: Sequence[int]) -> list[int]:
     """Return widths of layers that fit into so many columns, the widest cut first, none below its floor."""
     out = list(widths)
     while sum(out) > room and (giving := [place for place, floor in enumerate(floors) if out[place] > floor]):
@@ -240,24 +250,24 @@ def _shrunk(widths: list[int], room: int, floors: Sequence[int]) -> list[int]:
     return out
 
 
-def _grown(gaps: list[int], room: int) -> list[int]:
+def _grow_gaps(gaps: list[int], room: int) -> list[int]:
     """Return gaps that take what is left over, each the same, up to the most."""
     if not gaps or room <= 0:
         return gaps
     more = room // len(gaps)
-    return [max(one, min(one + more, MOST_GAP)) for one in gaps]
+    return [max(gap, min(gap + more, MAX_GAP)) for gap in gaps]
 
 
 def _offset(plan: _Plan, selected: str | None, width: int, height: int) -> tuple[int, int]:
     """Return where the part begins that is shown where not all fits: around the node under the cursor, or the first."""
-    place = next((place for place, layer in enumerate(plan.layered.layers) if selected in layer), None)
+    place = next((place for place, layer in enumerate(plan.layering.layers) if selected in layer), None)
     x = 0 if place is None else plan.x_of(place) + plan.widths[place] // 2
-    y = plan.top.get((selected or "") if place is not None else plan.layered.layers[0][0], 0)
+    y = plan.top.get((selected or "") if place is not None else plan.layering.layers[0][0], 0)
     return max(0, min(x - width // 2, plan.wide - width)), max(0, min(y - height // 2, plan.tall - height))
 
 
 def _looks(
-    graph: Graph, found: Layered, now_ms: int, selected: str | None, *, calm: bool
+    graph: Graph, layering: Layered, now_ms: int, selected: str | None, *, calm: bool
 ) -> dict[tuple[str, str], routes.Look]:
     looks: dict[tuple[str, str], routes.Look] = {}
 
@@ -266,6 +276,6 @@ def _looks(
         return routes.Look(edge.heat(now_ms, calm=calm), edge.is_planned, near)
 
     for edge in graph.edges:
-        for link in found.paths[edge.source, edge.target]:
+        for link in layering.paths[edge.source, edge.target]:
             looks[link] = look(edge)
     return looks

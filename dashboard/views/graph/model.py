@@ -89,33 +89,33 @@ class Graph:
     def node(self, an_id: str | None) -> Node | None:
         return next((node for node in self.nodes if node.id == an_id), None)
 
-    def only(self, ids: Iterable[str]) -> "Graph":
+    def subgraph(self, ids: Iterable[str]) -> "Graph":
         """Return the subgraph of these nodes."""
-        kept = set(ids)
+        node_ids = set(ids)
         return Graph(
             title=self.title,
             is_run=self.is_run,
-            nodes=tuple(node for node in self.nodes if node.id in kept),
-            edges=tuple(edge for edge in self.edges if edge.source in kept and edge.target in kept),
+            nodes=tuple(node for node in self.nodes if node.id in node_ids),
+            edges=tuple(edge for edge in self.edges if edge.source in node_ids and edge.target in node_ids),
             folded=self.folded,
             empty=self.empty,
         )
 
 
-def chain(graph: Graph, starts: Iterable[str]) -> set[str]:
+def connected_nodes(graph: Graph, starts: Iterable[str]) -> set[str]:
     """Return the nodes with all their ancestors and descendants."""
     out = set(starts)
     begin = tuple(out)
     forward = [(edge.source, edge.target) for edge in graph.edges]
     for ends in (forward, [(target, source) for source, target in forward]):
         near: dict[str, list[str]] = {}
-        for one, other in ends:
-            near.setdefault(one, []).append(other)
-        todo, seen = list(begin), set(begin)
+        for source, target in ends:
+            near.setdefault(source, []).append(target)
+        todo, reached = list(begin), set(begin)
         while todo:
             for beyond in near.get(todo.pop(), ()):
-                if beyond not in seen:
-                    seen.add(beyond)
+                if beyond not in reached:
+                    reached.add(beyond)
                     todo.append(beyond)
-        out |= seen
+        out |= reached
     return out

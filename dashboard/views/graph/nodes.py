@@ -4,28 +4,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.clean import clean
-from dashboard.views.facts.steps import told_progress
-from dashboard.views.facts.work import now_of_agent, progress
+from dashboard.views.facts.steps import reported_progress
+from dashboard.views.facts.work import describe_progress, now_of_agent
 from dashboard.views.graph.model import Node
 from dashboard.views.measures.activity import Activity
 from dashboard.views.measures.digest import Digest
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import duration, elapsed, median
-from dashboard.views.words.glyphs import AGENT, ASKS, SUSPENDED, Mark, of_agent, of_task
+from dashboard.views.words.glyphs import AGENT, ASKS, SUSPENDED, Mark, agent_mark, task_mark
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
 
 SWAPPED_MS = 60_000
 """How long a box says that its agent has a new generation."""
-IDLE = "idle:"
+IDLE_PREFIX = "idle:"
 """What the id of the node begins with that stands for idle agents; behind it, whose they are."""
-_LONG = 200
+_MAX_TITLE_CHARACTERS = 200
 """Characters of a title that are looked at."""
-EACH = 4
+SLOTS_PER_SAMPLE = 4
 """Quarter seconds of a sample of a sparkline: it moves once a second."""
-WAITS = Mark("◔", "waits", "waiting")
+WAITING_MARK = Mark("◔", "waits", "waiting")
 LATELY_MS = 1_000
-STAYS_MS = 10_000
+MIN_SHOWN_MS = 10_000
 """An agent that was at work is not folded away for so long, so that boxes do not jump."""
 
 
@@ -56,43 +56,43 @@ class Sight:
 
     def is_at_rest(self, agent: Agent) -> bool:
         """Tell whether an agent has nothing to do, and has had nothing for a while."""
-        return agent.status is AgentStatus.IDLE and self.now_ms - agent.idle_since_ms >= STAYS_MS
+        return agent.status is AgentStatus.IDLE and self.now_ms - agent.idle_since_ms >= MIN_SHOWN_MS
 
 
 @dataclass(slots=True)
 class Share:
     """Delegated work of one agent or supervisor, counted."""
 
-    given: int = 0
-    ended: int = 0
+    task_count: int = 0
+    ended_count: int = 0
     failed: int = 0
     waiting: int = 0
     title: str = ""
     """Title of a running task."""
 
 
-def of_work(sight: Sight, task: Task, asked: set[str]) -> Node:
+def work_node(sight: Sight, task: Task, asking_ids: set[str]) -> Node:
     """Return the box of a planned task, a join, a check or a whole graph."""
     state = sight.state
-    mark = ASKS if task.id in asked else of_task(task, working=sight.counts.working)
+    mark = ASKS if task.id in asking_ids else task_mark(task, working=sight.counts.working)
     if mark.word == "delegated":
-        mark = WAITS
+        mark = WAITING_MARK
     is_begun = task.started_ms is not None or task.begun_ms is not None
-    ended, total = _far(state, task)
+    ended_count, total = _count_work(state, task)
     member = state.agents.get(task.agent_id or task.worker_id or "")
-    told = progress(sight.live, task.id)
+    progress_text = describe_progress(sight.live, task.id)
     return Node(
         id=task.id,
-        name=clean(task.title[:_LONG]) if task.kind != "join" else "join",
+        name=clean(task.title[:_MAX_TITLE_CHARACTERS]) if task.kind != "join" else "join",
         glyph=mark.glyph,
         tone=mark.tone,
         opens=("task", task.id),
         about=task.id,
         word=mark.word,
-        took=_took(task, sight.now_ms),
-        now=_doing(sight, task, member, total - ended) or told,
-        figure=f"{ended:,}/{total:,}" if total and is_begun else _figure(state, task, told),
-        share=ended / total if total and is_begun else _share(sight, task, member),
+        took=_time_taken(task, sight.now_ms),
+        now=_activity_text(sight, task, member, total - ended_count) or progress_text,
+        figure=f"{ended_count:,}/{total:,}" if total and is_begun else _figure(state, task, progress_text),
+        share=ended_count / total if total and is_begun else _share(sight, task, member),
         badge=_badge(sight, member),
         shares=None if member is None else _shares(sight, member),
         is_awake=task.status in (TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.IN_DOUBT) or mark is ASKS,
@@ -100,34 +100,34 @@ def of_work(sight: Sight, task: Task, asked: set[str]) -> Node:
     )
 
 
-def _far(state: State, task: Task) -> tuple[int, int]:
+def _count_work(state: State, task: Task) -> tuple[int, int]:
     """Return how many delegated tasks have ended and how many there are; of a graph, all tasks of agents in it."""
     if task.kind != "group":
         return len(task.children) - task.open, len(task.children)
-    ended = total = 0
+    ended_count = total = 0
     left = [*task.children]
     while left:
         child = state.tasks.get(left.pop())
         if child is not None:
             left += child.children
             if child.kind == "agent":
-                ended, total = ended + child.ended, total + 1
-    return ended, total
+                ended_count, total = ended_count + child.ended, total + 1
+    return ended_count, total
 
 
-def _took(task: Task, now_ms: int) -> str:
+def _time_taken(task: Task, now_ms: int) -> str:
     begun = task.started_ms if task.started_ms is not None else task.begun_ms
     if begun is None:
         return ""
     return duration(task.ended_ms - begun) if task.ended_ms is not None else elapsed(now_ms - begun)
 
 
-def _doing(sight: Sight, task: Task, member: Agent | None, left: int) -> str:
+def _activity_text(sight: Sight, task: Task, member: Agent | None, left: int) -> str:
     if task.kind == "group":
         supervisor = sight.state.supervisors.get(task.worker_id or task.supervisor_id)
         mode = task.mode or (supervisor.mode if supervisor is not None else "")
         settings = (mode, supervisor.aggregation if supervisor is not None else "")
-        return ", ".join(one for one in settings if one)
+        return ", ".join(setting for setting in settings if setting)
     if task.children and not task.ended:
         return f"waits for {left:,} delegated" if left else ""
     if member is not None and member.name != task.title:
@@ -137,16 +137,16 @@ def _doing(sight: Sight, task: Task, member: Agent | None, left: int) -> str:
     return task.error or ""
 
 
-def _figure(state: State, task: Task, told: str) -> str:
+def _figure(state: State, task: Task, progress_text: str) -> str:
     if task.kind == "join":
         supervisor = state.supervisors.get(task.supervisor_id)
         return supervisor.aggregation if supervisor is not None else ""
     if task.usage is not None and is_metered(state) and (spent := _tokens(task.usage)):
         return spent
-    if not task.ended and told:
-        return told.partition(" ")[0]
+    if not task.ended and progress_text:
+        return progress_text.partition(" ")[0]
     return {TaskStatus.WAITING: "waits", TaskStatus.RUNNING: "", TaskStatus.DONE: ""}.get(
-        task.status, of_task(task).word
+        task.status, task_mark(task).word
     )
 
 
@@ -161,7 +161,7 @@ def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
         return 1.0
     if task.status is not TaskStatus.RUNNING or task.attempt is None or task.kind != "agent":
         return None
-    done, total = told_progress(sight.live, task.id)
+    done, total = reported_progress(sight.live, task.id)
     if total:
         return done / total
     usual = median(member.at_work_ms) if member is not None else None
@@ -179,15 +179,15 @@ def _badge(sight: Sight, agent: Agent | None) -> str:
     return ""
 
 
-def of_member(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: str = "") -> Node:
+def member_node(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: str = "") -> Node:
     """Return the box of an agent."""
     state, working = sight.state, sight.counts.working
-    mark = ASKS if asks else of_agent(agent, working=working)
+    mark = ASKS if asks else agent_mark(agent, working=working)
     lively = sight.is_lively(agent)
     if mark.word == "idle" and lively:
         mark = AGENT[AgentStatus.BUSY]
     if mark.word == "busy" and not lively:
-        mark = WAITS
+        mark = WAITING_MARK
     waiting = share.waiting or sight.counts.waiting_of[agent.id]
     at_once = f"×{len(agent.running)} " if len(agent.running) > 1 else ""
     usual = median(agent.at_work_ms)
@@ -202,8 +202,11 @@ def of_member(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: st
         word=mark.word,
         took=at_once + (duration(usual) if usual is not None else ""),
         now=share.title or (now_of_agent(state, agent, sight.counts, sight.live, sight.now_ms).text) or mark.word,
-        figure=_queued(agent, waiting) or spent or _answered(state, agent) or (mark.word if not lively else ""),
-        share=_part(sight, agent, share, waiting),
+        figure=_queue_figure(agent, waiting)
+        or spent
+        or _answer_count(state, agent)
+        or (mark.word if not lively else ""),
+        share=_member_share(sight, agent, share, waiting),
         badge=_badge(sight, agent),
         shares=_shares(sight, agent),
         is_awake=lively or agent.status not in (AgentStatus.IDLE, AgentStatus.STOPPED, AgentStatus.PAUSED),
@@ -212,34 +215,34 @@ def of_member(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: st
 
 def _shares(sight: Sight, agent: Agent) -> Callable[[int], Sequence[float]]:
     return lambda samples: sight.activity.shares(
-        agent.id, sight.now_ms, samples=samples, each=EACH, slots=agent.max_concurrency
+        agent.id, sight.now_ms, samples=samples, each=SLOTS_PER_SAMPLE, slots=agent.max_concurrency
     )
 
 
-def _answered(state: State, agent: Agent) -> str:
+def _answer_count(state: State, agent: Agent) -> str:
     """Return how many of an agent's delegated tasks have ended, as `3/5`."""
-    tasks = [state.tasks[one] for one in agent.parked if one in state.tasks]
+    tasks = [state.tasks[task_id] for task_id in agent.parked if task_id in state.tasks]
     total = sum(len(task.children) for task in tasks)
     return f"{total - sum(task.open for task in tasks):,}/{total:,}" if total else ""
 
 
-def _queued(agent: Agent, waiting: int) -> str:
+def _queue_figure(agent: Agent, waiting: int) -> str:
     if not waiting:
         return ""
     return f"+{waiting:,}" if agent.works else f"{waiting:,} wait"
 
 
-def _part(sight: Sight, agent: Agent, share: Share, waiting: int) -> float | None:
+def _member_share(sight: Sight, agent: Agent, share: Share, waiting: int) -> float | None:
     """Return how much of what it was given is done; without a queue, how far its oldest attempt is."""
     if not sight.is_lively(agent):
         return None
-    if share.given > 1 or waiting:
-        return share.ended / max(1, share.given + (0 if share.waiting else waiting))
+    if share.task_count > 1 or waiting:
+        return share.ended_count / max(1, share.task_count + (0 if share.waiting else waiting))
     task = sight.state.tasks.get(next(iter(agent.running), ""))
     return _share(sight, task, agent) if task is not None else None
 
 
-def of_supervisor(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node:
+def supervisor_node(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node:
     """Return the box of a supervisor."""
     counts = sight.counts
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
@@ -272,8 +275,14 @@ def of_supervisor(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node:
     )
 
 
-def of_resting(lead: str, names: int, *, opens: str) -> Node:
+def idle_node(lead: str, names: int, *, opens: str) -> Node:
     """Return the one box of those under a lead that are at rest."""
     return Node(
-        id=f"{IDLE}{lead}", name=f"+{names:,} idle", glyph="○", tone="idle", word="idle", about=opens, is_awake=False
+        id=f"{IDLE_PREFIX}{lead}",
+        name=f"+{names:,} idle",
+        glyph="○",
+        tone="idle",
+        word="idle",
+        about=opens,
+        is_awake=False,
     )

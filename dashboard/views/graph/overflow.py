@@ -6,53 +6,55 @@ Nodes stay in their order, so that none jumps when another one begins to work.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dashboard.views.drawing.graph_layout import Layered, is_dummy, layered
+from dashboard.views.drawing.graph_layout import Layered, arrange_layers, is_dummy
 from dashboard.views.graph.model import Edge, Graph, Node
 
-MORE = "more:"
+MORE_PREFIX = "more:"
 """What the id of the node begins with that stands for those without room; behind it, their layer."""
 _URGENT = ("attention", "error", "draining", "paused", "busy", "waiting")
 """The tones of which the node shows the first that one of them has."""
 
 
-def bounded(graph: Graph, lines: int, selected: str | None = None) -> Graph:
+def bound_layers(graph: Graph, lines: int, selected: str | None = None) -> Graph:
     """Return a graph whose layers fit into so many lines where each node takes one; the selected node stays."""
     place = 0
     while True:
-        found = layered(tuple(node.id for node in graph.nodes), tuple((one.source, one.target) for one in graph.edges))
-        if place >= len(found.layers):
+        layering = arrange_layers(
+            tuple(node.id for node in graph.nodes), tuple((edge.source, edge.target) for edge in graph.edges)
+        )
+        if place >= len(layering.layers):
             return graph
-        nodes = [key for key in found.layers[place] if not is_dummy(key)]
-        most = max(1, lines - 1 - (len(found.layers[place]) - len(nodes)))
-        if len(found.layers[place]) > lines and len(nodes) > most + 1:
-            shown = nodes[:most]
-            if selected in nodes and selected not in shown:
-                shown[-1:] = [selected]
-            graph = _without(graph, found, place, {key for key in nodes if key not in shown})
+        nodes = [key for key in layering.layers[place] if not is_dummy(key)]
+        max_nodes = max(1, lines - 1 - (len(layering.layers[place]) - len(nodes)))
+        if len(layering.layers[place]) > lines and len(nodes) > max_nodes + 1:
+            visible = nodes[:max_nodes]
+            if selected in nodes and selected not in visible:
+                visible[-1:] = [selected]
+            graph = _collapse(graph, layering, place, {key for key in nodes if key not in visible})
         place += 1
 
 
-def _without(graph: Graph, found: Layered, place: int, hidden: set[str]) -> Graph:
+def _collapse(graph: Graph, layering: Layered, place: int, hidden: set[str]) -> Graph:
     """Return the graph with one node for those of a layer, and without what only they lead to."""
-    more = f"{MORE}{place}"
+    more = f"{MORE_PREFIX}{place}"
     before: dict[str, list[str]] = {}
-    for source, target in found.links:
+    for source, target in layering.links:
         before.setdefault(target, []).append(source)
-    gone = set(hidden)
-    for layer in found.layers[place + 1 :]:
-        gone |= {key for key in layer if key in before and gone.issuperset(before[key])}
+    removed_ids = set(hidden)
+    for layer in layering.layers[place + 1 :]:
+        removed_ids |= {key for key in layer if key in before and removed_ids.issuperset(before[key])}
     ends: dict[tuple[str, str], Edge] = {}
     for edge in graph.edges:
-        if edge.target in gone and edge.target not in hidden:
+        if edge.target in removed_ids and edge.target not in hidden:
             continue
         source, target = (more if key in hidden else key for key in (edge.source, edge.target))
-        if source in gone or source == target:
+        if source in removed_ids or source == target:
             continue
         other = ends.get((source, target))
         times = [at_ms for at_ms in (edge.at_ms, other.at_ms if other else None) if at_ms is not None]
         per_s = edge.per_s + (other.per_s if other else 0)
         ends[source, target] = Edge(source, target, max(times, default=None), per_s)
-    nodes = [node for node in graph.nodes if node.id not in gone]
+    nodes = [node for node in graph.nodes if node.id not in removed_ids]
     nodes.append(_node(more, [node for node in graph.nodes if node.id in hidden]))
     return replace(graph, nodes=tuple(nodes), edges=tuple(ends.values()))
 

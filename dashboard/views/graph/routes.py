@@ -47,25 +47,30 @@ class Look(NamedTuple):
         return HEAVY if self.heat >= HOT else LIGHT
 
 
-def gap(links: Sequence[tuple[str, str]], ports: Mapping[str, int]) -> Gap:
+def route_gap(links: Sequence[tuple[str, str]], ports: Mapping[str, int]) -> Gap:
     """Return the routes of the links between two layers, by the rows of their ends."""
     targets: dict[str, list[str]] = {}
     for source, target in links:
         targets.setdefault(source, []).append(target)
     groups: dict[tuple[str, ...], list[str]] = {}
-    for source, found in targets.items():
-        groups.setdefault(tuple(sorted(found)), []).append(source)
+    for source, target_ids in targets.items():
+        groups.setdefault(tuple(sorted(target_ids)), []).append(source)
     spans = []
     for found_targets, sources in groups.items():
-        ends = [ports[one] for one in (*sources, *found_targets)]
+        ends = [ports[node_id] for node_id in (*sources, *found_targets)]
         spans.append((min(ends), max(ends), sources, found_targets))
     busy: list[list[tuple[int, int]]] = []
     routes: list[Route] = []
-    for low, high, sources, found_targets in sorted(spans, key=lambda one: (one[0], one[1])):
+    for low, high, sources, found_targets in sorted(spans, key=lambda span: (span[0], span[1])):
         track = 0
         if low != high:
             track = next(
-                (at for at, taken in enumerate(busy) if all(high < one[0] or low > one[1] for one in taken)), len(busy)
+                (
+                    at
+                    for at, intervals in enumerate(busy)
+                    if all(high < interval[0] or low > interval[1] for interval in intervals)
+                ),
+                len(busy),
             )
             if track == len(busy):
                 busy.append([])
@@ -74,9 +79,7 @@ def gap(links: Sequence[tuple[str, str]], ports: Mapping[str, int]) -> Gap:
     return Gap(tuple(routes), max(1, len(busy)))
 
 
-def draw(
-    canvas: Canvas, found: Gap, room: tuple[int, int], looks: Mapping[tuple[str, str], Look], through: int
-) -> None:
+def draw(canvas: Canvas, gap: Gap, room: tuple[int, int], looks: Mapping[tuple[str, str], Look], through: int) -> None:
     """Draw the routes of a gap, the hottest last.
 
     Args:
@@ -87,8 +90,8 @@ def draw(
     """
     left, right = room
     wide = right - left
-    first = left + max(1, (wide - found.tracks) // 2)
-    for route in sorted(found.routes, key=lambda one: looks[one.link].heat):
+    first = left + max(1, (wide - gap.tracks) // 2)
+    for route in sorted(gap.routes, key=lambda route: looks[route.link].heat):
         look = looks[route.link]
         passes = is_dummy(route.link[1])
         begin = left if is_dummy(route.link[0]) else left + (1 if wide >= 6 else 0)

@@ -4,14 +4,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dashboard.views.graph.model import Edge, Graph, Node
-from dashboard.views.graph.nodes import IDLE, STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
+from dashboard.views.graph.nodes import (
+    IDLE_PREFIX,
+    MIN_SHOWN_MS,
+    Share,
+    Sight,
+    idle_node,
+    member_node,
+    supervisor_node,
+    work_node,
+)
 from engine.core.queries.team.tree import lineage_of, supervisors_from
 from engine.core.queries.work.plans import plans_of
 from engine.core.state import Run, State, Task, TaskStatus
 
-FOLDED_FROM = 2
+MIN_FOLDED = 2
 """Fewest resting workers of a lead that are folded into one box."""
-MANY = 100
+MAX_WORKERS = 100
 """Most agents that a lead has given work to before their supervisors stand for them."""
 
 
@@ -29,11 +38,11 @@ class _Flow:
 
 
 @dataclass(slots=True)
-class _Building:
+class _GraphBuilder:
     """A graph that is being made."""
 
     sight: Sight
-    asked: set[str]
+    asking_ids: set[str]
     opened: Collection[str] | None
     """Graphs that are drawn with their nodes where there are too many; None where there are not."""
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -62,17 +71,19 @@ def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool
         folded: Whether graphs of teams stand for their nodes, of which there are too many.
     """
     state = sight.state
-    asked = {one.subject for one in state.escalations.values()}
-    building = _Building(sight, asked, {one.id for one in _graphs_with(state, run, opened)} if folded else None)
+    asking_ids = {escalation.subject for escalation in state.escalations.values()}
+    building = _GraphBuilder(
+        sight, asking_ids, {task.id for task in _graphs_containing(state, run, opened)} if folded else None
+    )
     root = state.tasks.get(run.root_id)
     if root is not None:
-        _graph_below(building, root.children)
-    names = _rest(building)
-    drawn = {node.name for node in building.nodes.values()}
+        _add_graph(building, root.children)
+    names = _fold_resting(building)
+    drawn_names = {node.name for node in building.nodes.values()}
     names += [
         agent.name
         for agent in state.agents.values()
-        if agent.name not in drawn
+        if agent.name not in drawn_names
         and agent.name not in names
         and sight.is_at_rest(agent)
         and _is_below(state, agent.supervisor_id, run.supervisor_id)
@@ -87,57 +98,59 @@ def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool
     )
 
 
-def _graphs_with(state: State, run: Run, node_id: str | None) -> Iterator[Task]:
+def _graphs_containing(state: State, run: Run, node_id: str | None) -> Iterator[Task]:
     """Yield the graphs of a run that a node is in, the innermost first; itself where it is one."""
-    key = (node_id or "").removeprefix(IDLE).removeprefix("at:")
+    key = (node_id or "").removeprefix(IDLE_PREFIX).removeprefix("at:")
     agent = state.agents.get(key)
     task = state.tasks.get(key)
     if task is None:
         whose = key if agent is None else agent.supervisor_id
-        task = next((one for one in state.tasks.values() if one.worker_id == whose and one.run_id == run.id), None)
+        task = next((task for task in state.tasks.values() if task.worker_id == whose and task.run_id == run.id), None)
     if task is not None:
-        yield from (one for one in lineage_of(state, task) if one.kind == "group")
+        yield from (ancestor for ancestor in lineage_of(state, task) if ancestor.kind == "group")
 
 
 def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:
-    return any(one.id == above_id for one in supervisors_from(state, supervisor_id))
+    return any(supervisor.id == above_id for supervisor in supervisors_from(state, supervisor_id))
 
 
-def _graph_below(building: _Building, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:
+def _add_graph(building: _GraphBuilder, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:
     """Add the nodes of a graph or of a plan; return its entry and exit nodes."""
     state, now_ms = building.sight.state, building.sight.now_ms
-    children = [state.tasks[one] for one in task_ids if one in state.tasks]
+    children = [state.tasks[task_id] for task_id in task_ids if task_id in state.tasks]
     ends: dict[str, tuple[str, list[str]]] = {}
     for task in children:
-        building.nodes[task.id] = of_work(building.sight, task, building.asked)
+        building.nodes[task.id] = work_node(building.sight, task, building.asking_ids)
         ends[task.id] = (task.id, [task.id])
         if task.kind == "group" and _is_unfolded(building, task):
-            ends[task.id] = (task.id, _led(building, task, task.children) or [task.id])
+            ends[task.id] = (task.id, _add_led_nodes(building, task, task.children) or [task.id])
         elif task.kind == "agent" and task.children and _is_unfolded(building, task):
-            planned = dict.fromkeys(one for plan in plans_of(state, task) for one in plan)
-            workers = _handed_out(building, task.id, [one for one in task.children if one not in planned])
-            ends[task.id] = (task.id, [*workers, *_led(building, task, planned)] or [task.id])
+            planned = dict.fromkeys(task_id for plan in plans_of(state, task) for task_id in plan)
+            workers = _add_workers(
+                building, task.id, [child_id for child_id in task.children if child_id not in planned]
+            )
+            ends[task.id] = (task.id, [*workers, *_add_led_nodes(building, task, planned)] or [task.id])
     followed = set[str]()
     for task in children:
         for before_id in task.after:
             if before_id in ends:
                 followed.add(before_id)
                 for exit_ in ends[before_id][1]:
-                    building.flow(exit_, task.id).add(_handed_ms(state.tasks[before_id], task), now_ms)
-    entries = [task.id for task in children if not any(one in ends for one in task.after)]
+                    building.flow(exit_, task.id).add(_hand_over_ms(state.tasks[before_id], task), now_ms)
+    entries = [task.id for task in children if not any(before_id in ends for before_id in task.after)]
     exits = [exit_ for task in children if task.id not in followed for exit_ in ends[task.id][1]]
     return entries, exits
 
 
-def _led(building: _Building, lead: Task, task_ids: Iterable[str]) -> list[str]:
+def _add_led_nodes(building: _GraphBuilder, lead: Task, task_ids: Iterable[str]) -> list[str]:
     """Add the nodes below a group or a lead's plan, with edges to its entry nodes; return its exit nodes."""
-    entries, exits = _graph_below(building, task_ids)
+    entries, exits = _add_graph(building, task_ids)
     for entry in entries:
         building.flow(lead.id, entry).add(_began_ms(building.sight.state.tasks[entry]), building.sight.now_ms)
     return exits
 
 
-def _is_unfolded(building: _Building, task: Task) -> bool:
+def _is_unfolded(building: _GraphBuilder, task: Task) -> bool:
     """Tell whether a node is drawn with its children: while it runs, or if everything is shown."""
     if not task.children:
         return False
@@ -151,7 +164,7 @@ def _began_ms(task: Task) -> int | None:
     return task.started_ms if task.started_ms is not None else task.begun_ms
 
 
-def _handed_ms(before: Task, task: Task) -> int | None:
+def _hand_over_ms(before: Task, task: Task) -> int | None:
     """Return when one task handed over to the next."""
     began = _began_ms(task)
     if began is not None:
@@ -159,11 +172,11 @@ def _handed_ms(before: Task, task: Task) -> int | None:
     return before.ended_ms if before.status is TaskStatus.DONE else None
 
 
-def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list[str]:
+def _add_workers(building: _GraphBuilder, lead: str, children: Iterable[str]) -> list[str]:
     """Add each worker of delegated tasks once, also when several agents delegated to it; return the workers' nodes."""
     state, sight = building.sight.state, building.sight
     shared: dict[str, int] = {}
-    found: dict[str, None] = {}
+    node_ids: dict[str, None] = {}
     works: dict[str, tuple[str, Share, _Flow]] = {}
     tasks, agents, supervisors, now_ms = state.tasks, state.agents, state.supervisors, sight.now_ms
     for child_id in children:
@@ -175,35 +188,37 @@ def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list
             if task.queue is not None and not task.ended:
                 shared[task.queue] = shared.get(task.queue, 0) + 1
             continue
-        known = works.get(worker)  # a lead has thousands of tasks, and few workers
-        if known is None:
+        work = works.get(worker)  # a lead has thousands of tasks, and few workers
+        if work is None:
             node_id = f"at:{worker}"
             if node_id == lead:
                 continue
-            known = works[worker] = (node_id, building.share(node_id), building.flow(lead, node_id))
-            found[node_id] = None
-        node_id, share, flow = known
+            work = works[worker] = (node_id, building.share(node_id), building.flow(lead, node_id))
+            node_ids[node_id] = None
+        node_id, share, flow = work
         _count(share, task)
         flow.add(_began_ms(task), now_ms)
         if task.children and not task.ended:
-            _handed_out(building, node_id, task.children)
+            _add_workers(building, node_id, task.children)
     for key, waiting in shared.items():
         queue = state.queues.get(key)
         for agent_id in queue.agents if queue is not None else ():
             node_id = f"at:{agent_id}"
             share = building.share(node_id)
-            share.given, share.waiting = share.given + waiting, share.waiting + waiting
-            if node_id not in found:
+            share.task_count, share.waiting = share.task_count + waiting, share.waiting + waiting
+            if node_id not in node_ids:
                 building.flow(lead, node_id)
-                found[node_id] = None
-    if len(found) > MANY:
-        found = _teamed(building, lead, found, shared)
-    for node_id in found:
+                node_ids[node_id] = None
+    if len(node_ids) > MAX_WORKERS:
+        node_ids = _merge_into_teams(building, lead, node_ids, shared)
+    for node_id in node_ids:
         _add_member(building, node_id)
-    return list(found)
+    return list(node_ids)
 
 
-def _teamed(building: _Building, lead: str, found: Iterable[str], shared: Mapping[str, int]) -> dict[str, None]:
+def _merge_into_teams(
+    building: _GraphBuilder, lead: str, node_ids: Iterable[str], shared: Mapping[str, int]
+) -> dict[str, None]:
     """Put what agents do down to their supervisors; return who stands in the graph now."""
     agents, queues = building.sight.state.agents, building.sight.state.queues
     leads = {source for source, _ in building.flows}
@@ -212,7 +227,7 @@ def _teamed(building: _Building, lead: str, found: Iterable[str], shared: Mappin
         for agent_id in queues[key].agents if key in queues else ():
             waits[agent_id] = waits.get(agent_id, 0) + waiting
     out: dict[str, None] = {}
-    for node_id in found:
+    for node_id in node_ids:
         agent = agents.get(node_id.removeprefix("at:"))
         if agent is None or node_id in building.nodes or node_id in leads:
             out[node_id] = None
@@ -220,22 +235,22 @@ def _teamed(building: _Building, lead: str, found: Iterable[str], shared: Mappin
         share, flow = building.shares.pop(node_id), building.flows.pop((lead, node_id))
         team_id = f"at:{agent.supervisor_id}"
         whole, edge = building.share(team_id), building.flow(lead, team_id)
-        whole.given += share.given - waits.get(agent.id, 0)  # what waits for any of them is added once
-        whole.ended, whole.failed = whole.ended + share.ended, whole.failed + share.failed
+        whole.task_count += share.task_count - waits.get(agent.id, 0)  # what waits for any of them is added once
+        whole.ended_count, whole.failed = whole.ended_count + share.ended_count, whole.failed + share.failed
         edge.at_ms = max((at for at in (edge.at_ms, flow.at_ms) if at is not None), default=None)
         edge.per_s += flow.per_s
         out[team_id] = None
     for key, waiting in shared.items():
         team_id = f"at:{queues[key].supervisor_id}" if key in queues else ""
         if team_id in out:
-            building.shares[team_id].given += waiting
+            building.shares[team_id].task_count += waiting
     return out
 
 
 def _count(share: Share, task: Task) -> None:
-    share.given += 1
+    share.task_count += 1
     if task.ended:
-        share.ended += 1
+        share.ended_count += 1
         share.failed += task.status is TaskStatus.FAILED
     elif task.status is TaskStatus.RUNNING:
         share.title = task.title
@@ -243,19 +258,21 @@ def _count(share: Share, task: Task) -> None:
         share.waiting += 1
 
 
-def _add_member(building: _Building, node_id: str) -> None:
+def _add_member(building: _GraphBuilder, node_id: str) -> None:
     state, member_id = building.sight.state, node_id.removeprefix("at:")
     share = building.shares.get(node_id, Share())
     agent = state.agents.get(member_id)
     if agent is not None:
-        asks = agent.id in building.asked or any(one in building.asked for one in (*agent.running, *agent.parked))
-        building.nodes[node_id] = of_member(building.sight, agent, share, asks=asks, an_id=node_id)
+        asks = agent.id in building.asking_ids or any(
+            task_id in building.asking_ids for task_id in (*agent.running, *agent.parked)
+        )
+        building.nodes[node_id] = member_node(building.sight, agent, share, asks=asks, an_id=node_id)
     elif (supervisor := state.supervisors.get(member_id)) is not None:
-        node = of_supervisor(building.sight, supervisor, asks=supervisor.id in building.asked)
-        building.nodes[node_id] = node._replace(id=node_id, figure=f"{share.ended:,}/{share.given:,}")
+        node = supervisor_node(building.sight, supervisor, asks=supervisor.id in building.asking_ids)
+        building.nodes[node_id] = node._replace(id=node_id, figure=f"{share.ended_count:,}/{share.task_count:,}")
 
 
-def _rest(building: _Building) -> list[str]:
+def _fold_resting(building: _GraphBuilder) -> list[str]:
     """Fold a lead's resting workers into one box; return their names."""
     sight, state = building.sight, building.sight.state
     if sight.idle:
@@ -266,25 +283,27 @@ def _rest(building: _Building) -> list[str]:
     for (source, target), flow in building.flows.items():
         leads.setdefault(target, []).append(source)
         agent = state.agents.get(target.removeprefix("at:")) if target.startswith("at:") else None
-        lately = flow.at_ms is not None and sight.now_ms - flow.at_ms < STAYS_MS
+        lately = flow.at_ms is not None and sight.now_ms - flow.at_ms < MIN_SHOWN_MS
         if agent is not None and sight.is_at_rest(agent) and not building.shares[target].waiting and not lately:
             resting.setdefault(source, []).append(target)
     names: list[str] = []
     places: dict[str, Node] = {}
     for lead, targets in resting.items():
-        alone = [one for one in targets if len(leads[one]) == 1]
-        if len(alone) < FOLDED_FROM:
+        alone = [node_id for node_id in targets if len(leads[node_id]) == 1]
+        if len(alone) < MIN_FOLDED:
             continue
-        fold = of_resting(lead, len(alone), opens=building.nodes[lead].about)
+        fold = idle_node(lead, len(alone), opens=building.nodes[lead].about)
         places[alone[0]] = fold
-        building.flow(lead, fold.id).add(max((building.flows[lead, one].at_ms or 0) for one in alone), sight.now_ms)
-        for one in alone:
-            names.append(building.nodes[one].name)
-            if one != alone[0]:
-                building.nodes.pop(one)
-            building.flows.pop((lead, one))
-            for beyond in [ends for ends in building.flows if ends[0] == one] if one in after else ():
+        building.flow(lead, fold.id).add(
+            max((building.flows[lead, node_id].at_ms or 0) for node_id in alone), sight.now_ms
+        )
+        for node_id in alone:
+            names.append(building.nodes[node_id].name)
+            if node_id != alone[0]:
+                building.nodes.pop(node_id)
+            building.flows.pop((lead, node_id))
+            for beyond in [ends for ends in building.flows if ends[0] == node_id] if node_id in after else ():
                 building.flow(fold.id, beyond[1]).add(building.flows.pop(beyond).at_ms, sight.now_ms)
     # Where they stood: the layout goes by the order of nodes.
-    building.nodes = {(node := places.get(key, one)).id: node for key, one in building.nodes.items()}
+    building.nodes = {(node := places.get(key, old_node)).id: node for key, old_node in building.nodes.items()}
     return names

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.graph_layout import layered
-from dashboard.views.drawing.lines import BLANK, Line, Span, cells, fit_spans
+from dashboard.views.drawing.graph_layout import arrange_layers
+from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, fit_spans
 from dashboard.views.drawing.plots import meter
 from dashboard.views.graph.model import Graph, Node
 
@@ -41,39 +41,41 @@ class Stages:
         """Return the line and a blank one below it; nothing without stages."""
         if not self.line:
             return []
-        spans = [span for stage in self.line for span in (stage.arrow, *_said(stage.node, selected))]
+        spans = [span for stage in self.line for span in (stage.arrow, *_stage_spans(stage.node, selected))]
         return [Line(fit_spans(spans, width)), BLANK]
 
     def boxes(self, width: int) -> dict[str, Box]:
         """Return where each stage stands."""
-        found, x = {}, 0
+        boxes, x = {}, 0
         for stage in self.line:
             x += cell_len(stage.arrow.text)
-            wide = cells(_said(stage.node, None))
-            found[stage.node.id] = Box(x, 0, max(1, min(wide, width - x)), 1, -1)
+            wide = cell_width(_stage_spans(stage.node, None))
+            boxes[stage.node.id] = Box(x, 0, max(1, min(wide, width - x)), 1, -1)
             x += wide
-        return found
+        return boxes
 
 
-def stages(graph: Graph, *, now_ms: int) -> Stages:
+def split_stages(graph: Graph, *, now_ms: int) -> Stages:
     """Take the stages at both ends off a graph in which a single node stands in their layer.
 
     Those at work stay, but for graphs that are drawn open: what they consist of stays.
     """
-    found = layered(tuple(node.id for node in graph.nodes), tuple((one.source, one.target) for one in graph.edges))
-    layers = [[graph.node(key) for key in layer] for layer in found.layers]
+    layering = arrange_layers(
+        tuple(node.id for node in graph.nodes), tuple((edge.source, edge.target) for edge in graph.edges)
+    )
+    layers = [[graph.node(key) for key in layer] for layer in layering.layers]
     first, last = 0, len(layers)
     while last - first > 1 and _is_stage(layers[first], leads=True):
         first += 1
     while last - first > 1 and _is_stage(layers[last - 1], leads=False):
         last -= 1
-    taken = [layer[0] for place, layer in enumerate(layers) if not first <= place < last]
-    ids = {node.id for node in taken if node is not None}
+    stage_nodes = [layer[0] for place, layer in enumerate(layers) if not first <= place < last]
+    ids = {node.id for node in stage_nodes if node is not None}
     if not ids:
         return Stages((), graph)
-    rest = graph.only(node.id for node in graph.nodes if node.id not in ids)
+    rest = graph.subgraph(node.id for node in graph.nodes if node.id not in ids)
     line: list[_Stage] = []
-    for place, node in enumerate(taken):
+    for place, node in enumerate(stage_nodes):
         if node is not None:
             into = [edge for edge in graph.edges if edge.target == node.id]
             planned = all(edge.is_planned for edge in into)
@@ -88,14 +90,14 @@ def _is_stage(layer: list[Node | None], *, leads: bool) -> bool:
     return node is not None and (not node.is_awake or (leads and node.is_group))
 
 
-def _said(node: Node, selected: str | None) -> list[Span]:
+def _stage_spans(node: Node, selected: str | None) -> list[Span]:
     ground = " selected" if node.id == selected else ""
     out = [
         Span(f"{node.glyph} ", node.tone + ground),
         Span(node.name, ("strong" if node.is_awake else "muted") + ground),
     ]
     if node.is_awake and node.share is not None:
-        out += [Span(" ", ground), *(Span(one.text, one.tone + ground) for one in meter(node.share, _METER))]
+        out += [Span(" ", ground), *(Span(span.text, span.tone + ground) for span in meter(node.share, _METER))]
         out.append(Span(f" {node.figure}", ground))
     elif node.took:
         out.append(Span(f" {node.took}", "muted" + ground))

@@ -40,9 +40,9 @@ def graph_of(
     if run is not None:
         folded = folded or (bool(lines) and is_crowded(sight, run.supervisor_id, lines))
         return run_graph(sight, run, opened=opened, folded=folded)
-    if (ended := state.summary(subject)) is not None:
+    if (summary := state.summary(subject)) is not None:
         return Graph(
-            title=f"RUN {ended.id} {ended.title}",
+            title=f"RUN {summary.id} {summary.title}",
             is_run=True,
             empty=("its tasks are read from the journal …", "of a run that was imported they are not there"),
         )

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 
 from dashboard.views.graph.model import Edge, Graph, Node
-from dashboard.views.graph.nodes import Share, Sight, of_member, of_resting, of_supervisor
+from dashboard.views.graph.nodes import Share, Sight, idle_node, member_node, supervisor_node
 from engine.core.queries.team.tree import agents_of
 from engine.core.state import Agent, State, Supervisor
 
-FOLDED_FROM = 2
+MIN_FOLDED = 2
 """Fewest resting members of a supervisor that are folded into one box."""
-LAYERS = 3
+MAX_LAYERS = 3
 """Layers in which agents stand at most, where they give work to each other as teams do."""
 
 
 def hand_overs(state: State) -> dict[tuple[str, str], int]:
     """Return who handed work to whom in open runs, by ids, and when they did so last."""
     tasks, agents = state.tasks, state.agents
-    found: dict[tuple[str, str], int] = {}
+    last_ms: dict[tuple[str, str], int] = {}
     for task in tasks.values():
         began = task.started_ms if task.started_ms is not None else task.begun_ms
         if began is None:
@@ -30,9 +30,9 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
         # A graph of a supervisor inside that of another.
         if asker is None and worker == source and task.parent_id in tasks:
             source = tasks[task.parent_id].supervisor_id
-        if source != worker and found.get((source, worker), -1) < began:
-            found[source, worker] = began
-    return found
+        if source != worker and last_ms.get((source, worker), -1) < began:
+            last_ms[source, worker] = began
+    return last_ms
 
 
 def is_crowded(sight: Sight, below: str | None, lines: int) -> bool:
@@ -42,7 +42,7 @@ def is_crowded(sight: Sight, below: str | None, lines: int) -> bool:
     """
     state = sight.state
     agents = state.agents.values() if below is None else agents_of(state, below)
-    return sum(not sight.is_at_rest(agent) for agent in agents) > LAYERS * max(1, lines)
+    return sum(not sight.is_at_rest(agent) for agent in agents) > MAX_LAYERS * max(1, lines)
 
 
 def team_graph(
@@ -62,38 +62,38 @@ def team_graph(
         folded: Whether supervisors stand for their members, of which there are too many.
     """
     state = sight.state
-    asked = {one.subject for one in state.escalations.values()}
+    asking_ids = {escalation.subject for escalation in state.escalations.values()}
     nodes: dict[str, Node] = {}
     edges: dict[tuple[str, str], int | None] = {}
     names: list[str] = []
     begin = [state.supervisors[below]] if below in state.supervisors else state.roots
 
     def add(supervisor: Supervisor) -> None:
-        nodes[supervisor.id] = of_supervisor(sight, supervisor, asks=supervisor.id in asked)
+        nodes[supervisor.id] = supervisor_node(sight, supervisor, asks=supervisor.id in asking_ids)
         shut = folded and opened != supervisor.id
-        members = set() if shut else {one for one in supervisor.members if one in state.agents}
-        resting = {one for one in members if sight.is_at_rest(state.agents[one])}
-        fold = resting if len(resting) >= FOLDED_FROM and not sight.idle else set()
+        members = set() if shut else {member_id for member_id in supervisor.members if member_id in state.agents}
+        resting = {member_id for member_id in members if sight.is_at_rest(state.agents[member_id])}
+        fold = resting if len(resting) >= MIN_FOLDED and not sight.idle else set()
         for member in supervisor.members:
             if (lower := state.supervisors.get(member)) is not None:
-                edges[supervisor.id, member] = flows.get((supervisor.id, member), _before(lower))
+                edges[supervisor.id, member] = flows.get((supervisor.id, member), _long_ago_ms(lower))
                 add(lower)
             elif member in members and member not in fold:
                 agent = state.agents[member]
-                asks = member in asked or any(one in asked for one in (*agent.running, *agent.parked))
-                nodes[member] = of_member(sight, agent, Share(), asks=asks)
+                asks = member in asking_ids or any(task_id in asking_ids for task_id in (*agent.running, *agent.parked))
+                nodes[member] = member_node(sight, agent, Share(), asks=asks)
         if fold:
-            node = of_resting(supervisor.id, len(fold), opens=supervisor.id)
+            node = idle_node(supervisor.id, len(fold), opens=supervisor.id)
             nodes[node.id] = node
-            last = (flows.get((supervisor.id, one), _before(state.agents[one])) for one in fold)
+            last = (flows.get((supervisor.id, member_id), _long_ago_ms(state.agents[member_id])) for member_id in fold)
             edges[supervisor.id, node.id] = max((at for at in last if at is not None), default=None)
-            names.extend(state.agents[one].name for one in supervisor.members if one in fold)
+            names.extend(state.agents[member_id].name for member_id in supervisor.members if member_id in fold)
 
     for root in begin:
         add(root)
-    edges |= _given(state, nodes, flows)
+    edges |= _agent_edges(state, nodes, flows)
     return Graph(
-        title=f"TEAM {', '.join(one.name for one in begin)}",
+        title=f"TEAM {', '.join(supervisor.name for supervisor in begin)}",
         nodes=tuple(nodes.values()),
         edges=tuple(Edge(*ends, at_ms) for ends, at_ms in edges.items()),
         folded=tuple(names),
@@ -101,25 +101,25 @@ def team_graph(
     )
 
 
-def _given(
+def _agent_edges(
     state: State, nodes: Mapping[str, Node], flows: Mapping[tuple[str, str], int]
 ) -> dict[tuple[str, str], int | None]:
     """Return the edges to agents: from those that hand work to them, else from their supervisor."""
     place = {key: at for at, key in enumerate(nodes)}
-    given: dict[tuple[str, str], int | None] = {}
+    edges: dict[tuple[str, str], int | None] = {}
     led = set[str]()
     for (source, target), at_ms in flows.items():
         both_ways = (target, source) in flows and place.get(source, 0) > place.get(target, 0)
         if source in state.agents and target in state.agents and source in nodes and target in nodes and not both_ways:
-            given[source, target] = at_ms
+            edges[source, target] = at_ms
             led.add(target)
     for key in nodes:
         agent = state.agents.get(key)
         if agent is not None and key not in led:
-            given[agent.supervisor_id, key] = flows.get((agent.supervisor_id, key), _before(agent))
-    return given
+            edges[agent.supervisor_id, key] = flows.get((agent.supervisor_id, key), _long_ago_ms(agent))
+    return edges
 
 
-def _before(member: Agent | Supervisor) -> int | None:
+def _long_ago_ms(member: Agent | Supervisor) -> int | None:
     """Return a time long ago for who has worked; open runs do not know any more who gave it the work, and when."""
     return 0 if member.begun else None

@@ -6,39 +6,39 @@ from dashboard.views.graph.model import Graph
 from dashboard.views.graph.stages import Box
 
 
-def at_first(graph: Graph) -> str | None:
+def first_node(graph: Graph) -> str | None:
     """Return the node where the cursor starts: the first running one."""
     awake = next((node.id for node in graph.nodes if node.is_awake and not node.is_group), None)
     return awake or (graph.nodes[0].id if graph.nodes else None)
 
 
-def walked(graph: Graph, places: Mapping[str, Box], here: str | None, way: str) -> str | None:
+def walk(graph: Graph, places: Mapping[str, Box], cursor_id: str | None, way: str) -> str | None:
     """Return the node to which a key goes.
 
     Args:
         places: Where its nodes stand.
-        here: The node under the cursor.
+        cursor_id: The node under the cursor.
         way: `left` and `right` go along edges, to the nearest; where there is none, to the next layer. `up` and
             `down` stay in the layer.
     """
-    now = places.get(here or "")
+    now = places.get(cursor_id or "")
     if now is None:
-        return at_first(graph)
+        return first_node(graph)
     if way in ("left", "right"):
-        near = [one.source for one in graph.edges if one.target == here and way == "left"]
-        near += [one.target for one in graph.edges if one.source == here and way == "right"]
-        near = [one for one in near if one in places]
+        near = [edge.source for edge in graph.edges if edge.target == cursor_id and way == "left"]
+        near += [edge.target for edge in graph.edges if edge.source == cursor_id and way == "right"]
+        near = [node_id for node_id in near if node_id in places]
         if not near:
-            beside = [key for key, one in places.items() if (one.x < now.x if way == "left" else one.x > now.x)]
-            edge = (max if way == "left" else min)((places[one].x for one in beside), default=None)
-            near = [one for one in beside if places[one].x == edge]
-        return min(near, key=lambda one: abs(places[one].y - now.y), default=here)
+            beside = [key for key, box in places.items() if (box.x < now.x if way == "left" else box.x > now.x)]
+            edge = (max if way == "left" else min)((places[node_id].x for node_id in beside), default=None)
+            near = [node_id for node_id in beside if places[node_id].x == edge]
+        return min(near, key=lambda node_id: abs(places[node_id].y - now.y), default=cursor_id)
     layer = sorted(
-        (key for key, one in places.items() if one.layer == now.layer), key=lambda key: (places[key].y, places[key].x)
+        (key for key, box in places.items() if box.layer == now.layer), key=lambda key: (places[key].y, places[key].x)
     )
-    at = layer.index(here or "") + (1 if way == "down" else -1)
+    at = layer.index(cursor_id or "") + (1 if way == "down" else -1)
     if 0 <= at < len(layer):
         return layer[at]
-    up = [key for key, one in places.items() if one.y < now.y] if way == "up" else []
-    down = [key for key, one in places.items() if one.y > now.y] if way == "down" else []
-    return min(up or down, key=lambda key: (abs(places[key].y - now.y), abs(places[key].x - now.x)), default=here)
+    up = [key for key, box in places.items() if box.y < now.y] if way == "up" else []
+    down = [key for key, box in places.items() if box.y > now.y] if way == "down" else []
+    return min(up or down, key=lambda key: (abs(places[key].y - now.y), abs(places[key].x - now.x)), default=cursor_id)

@@ -17,12 +17,12 @@ from engine.core.state import Agent, State
 SLOT_MS = 250
 SLOTS = 480
 """Slots that are kept: two minutes."""
-KEPT_MS = SLOT_MS * SLOTS
-_KEPT = 2_000
+RETAINED_MS = SLOT_MS * SLOTS
+_MAX_KEPT = 2_000
 """Ends and marks that are kept."""
 
 
-class Ended(NamedTuple):
+class AttemptEnd(NamedTuple):
     """The end of an attempt."""
 
     at_ms: int
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
     done: bool
 
 
-class Spent(NamedTuple):
+class AttemptSpend(NamedTuple):
     """Tokens and money that an attempt reported, at one of its steps or at its end: each is reported once."""
 
     at_ms: int
@@ -44,7 +44,7 @@ class Spent(NamedTuple):
     cost_usd: float
 
 
-class Marked(NamedTuple):
+class ActivityMark(NamedTuple):
     """A mark: a rare event of an agent, a supervisor or a task."""
 
     at_ms: int
@@ -90,7 +90,7 @@ class Track:
         """Add so many attempts at work between two moments; what is older than the counters is left out."""
         if to_ms >= self._end_ms:
             self._begin(to_ms // SLOT_MS)
-        from_ms = max(from_ms, self._end_ms - KEPT_MS)
+        from_ms = max(from_ms, self._end_ms - RETAINED_MS)
         if running and from_ms < to_ms:
             _spread(self.busy, from_ms, to_ms, running)
         if parked and from_ms < to_ms:
@@ -144,7 +144,7 @@ class Tally:
             fill(self._slots, max(self._head + 1, slot - SLOTS + 1), slot + 1, 0)
             self._head = slot
         if slot > self._head - SLOTS:
-            self._slots[slot % SLOTS] = min(_MOST, self._slots[slot % SLOTS] + count)
+            self._slots[slot % SLOTS] = min(_MAX_COUNT, self._slots[slot % SLOTS] + count)
 
     def sums(self, now_ms: int, samples: int, each: int) -> list[int]:
         """Return the sums of so many samples of `each` slots, the oldest first; the newest is not over yet."""
@@ -159,8 +159,8 @@ def sums(ring: "array[int]", head: int, now_ms: int, samples: int, each: int) ->
     if oldest >= newest:
         return [0] * samples
     first, last = oldest % SLOTS, (newest - 1) % SLOTS + 1
-    kept = ring[first:last] if first < last else ring[first:] + ring[:last]
-    slots = [*[0] * (oldest - begin), *kept, *[0] * (end - newest)]
+    values = ring[first:last] if first < last else ring[first:] + ring[:last]
+    slots = [*[0] * (oldest - begin), *values, *[0] * (end - newest)]
     return [sum(slots[place : place + each]) for place in range(0, len(slots), each)]
 
 
@@ -178,15 +178,15 @@ def fill(ring: "array[int]", slot: int, end: int, each: int) -> None:
         ring[:last] = array(ring.typecode, [each]) * last
 
 
-_NOTHING = Track()
-_MOST = 2**63
+_NO_TRACK = Track()
+_MAX_COUNT = 2**63
 """A counter holds no more, whatever a model says that it has spent."""
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
 END_KINDS = (on.AttemptDone.type, on.AttemptFailed.type)
 """Kinds of the events that `ends_of` looks at."""
-SPENDING = tuple(one for one in on.EVENTS if hasattr(one, "usage"))
+SPENDING = tuple(event_class for event_class in on.EVENTS if hasattr(event_class, "usage"))
 """Events that report what an attempt has spent since it last did."""
-SPEND_KINDS = tuple(one.type for one in SPENDING)
+SPEND_KINDS = tuple(event_class.type for event_class in SPENDING)
 """Kinds of the events that `spends_of` looks at."""
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),
@@ -217,15 +217,15 @@ class Activity:
         self.team = Track()
         """Of all agents together, as are the counters below."""
         self.events, self.done, self.failed, self.tokens = Tally(), Tally(), Tally(), Tally()
-        self.ends: deque[Ended] = deque(maxlen=_KEPT)
+        self.ends: deque[AttemptEnd] = deque(maxlen=_MAX_KEPT)
         """The attempts that ended last, the newest at the right."""
-        self.ended = 0
+        self.ended_count = 0
         """How many have ended in all."""
-        self.spends: deque[Spent] = deque(maxlen=_KEPT)
+        self.spends: deque[AttemptSpend] = deque(maxlen=_MAX_KEPT)
         """What was spent last, the newest at the right."""
-        self.spent = 0
+        self.spend_count = 0
         """How often something was spent in all."""
-        self.marks: deque[Marked] = deque(maxlen=_KEPT)
+        self.marks: deque[ActivityMark] = deque(maxlen=_MAX_KEPT)
         self.started_ms: dict[str, int] = {}
         """When something was last handed to an agent."""
         self.swapped_ms: dict[str, int] = {}
@@ -242,67 +242,69 @@ class Activity:
         """Attempts under way by task: the agent, and whether it is parked."""
         self._cut: frozenset[str] = frozenset()
         """Tasks whose attempts ended with the engine before: the state has them at work until that is recorded."""
-        self._learned: Sequence[Event] = ()
+        self._counted_events: Sequence[Event] = ()
         """The events that are being counted, and when the last one before them happened."""
-        self._heard_ms = 0
+        self._last_ms = 0
 
     @classmethod
     def of(cls, state: State, events: Sequence[Event]) -> "Activity":
         """Return the counters as of a state, from the events before it; those of the last two minutes suffice."""
         activity = cls()
-        activity.learn(events)
-        activity.learn_state(state)
+        activity.count_events(events)
+        activity.count_open_attempts(state)
         return activity
 
     def track(self, agent_id: str) -> Track:
         """Return the counters of an agent."""
-        return self._tracks.get(agent_id, _NOTHING)
+        return self._tracks.get(agent_id, _NO_TRACK)
 
     def shares(self, agent_id: str, now_ms: int, *, samples: int, each: int, slots: int = 1) -> list[float]:
         """Return how much of an agent was at work, 0 to 1, in each of so many samples of `each` quarter seconds."""
         busy, _ = self.track(agent_id).work(now_ms, samples, each, until_ms=self.until_ms)
         whole = each * SLOT_MS * max(1, slots)
-        return [min(1.0, one / whole) for one in busy]
+        return [min(1.0, busy_ms / whole) for busy_ms in busy]
 
     def shares_of(self, agents: Collection[Agent], now_ms: int, *, samples: int, each: int) -> list[float]:
         """Return how much of all slots of several agents was at work, as `shares` does for one."""
         whole = each * SLOT_MS * max(1, sum(agent.max_concurrency for agent in agents))
-        found = (self.track(one.id).work(now_ms, samples, each, until_ms=self.until_ms)[0] for one in agents)
-        return [min(1.0, sum(column) / whole) for column in zip(*found, strict=True)]
+        busy_by_agent = (
+            self.track(agent.id).work(now_ms, samples, each, until_ms=self.until_ms)[0] for agent in agents
+        )
+        return [min(1.0, sum(column) / whole) for column in zip(*busy_by_agent, strict=True)]
 
-    def learn_before(self, events: Sequence[Event]) -> None:
+    def count_earlier(self, events: Sequence[Event]) -> None:
         """Count what ended and what was spent in events that came before all that is known, the oldest first."""
         ends, spends = ends_of(events), spends_of(events)
-        self.ended, self.spent = self.ended + len(ends), self.spent + len(spends)
-        self.ends, self.spends = deque([*ends, *self.ends], _KEPT), deque([*spends, *self.spends], _KEPT)
+        self.ended_count, self.spend_count = self.ended_count + len(ends), self.spend_count + len(spends)
+        self.ends, self.spends = deque([*ends, *self.ends], _MAX_KEPT), deque([*spends, *self.spends], _MAX_KEPT)
         for end in ends:
             (self.done if end.done else self.failed).add(end.at_ms)
-        for one in spends:
-            self.tokens.add(one.at_ms, one.tokens)
+        for spend in spends:
+            self.tokens.add(spend.at_ms, spend.tokens)
 
-    def learn_state(self, state: State) -> None:
+    def count_open_attempts(self, state: State) -> None:
         """Take up attempts under way whose start was not among the events."""
         for agent in state.agents.values():
             for task_id in (*agent.running, *agent.parked):
                 task = state.tasks.get(task_id)
                 if task is None or task.attempt is None or task_id in self._open or task_id in self._cut:
                     continue
-                since_ms = max(task.attempt.started_ms, state.at_ms - KEPT_MS)
+                since_ms = max(task.attempt.started_ms, state.at_ms - RETAINED_MS)
                 self._begin(task_id, agent.id, since_ms, parked=task.attempt.parked)
 
-    def learn(self, events: Sequence[Event]) -> None:
+    def count_events(self, events: Sequence[Event]) -> None:
         """Count events in their order."""
-        counts, self._learned = _COUNTS, events
+        counts, self._counted_events = _COUNTS, events
         for event in events:
             count = counts.get(type(event))
             if count is not None:
                 count(self, event)
         if events:
-            self._heard_ms = events[-1].at_ms
+            self._last_ms = events[-1].at_ms
         for slot, count_of_slot in Counter([event.at_ms // SLOT_MS for event in events]).items():
             self.events.add(slot * SLOT_MS, count_of_slot)
 
-    def _of(self, agent_id: str) -> Track:
+    def _track_of(self, agent_id: str) -> Track:
         track = self._tracks.get(agent_id)
         if track is None:
             track = self._tracks[agent_id] = Track()
@@ -310,36 +312,36 @@ class Activity:
 
     def _cut_off(self, started: on.EngineStarted) -> None:
         """End the attempts of the engine before at its last event: nothing was at work while there was none."""
-        place = next(place for place, event in enumerate(self._learned) if event is started)
-        last_ms = self._learned[place - 1].at_ms if place else self._heard_ms
+        place = next(place for place, event in enumerate(self._counted_events) if event is started)
+        last_ms = self._counted_events[place - 1].at_ms if place else self._last_ms
         self._cut = frozenset(task_id for task_id, (_, parked) in self._open.items() if not parked)
         for task_id in self._cut:
             agent_id, _ = self._open.pop(task_id)
-            for track in (self._of(agent_id), self.team):
+            for track in (self._track_of(agent_id), self.team):
                 track.change(last_ms, -1)
 
-    def _started(self, event: on.AttemptStarted) -> None:
+    def _count_started(self, event: on.AttemptStarted) -> None:
         if event.agent_id is not None:  # built-in work has no agent
             self._begin(event.task_id, event.agent_id, event.at_ms)
 
     def _begin(self, task_id: str, agent_id: str, at_ms: int, *, parked: bool = False) -> None:
         self._open[task_id] = (agent_id, parked)
         self.started_ms[agent_id] = max(at_ms, self.started_ms.get(agent_id, 0))
-        for track in (self._of(agent_id), self.team):
+        for track in (self._track_of(agent_id), self.team):
             track.change(at_ms, not parked, parked)
 
     def _park(self, task_id: str, at_ms: int) -> None:
         agent_id, parked = self._open.get(task_id, ("", True))
         if not parked:
             self._open[task_id] = (agent_id, True)
-            for track in (self._of(agent_id), self.team):
+            for track in (self._track_of(agent_id), self.team):
                 track.change(at_ms, -1, 1)
 
-    def _called(self, event: on.Delegated | on.CallRejoined) -> None:
+    def _count_call(self, event: on.Delegated | on.CallRejoined) -> None:
         if event.parks:
-            self._parked(event)
+            self._count_parked(event)
 
-    def _parked(self, event: on.AttemptParked | on.Delegated | on.CallRejoined) -> None:
+    def _count_parked(self, event: on.AttemptParked | on.Delegated | on.CallRejoined) -> None:
         if event.task_id not in self._open:  # its start is not among the events
             self._begin(event.task_id, event.agent_id, event.at_ms)
         self._park(event.task_id, event.at_ms)
@@ -348,12 +350,12 @@ class Activity:
         agent_id, at_ms = event.agent_id, event.at_ms
         if event.task_id not in self._open:  # nor is its start: it has waited until now
             self._begin(event.task_id, agent_id, at_ms)
-            for track in (self._of(agent_id), self.team):
-                track.span(at_ms - KEPT_MS, at_ms, 0, parked=1)
+            for track in (self._track_of(agent_id), self.team):
+                track.span(at_ms - RETAINED_MS, at_ms, 0, parked=1)
         agent_id, parked = self._open[event.task_id]
         if parked:
             self._open[event.task_id] = (agent_id, False)
-            for track in (self._of(agent_id), self.team):
+            for track in (self._track_of(agent_id), self.team):
                 track.change(at_ms, 1, -1)
 
     def _end(
@@ -371,28 +373,28 @@ class Activity:
         if not isinstance(event, on.AttemptLost):
             self._spend(event)
         begun = self._open.pop(event.task_id, None)
-        for track in (self._of(agent_id if begun is None else begun[0]), self.team):
+        for track in (self._track_of(agent_id if begun is None else begun[0]), self.team):
             if begun is None:
-                track.span(at_ms - min(getattr(event, "duration_ms", 0), KEPT_MS), at_ms, 1)
+                track.span(at_ms - min(getattr(event, "duration_ms", 0), RETAINED_MS), at_ms, 1)
             elif begun[1]:
                 track.change(at_ms, 0, -1)
             else:
                 track.change(at_ms, -1)
         if isinstance(event, on.AttemptDone | on.AttemptFailed):  # a lost one goes on: no failure of the agent's
-            self.ended += 1
-            self.ends.append(end := _ended(event))
+            self.ended_count += 1
+            self.ends.append(end := _end_of(event))
             (self.done if end.done else self.failed).add(at_ms)
 
     def _spend(self, event: Any) -> None:
-        spent = _spent(event)
+        spent = _spend_of(event)
         if spent is not None:
-            self.spent += 1
+            self.spend_count += 1
             self.spends.append(spent)
             self.tokens.add(spent.at_ms, spent.tokens)
 
     def _forget(self, member_id: str) -> None:
-        for kept in (self._tracks, self.started_ms, self.swapped_ms, self.switched_ms):
-            kept.pop(member_id, None)
+        for table in (self._tracks, self.started_ms, self.swapped_ms, self.switched_ms):
+            table.pop(member_id, None)
 
     def _mark(self, event: Event) -> None:
         if isinstance(event, _SWAPS):
@@ -409,11 +411,11 @@ class Activity:
             subject = event.subject
         else:
             return
-        self.marks.append(Marked(event.at_ms, _MARKS[type(event)], subject))
+        self.marks.append(ActivityMark(event.at_ms, _MARKS[type(event)], subject))
 
     def sample_queues(self, at_ms: int, waiting: int, waiting_of: Mapping[str, int]) -> None:
         """Keep how long all queues are together, once a slot, and each of them once a second."""
-        self.queues.look(waiting_of, at_ms)
+        self.queues.record(waiting_of, at_ms)
         if not self.queued or at_ms // SLOT_MS > self.queued[-1][0] // SLOT_MS:
             self.queued.append((at_ms, waiting))
 
@@ -421,10 +423,10 @@ class Activity:
 # Not bound to each: it would refer to itself, and one of a thousand agents wait for the garbage collection, 2 MB.
 _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
     on.EngineStarted: Activity._cut_off,
-    on.AttemptStarted: Activity._started,
-    on.AttemptParked: Activity._parked,
-    on.Delegated: Activity._called,
-    on.CallRejoined: Activity._called,
+    on.AttemptStarted: Activity._count_started,
+    on.AttemptParked: Activity._count_parked,
+    on.Delegated: Activity._count_call,
+    on.CallRejoined: Activity._count_call,
     on.AttemptResumed: Activity._resume,
     **dict.fromkeys(SPENDING, Activity._spend),
     on.AgentRemoved: lambda self, event: self._forget(event.agent_id),
@@ -434,27 +436,27 @@ _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
 }
 
 
-def ends_of(events: Iterable[Event]) -> list[Ended]:
+def ends_of(events: Iterable[Event]) -> list[AttemptEnd]:
     """Return the ends of attempts of agents among events."""
     ends = (event for event in events if isinstance(event, on.AttemptDone | on.AttemptFailed))
-    return [_ended(event) for event in ends if event.agent_id is not None]
+    return [_end_of(event) for event in ends if event.agent_id is not None]
 
 
-def _ended(event: Any) -> Ended:
+def _end_of(event: Any) -> AttemptEnd:
     """Return what an event that ends an attempt of an agent says of it."""
     done = isinstance(event, on.AttemptDone)
-    return Ended(event.at_ms, event.task_id, event.agent_id, event.duration_ms, event.usage.time_ms, done)
+    return AttemptEnd(event.at_ms, event.task_id, event.agent_id, event.duration_ms, event.usage.time_ms, done)
 
 
-def spends_of(events: Iterable[Event]) -> list[Spent]:
+def spends_of(events: Iterable[Event]) -> list[AttemptSpend]:
     """Return what agents spent, as events say."""
-    found = (_spent(event) for event in events if isinstance(event, SPENDING))
-    return [one for one in found if one is not None]
+    spends = (_spend_of(event) for event in events if isinstance(event, SPENDING))
+    return [spend for spend in spends if spend is not None]
 
 
-def _spent(event: Any) -> Spent | None:
+def _spend_of(event: Any) -> AttemptSpend | None:
     usage = event.usage
     tokens, cost = (usage.tokens_in or 0) + (usage.tokens_out or 0), usage.cost_usd
     if event.agent_id is None or not (tokens or cost):
         return None
-    return Spent(event.at_ms, event.agent_id, tokens, float(cost or 0))
+    return AttemptSpend(event.at_ms, event.agent_id, tokens, float(cost or 0))

@@ -47,11 +47,11 @@ class Digest:
         return answer
 
 
-def digest(state: State, *, working: bool = True) -> Digest:
+def make_digest(state: State, *, working: bool = True) -> Digest:
     """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
     out = Digest(working=working, seq=state.seq, needs_person=needs_person(state), waiting_of=waiting_of(state))
     out.waiting = sum(queue.ready for queue in state.queues.values())
-    _teams(state, out)
+    _sum_teams(state, out)
     for timer in state.timers.values():
         task = state.tasks.get(timer.subject)
         if task is not None and task.agent_id is not None and task.status is TaskStatus.RETRYING:
@@ -64,7 +64,7 @@ def digest(state: State, *, working: bool = True) -> Digest:
     return out
 
 
-def _teams(state: State, out: Digest) -> None:
+def _sum_teams(state: State, out: Digest) -> None:
     """Sum the agents of each supervisor, and its sums into all above it."""
     own = {supervisor_id: [0, 0, 0] for supervisor_id in state.supervisors}
     for agent in state.agents.values():
@@ -79,8 +79,8 @@ def _teams(state: State, out: Digest) -> None:
                 sums[2] += 1
     whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}
     for supervisor_id, sums in own.items():
-        for above in islice(lineage_of(state, state.supervisors[supervisor_id]), 1, None):
-            into = whole[above.id]
+        for ancestor in islice(lineage_of(state, state.supervisors[supervisor_id]), 1, None):
+            into = whole[ancestor.id]
             for place, count in enumerate(sums):
                 into[place] += count
     counters = (out.agents_of, out.busy_of, out.errors_of)
@@ -94,11 +94,13 @@ def needs_person(state: State) -> list[str]:
     Questions come first, the one that is answered by itself first at the head.
     """
     failed, in_doubt = TaskStatus.FAILED, TaskStatus.IN_DOUBT
-    asked = sorted(state.escalations.values(), key=lambda one: (one.due_ms is None, one.due_ms or 0))
+    escalations = sorted(
+        state.escalations.values(), key=lambda escalation: (escalation.due_ms is None, escalation.due_ms or 0)
+    )
     broken = [agent.id for agent in state.agents.values() if agent.error is not None]
     broken += [supervisor.id for supervisor in state.supervisors.values() if supervisor.error is not None]
     return [
-        *(one.id for one in asked),
+        *(escalation.id for escalation in escalations),
         *broken,
         *(
             task.id

@@ -8,13 +8,13 @@ from dashboard.views.words.amounts import duration
 from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Run, State, Supervisor
 
-FEWEST = 8
+MIN_ENDED = 8
 """Fewest ended tasks for an estimate."""
-NARROWEST, WIDEST = 0.15, 0.6
+MIN_SPREAD, MAX_SPREAD = 0.15, 0.6
 """Distance of the range's ends from its middle, as a share of the middle."""
 
 
-MOST_NODES = 200
+MAX_NODES = 200
 """Nodes of a graph that are looked at."""
 
 
@@ -45,33 +45,35 @@ def time_left(state: State, run: Run, now_ms: int) -> Range | None:
     The ends of the range are two standard deviations of a Poisson count away from the middle. While more tasks may
     come, or a person is asked, only the lower end is known; of tasks that a person is asked about, nothing is.
     """
-    if run.ended < FEWEST or run.paused or run.suspended or run.after or run.held:
+    if run.ended < MIN_ENDED or run.paused or run.suspended or run.after or run.held:
         return None
-    if any(one.paused or one.exhausted or one.error for one in _over(state, run)):
+    if any(
+        supervisor.paused or supervisor.exhausted or supervisor.error for supervisor in _supervisors_over(state, run)
+    ):
         return None
-    asked = len(asked_about(state, run))
-    left = run.total - run.ended - asked
+    asked_count = len(asked_task_ids(state, run))
+    left = run.total - run.ended - asked_count
     if left <= 0:
         return None
     a_task_ms = max(0, now_ms - run.started_ms) / run.ended
-    off = max(NARROWEST, min(WIDEST, 2 / sqrt(run.ended)))
-    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off), asked > 0 or may_grow(state, run))
+    off = max(MIN_SPREAD, min(MAX_SPREAD, 2 / sqrt(run.ended)))
+    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off), asked_count > 0 or may_grow(state, run))
 
 
-def asked_about(state: State, run: Run) -> set[str]:
+def asked_task_ids(state: State, run: Run) -> set[str]:
     """Return the ids of the tasks of an open run about which a person is asked; their duration is unknown."""
-    return {one.subject for one in state.escalations.values() if one.run_id == run.id}
+    return {escalation.subject for escalation in state.escalations.values() if escalation.run_id == run.id}
 
 
 def waits_for_you(state: State, run: Run) -> bool:
     """Tell whether all that a run has left waits for the answers of people, about a spent budget above it too."""
-    if not run.running and (run.held or any(one.held for one in _over(state, run))):
+    if not run.running and (run.held or any(supervisor.held for supervisor in _supervisors_over(state, run))):
         return True
     left = run.total - run.ended
-    return 0 < left <= len(state.escalations) and left <= len(asked_about(state, run))
+    return 0 < left <= len(state.escalations) and left <= len(asked_task_ids(state, run))
 
 
-def _over(state: State, run: Run) -> Iterator[Supervisor]:
+def _supervisors_over(state: State, run: Run) -> Iterator[Supervisor]:
     """Yield the supervisors whose pause, error or spent budget holds all of a run."""
     supervisor = state.supervisors.get(run.supervisor_id)
     return iter(()) if supervisor is None else lineage_of(state, supervisor)
@@ -80,7 +82,7 @@ def _over(state: State, run: Run) -> Iterator[Supervisor]:
 def may_grow(state: State, run: Run) -> bool:
     """Tell whether more tasks may come: a lead has handed out work and is not done, or a graph is not planned yet."""
     todo, looked_at = [run.root_id], 0
-    while todo and looked_at < MOST_NODES:
+    while todo and looked_at < MAX_NODES:
         task = state.tasks.get(todo.pop())
         looked_at += 1
         if task is None or task.ended:
@@ -88,5 +90,5 @@ def may_grow(state: State, run: Run) -> bool:
         is_lead, is_planned = task.kind == "agent" and bool(task.children), bool(task.children)
         if is_lead or (task.kind == "group" and not is_planned):
             return True
-        todo += task.children[:MOST_NODES]
+        todo += task.children[:MAX_NODES]
     return False

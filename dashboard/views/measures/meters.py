@@ -6,7 +6,7 @@ Samples lie on the clock and are taken twice a second, so that a meter shifts by
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from dashboard.views.drawing.lines import Span, joined
+from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import bar, spark
 from dashboard.views.measures.activity import SLOT_MS, SLOTS, Activity, Track
 from engine.core.queries.team.tree import agents_of
@@ -18,9 +18,9 @@ TICK_MS = 500
 """A meter is drawn anew this often."""
 METER = 10
 """Cells of a meter; each has two samples."""
-_NEWEST = 3
+_BRIGHT_CELLS = 3
 """Cells at the right end that are brighter."""
-_BASE = spark([0.0, 0.0], 1, most=1.0)
+_BASE = spark([0.0, 0.0], 1, full_value=1.0)
 _TONES = {"◆": "accent", "◇": "accent", "‖": "paused", "✕": "error", "⚑": "attention"}
 _RANKS = "✕⚑◆◇‖"
 """Which mark stands in a cell that has several, the first before the others."""
@@ -35,7 +35,7 @@ class Samples(NamedTuple):
 
 
 class Meters:
-    """The samples of a team, kept from one look to the next; `look` first, then ask."""
+    """The samples of a team, kept from one look to the next; `update` first, then ask."""
 
     def __init__(self) -> None:
         self._activity: Activity | None = None
@@ -43,13 +43,13 @@ class Meters:
         self._now_ms = 0
         self._samples, self._each = 2 * METER, SPAN_MS // (2 * METER) // SLOT_MS
         self._tick = -1
-        self._kept: dict[str, tuple[int, int, Samples]] = {}
+        self._history: dict[str, tuple[int, int, Samples]] = {}
         """By id: the tick and the number of the last sample, and the samples."""
         self._marks: dict[str, list[tuple[int, str]]] = {}
-        self._drawn: dict[str, tuple[Span, ...]] = {}
+        self._spans: dict[str, tuple[Span, ...]] = {}
         """By id: what was drawn of this tick's samples."""
 
-    def look(self, activity: Activity, state: State, now_ms: int, *, lane: int = 0, anew: bool = False) -> None:
+    def update(self, activity: Activity, state: State, now_ms: int, *, lane: int = 0, anew: bool = False) -> None:
         """Look at a team.
 
         Args:
@@ -59,44 +59,48 @@ class Meters:
         """
         samples = lane or 2 * METER
         if anew or activity is not self._activity or samples != self._samples or now_ms < self._now_ms:
-            self._kept, self._tick = {}, -1
+            self._history, self._tick = {}, -1
         self._activity, self._state, self._now_ms = activity, state, now_ms
         self._samples, self._each = samples, SPAN_MS // samples // SLOT_MS
         if now_ms // TICK_MS != self._tick:
-            self._tick, self._drawn = now_ms // TICK_MS, {}
-            if len(self._kept) > len(state.agents) + len(state.supervisors):
+            self._tick, self._spans = now_ms // TICK_MS, {}
+            if len(self._history) > len(state.agents) + len(state.supervisors):
                 members = state.agents.keys() | state.supervisors.keys()
-                self._kept = {key: kept for key, kept in self._kept.items() if key in members}
+                self._history = {key: entry for key, entry in self._history.items() if key in members}
             self._marks = _marks_of(activity, state, now_ms - SPAN_MS)
 
-    def of(self, member_id: str) -> tuple[Span, ...]:
+    def spans_of(self, member_id: str) -> tuple[Span, ...]:
         """Return the meter or the lane of an agent, or of all agents of a supervisor together."""
-        drawn = self._drawn.get(member_id)
-        if drawn is None:
+        spans = self._spans.get(member_id)
+        if spans is None:
             samples, marks = self.samples(member_id), self._marks_at(member_id)
-            drawn = lane_spans(samples, marks) if self._samples != 2 * METER else meter_spans(samples, marks)
-            self._drawn[member_id] = drawn
-        return drawn
+            spans = lane_spans(samples, marks) if self._samples != 2 * METER else meter_spans(samples, marks)
+            self._spans[member_id] = spans
+        return spans
 
     def samples(self, member_id: str) -> Samples:
         """Return the samples of an agent, or of all agents of a supervisor together."""
-        kept = self._kept.get(member_id)
-        if kept is not None and kept[0] == self._tick:
-            return kept[2]
+        previous = self._history.get(member_id)
+        if previous is not None and previous[0] == self._tick:
+            return previous[2]
         last = self._now_ms // SLOT_MS // self._each
-        samples = self._mean(member_id) if member_id in self._state.supervisors else self._taken(member_id, last, kept)
-        self._kept[member_id] = (self._tick, last, samples)
+        samples = (
+            self._mean(member_id)
+            if member_id in self._state.supervisors
+            else self._take_samples(member_id, last, previous)
+        )
+        self._history[member_id] = (self._tick, last, samples)
         return samples
 
-    def _taken(self, agent_id: str, last: int, kept: tuple[int, int, Samples] | None) -> Samples:
+    def _take_samples(self, agent_id: str, last: int, previous: tuple[int, int, Samples] | None) -> Samples:
         """Take the samples that are not over, or were not there, at the last look; the others stay."""
         assert self._activity is not None
         track = self._activity.track(agent_id)
-        shift = last - kept[1] if kept is not None else self._samples
+        shift = last - previous[1] if previous is not None else self._samples
         new = min(self._samples, shift + 2)  # the one before the last may still get what came late
-        if kept is None or new == self._samples:
+        if previous is None or new == self._samples:
             return self._shares(track, self._samples, 1)
-        fresh, old = self._shares(track, new, 1), kept[2]
+        fresh, old = self._shares(track, new, 1), previous[2]
         first, end = shift, self._samples + shift - new
         return Samples([*old.busy[first:end], *fresh.busy], [*old.waited[first:end], *fresh.waited])
 
@@ -104,7 +108,7 @@ class Meters:
         whole = self._each * SLOT_MS * max(1, slots)
         assert self._activity is not None
         work = track.work(self._now_ms, samples, self._each, until_ms=self._activity.until_ms)
-        return Samples(*([min(1.0, one / whole) for one in found] for found in work))
+        return Samples(*([min(1.0, sum_ms / whole) for sum_ms in sums_ms] for sums_ms in work))
 
     def _mean(self, supervisor_id: str) -> Samples:
         assert self._activity is not None
@@ -115,8 +119,8 @@ class Meters:
             return Samples([0.0] * self._samples, [0.0] * self._samples)
         return _without_leads(
             Samples(
-                [sum(column) / len(each) for column in zip(*(one.busy for one in each), strict=True)],
-                [sum(column) / len(each) for column in zip(*(one.waited for one in each), strict=True)],
+                [sum(column) / len(each) for column in zip(*(samples.busy for samples in each), strict=True)],
+                [sum(column) / len(each) for column in zip(*(samples.waited for samples in each), strict=True)],
             )
         )
 
@@ -126,59 +130,59 @@ class Meters:
         cells = self._samples // per_cell
         length = self._each * SLOT_MS * per_cell
         last = self._now_ms // length
-        found: dict[int, str] = {}
+        glyphs: dict[int, str] = {}
         for at_ms, glyph in self._marks.get(member_id, ()):
             place = cells - 1 - (last - at_ms // length)
-            if 0 <= place < cells and (place not in found or _RANKS.index(glyph) < _RANKS.index(found[place])):
-                found[place] = glyph
-        return found
+            if 0 <= place < cells and (place not in glyphs or _RANKS.index(glyph) < _RANKS.index(glyphs[place])):
+                glyphs[place] = glyph
+        return glyphs
 
 
 def _without_leads(samples: Samples) -> Samples:
     """Return the samples of a team: waiting counts only while no agent works, because leads wait for the others."""
-    return samples._replace(waited=[0.0 if busy else one for busy, one in zip(*samples, strict=True)])
+    return samples._replace(waited=[0.0 if busy else waited for busy, waited in zip(*samples, strict=True)])
 
 
 def _marks_of(activity: Activity, state: State, since_ms: int) -> dict[str, list[tuple[int, str]]]:
     """Return the marks since a moment by the agent or the supervisor in whose row they stand."""
-    found: dict[str, list[tuple[int, str]]] = {}
+    marks: dict[str, list[tuple[int, str]]] = {}
     for mark in reversed(activity.marks):
         if mark.at_ms < since_ms:
             break
         task = state.tasks.get(mark.subject)
         subject = (task.agent_id or task.worker_id or "") if task is not None else mark.subject
-        found.setdefault(subject, []).append((mark.at_ms, mark.glyph))
-    return found
+        marks.setdefault(subject, []).append((mark.at_ms, mark.glyph))
+    return marks
 
 
 def meter_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
     """Return two samples a cell in braille; work is brighter at the newer end, waiting a line in the middle."""
     cells = len(samples.busy) // 2
-    drawn = spark(samples.busy, cells, most=1.0)
-    return joined(_meter_cell(place, cells, drawn[place], samples, marks) for place in range(cells))
+    dots = spark(samples.busy, cells, full_value=1.0)
+    return join_spans(_meter_cell(place, cells, dots[place], samples, marks) for place in range(cells))
 
 
-def _meter_cell(place: int, cells: int, drawn: str, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
+def _meter_cell(place: int, cells: int, dots: str, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
     if place in marks:
         return marks[place], _TONES[marks[place]]
     pair = slice(2 * place, 2 * place + 2)
     busy, waited = sum(samples.busy[pair]), sum(samples.waited[pair])
-    if busy and not (waited > busy and drawn == _BASE):  # else too little to be seen beside what waits
-        return drawn, "busy" if place >= cells - _NEWEST else "busy-before"
-    return ("⠒", "waiting") if waited else (drawn, "line")
+    if busy and not (waited > busy and dots == _BASE):  # else too little to be seen beside what waits
+        return dots, "busy" if place >= cells - _BRIGHT_CELLS else "busy-before"
+    return ("⠒", "waiting") if waited else (dots, "line")
 
 
 def lane_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
     """Return one sample a cell in blocks, seven eighths high at most; `╌` waits, `·` marks each quarter of a minute."""
     cells = len(samples.busy)
-    return joined(_lane_cell(place, cells, samples, marks) for place in range(cells))
+    return join_spans(_lane_cell(place, cells, samples, marks) for place in range(cells))
 
 
 def _lane_cell(place: int, cells: int, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
     if place in marks:
         return marks[place], _TONES[marks[place]]
     if samples.busy[place] > 0:
-        return bar(samples.busy[place], most=7), "busy" if place >= cells - _NEWEST else "busy-before"
+        return bar(samples.busy[place], max_level=7), "busy" if place >= cells - _BRIGHT_CELLS else "busy-before"
     if samples.waited[place] > 0:
         return "╌", "waiting"
     return "·" if place * 4 % cells < 4 else " ", "line"

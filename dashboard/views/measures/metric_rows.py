@@ -7,33 +7,33 @@ from heapq import nlargest
 from itertools import chain
 from types import MappingProxyType
 
-from dashboard.views.drawing.lines import Span, joined
+from dashboard.views.drawing.lines import Span, join_spans
 from dashboard.views.drawing.plots import meter, spark
-from dashboard.views.drawing.rows import Cell, Column, Listing, nothing
-from dashboard.views.measures.activity import Activity, Ended
-from dashboard.views.measures.task_times import SWAPPED
-from dashboard.views.measures.usage import COST, TOKENS, is_metered, used
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message
+from dashboard.views.measures.activity import Activity, AttemptEnd
+from dashboard.views.measures.task_times import SWAP_MARK
+from dashboard.views.measures.usage import COST, TOKENS, is_metered, usage_cells
 from dashboard.views.network import mode_glyph
 from dashboard.views.words.amounts import count, duration, percent
-from dashboard.views.words.filters import filter_typed
-from dashboard.views.words.subjects import OfSupervisor, agents_passing
+from dashboard.views.words.filters import parse_partial_filter
+from dashboard.views.words.subjects import SupervisorSubject, filter_agents
 from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.state import State
 
-_TOOK, _BUSY, _SHARE = 20, 12, 10
+_TIMES_WIDTH, _BUSY_WIDTH, _SHARE_WIDTH = 20, 12, 10
 """Cells of the pictures of a row."""
-_NEWEST = 2 * _TOOK
+_MAX_NEWEST = 2 * _TIMES_WIDTH
 """Tasks in the picture of their times."""
 COLUMNS = (
-    Column("AGENT", 16, grow=1, most=28, named=True, means="an agent or a team, with its figures of that window"),
+    Column("AGENT", 16, grow=1, max_width=28, named=True, means="an agent or a team, with its figures of that window"),
     Column("DONE", 7, right=True, means="attempts that ended well in the window of the plots, not since ever"),
     Column("FAIL", 5, right=True, means="attempts that failed in the window of the plots"),
     Column("OK", 6, right=True, drop=1),
     Column("P50", 9, right=True),
     Column("P95", 9, right=True, drop=1),
-    Column("TIME A TASK", _TOOK, drop=4, calm=True),
-    Column("BUSY, 2 MIN", _BUSY, drop=2, calm=True),
-    Column("SHARE", _SHARE + 5, drop=3, calm=True),
+    Column("TIME A TASK", _TIMES_WIDTH, drop=4, calm=True),
+    Column("BUSY, 2 MIN", _BUSY_WIDTH, drop=2, calm=True),
+    Column("SHARE", _SHARE_WIDTH + 5, drop=3, calm=True),
 )
 _IN_ALL = (
     replace(TOKENS, means="what models read and wrote in all, also before the window"),
@@ -71,12 +71,12 @@ class Figures:
 
 
 ORDERS: dict[str, Callable[[Figures], float]] = {
-    "done": lambda one: -one.done,
-    "slowest": lambda one: -(one.p50_ms or 0),
-    "p95": lambda one: -(one.p95_ms or 0),
-    "failed": lambda one: -one.failed,
-    "share": lambda one: -one.time_ms,
-    "worst": lambda one: one.done / (one.done + one.failed) if one.done + one.failed else 2.0,
+    "done": lambda figures: -figures.done,
+    "slowest": lambda figures: -(figures.p50_ms or 0),
+    "p95": lambda figures: -(figures.p95_ms or 0),
+    "failed": lambda figures: -figures.failed,
+    "share": lambda figures: -figures.time_ms,
+    "worst": lambda figures: figures.done / (figures.done + figures.failed) if figures.done + figures.failed else 2.0,
 }
 """The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
 HEADS = {"DONE": "done", "FAIL": "failed", "OK": "worst", "P50": "slowest", "P95": "p95", "SHARE": "share"}
@@ -87,48 +87,50 @@ def teams_of(state: State) -> Mapping[str, Sequence[str]]:
     """Return the supervisors above each agent; none where a single one is all of the team, which the plots show."""
     if len(state.supervisors) < 2:
         return {}
-    above = {one.id: [each.id for each in lineage_of(state, one)] for one in state.supervisors.values()}
-    return {agent.id: above.get(agent.supervisor_id, ()) for agent in state.agents.values()}
+    ancestor_ids = {
+        supervisor.id: [each.id for each in lineage_of(state, supervisor)] for supervisor in state.supervisors.values()
+    }
+    return {agent.id: ancestor_ids.get(agent.supervisor_id, ()) for agent in state.agents.values()}
 
 
-def figures(
-    ends: Sequence[Ended], from_ms: int, teams: Mapping[str, Sequence[str]] = MappingProxyType({})
+def count_figures(
+    ends: Sequence[AttemptEnd], from_ms: int, teams: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> dict[str, Figures]:
     """Return what each agent did since a moment, and what all below each of the supervisors of `teams_of` did."""
-    by: dict[str, list[Ended]] = defaultdict(list)
+    by: dict[str, list[AttemptEnd]] = defaultdict(list)
     for end in ends:
         if end.at_ms >= from_ms:
             by[end.agent_id].append(end)
-    found = {agent_id: _of_agent(own) for agent_id, own in by.items()}
+    agent_figures = {agent_id: _agent_figures(own) for agent_id, own in by.items()}
     below: dict[str, list[Figures]] = defaultdict(list)
-    for agent_id, one in found.items():
+    for agent_id, figures in agent_figures.items():
         for team_id in teams.get(agent_id, ()):
-            below[team_id].append(one)
-    return found | {team_id: _of_all(members) for team_id, members in below.items()}
+            below[team_id].append(figures)
+    return agent_figures | {team_id: _merge_figures(members) for team_id, members in below.items()}
 
 
-def _of_agent(ends: Sequence[Ended]) -> Figures:
+def _agent_figures(ends: Sequence[AttemptEnd]) -> Figures:
     done = [end for end in ends if end.done]
     return Figures(
         failed=len(ends) - len(done),
         time_ms=sum([end.at_work_ms for end in ends]),
         times_ms=sorted([end.at_work_ms for end in done]),
-        newest=[(end.at_ms, end.at_work_ms) for end in done[-_NEWEST:]],
+        newest=[(end.at_ms, end.at_work_ms) for end in done[-_MAX_NEWEST:]],
     )
 
 
-def _of_all(members: Sequence[Figures]) -> Figures:
+def _merge_figures(members: Sequence[Figures]) -> Figures:
     return Figures(
-        failed=sum(one.failed for one in members),
-        time_ms=sum(one.time_ms for one in members),
-        times_ms=sorted(chain.from_iterable(one.times_ms for one in members)),  # what is sorted already is merged
-        newest=nlargest(_NEWEST, chain.from_iterable(one.newest for one in members))[::-1],
+        failed=sum(member.failed for member in members),
+        time_ms=sum(member.time_ms for member in members),
+        times_ms=sorted(chain.from_iterable(member.times_ms for member in members)),  # what is sorted already is merged
+        newest=nlargest(_MAX_NEWEST, chain.from_iterable(member.newest for member in members))[::-1],
     )
 
 
 def metric_rows(
     state: State,
-    found: Mapping[str, Figures],
+    figures_of: Mapping[str, Figures],
     activity: Activity,
     *,
     now_ms: int,
@@ -141,28 +143,28 @@ def metric_rows(
     Args:
         window: Of what time the figures are; the heading says so, as other tables have those of all time.
     """
-    wanted = filter_typed(needle)
+    row_filter = parse_partial_filter(needle)
     rank, none = ORDERS[order], Figures()
     several = [*state.supervisors.values()] if len(state.supervisors) > 1 else []
-    teams = wanted.of(several, lambda one: OfSupervisor(state, one))
-    teams.sort(key=lambda one: rank(found.get(one.id, none)))
-    agents = agents_passing(state, state.agents.values(), wanted)
-    agents.sort(key=lambda agent: (rank(found.get(agent.id, none)), agent.created_seq))
-    whole = sum(one.time_ms for key, one in found.items() if key not in state.supervisors)
+    teams = row_filter.apply(several, lambda supervisor: SupervisorSubject(state, supervisor))
+    teams.sort(key=lambda supervisor: rank(figures_of.get(supervisor.id, none)))
+    agents = filter_agents(state, state.agents.values(), row_filter)
+    agents.sort(key=lambda agent: (rank(figures_of.get(agent.id, none)), agent.created_seq))
+    whole = sum(figures.time_ms for key, figures in figures_of.items() if key not in state.supervisors)
     metered = is_metered(state)
 
     def make(key: str) -> tuple[Cell, ...]:
         agent, team = state.agents.get(key), state.supervisors.get(key)
-        one = found.get(key, none)
+        figures = figures_of.get(key, none)
         if agent is not None:
-            shares = activity.shares(key, now_ms, samples=2 * _BUSY, each=20, slots=agent.max_concurrency)
-            name = Cell(agent.name, "strong" if agent.running else "" if one.done + one.failed else "muted")
-            cells = _cells(one, shares, whole, swapped_ms=activity.swapped_ms.get(key))
-            return (name, *cells, *(used(agent.usage) if metered else ()))
+            shares = activity.shares(key, now_ms, samples=2 * _BUSY_WIDTH, each=20, slots=agent.max_concurrency)
+            name = Cell(agent.name, "strong" if agent.running else "" if figures.done + figures.failed else "muted")
+            cells = _cells(figures, shares, whole, swapped_ms=activity.swapped_ms.get(key))
+            return (name, *cells, *(usage_cells(agent.usage) if metered else ()))
         if team is not None:
             name = Cell(team.name, "strong", f"{mode_glyph(team.mode)} ")
-            shares = activity.shares_of(agents_of(state, key), now_ms, samples=2 * _BUSY, each=20)
-            return (name, *_cells(one, shares, whole), *(used(team.usage) if metered else ()))
+            shares = activity.shares_of(agents_of(state, key), now_ms, samples=2 * _BUSY_WIDTH, each=20)
+            return (name, *_cells(figures, shares, whole), *(usage_cells(team.usage) if metered else ()))
         return (Cell("removed", "muted"),)
 
     columns = (replace(COLUMNS[0], title=f"AGENT, LAST {window}"), *COLUMNS[1:])
@@ -170,35 +172,37 @@ def metric_rows(
         columns=(*columns, *_IN_ALL) if metered else columns,
         keys=[*(team.id for team in teams), *(agent.id for agent in agents)],
         make=make,
-        empty=nothing(needle, "agent", "no agents yet", ": add FILE  adds one"),
+        empty=empty_message(needle, "agent", "no agents yet", ": add FILE  adds one"),
         total=len(several) + len(state.agents),
     )
 
 
-def _cells(one: Figures, shares: Sequence[float], whole_ms: int, *, swapped_ms: int | None = None) -> tuple[Cell, ...]:
-    ended = one.done + one.failed
-    share = one.time_ms / whole_ms if whole_ms else 0.0
-    took = _took(one, swapped_ms) if one.newest else ""
-    busy = spark(shares, _BUSY, most=1.0) if shares else ""
+def _cells(
+    figures: Figures, shares: Sequence[float], whole_ms: int, *, swapped_ms: int | None = None
+) -> tuple[Cell, ...]:
+    ended_count = figures.done + figures.failed
+    share = figures.time_ms / whole_ms if whole_ms else 0.0
+    took = _time_sparkline(figures, swapped_ms) if figures.newest else ""
+    busy = spark(shares, _BUSY_WIDTH, full_value=1.0) if shares else ""
     return (
-        Cell(count(one.done), "" if one.done else "muted"),
-        Cell(count(one.failed) if one.failed else "·", "warn" if one.failed else "muted"),
-        Cell(percent(one.done / ended) if ended else "", "warn" if one.failed else "muted"),
-        Cell(duration(one.p50_ms, most=9) if one.p50_ms is not None else "", ""),
-        Cell(duration(one.p95_ms, most=9) if one.p95_ms is not None else "", "plot-p95"),
-        Cell(took, spans=joined((sign, "accent" if sign == SWAPPED else "plot-mid") for sign in took)),
+        Cell(count(figures.done), "" if figures.done else "muted"),
+        Cell(count(figures.failed) if figures.failed else "·", "warn" if figures.failed else "muted"),
+        Cell(percent(figures.done / ended_count) if ended_count else "", "warn" if figures.failed else "muted"),
+        Cell(duration(figures.p50_ms, max_width=9) if figures.p50_ms is not None else "", ""),
+        Cell(duration(figures.p95_ms, max_width=9) if figures.p95_ms is not None else "", "plot-p95"),
+        Cell(took, spans=join_spans((sign, "accent" if sign == SWAP_MARK else "plot-mid") for sign in took)),
         Cell(busy, spans=(Span(busy, "busy-before" if any(shares) else "faint"),)),
-        Cell(f"{share:.0%}", spans=(*meter(share, _SHARE), Span(f"{share:>5.0%}", "muted")))
-        if one.time_ms
+        Cell(f"{share:.0%}", spans=(*meter(share, _SHARE_WIDTH), Span(f"{share:>5.0%}", "muted")))
+        if figures.time_ms
         else Cell(""),
     )
 
 
-def _took(one: Figures, swapped_ms: int | None) -> str:
+def _time_sparkline(figures: Figures, swapped_ms: int | None) -> str:
     """Return how long the newest tasks took, with a mark where the agent was swapped between two of them."""
-    drawn = spark([took_ms for _, took_ms in one.newest], _TOOK)
-    after = len(one.newest) if swapped_ms is None else sum(at_ms > swapped_ms for at_ms, _ in one.newest)
-    if after == len(one.newest):
-        return drawn
-    place = _TOOK - 1 - after // 2  # two tasks take a cell, the newest at the right
-    return drawn[:place] + SWAPPED + drawn[place + 1 :]
+    sparkline = spark([took_ms for _, took_ms in figures.newest], _TIMES_WIDTH)
+    after = len(figures.newest) if swapped_ms is None else sum(at_ms > swapped_ms for at_ms, _ in figures.newest)
+    if after == len(figures.newest):
+        return sparkline
+    place = _TIMES_WIDTH - 1 - after // 2  # two tasks take a cell, the newest at the right
+    return sparkline[:place] + SWAP_MARK + sparkline[place + 1 :]

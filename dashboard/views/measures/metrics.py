@@ -13,27 +13,27 @@ from math import ceil
 
 from rich.cells import cell_len
 
-from dashboard.views.drawing.lines import BLANK, Line, Span, cells, hairline, spread
+from dashboard.views.drawing.lines import BLANK, Line, Span, cell_width, hairline, spread
 from dashboard.views.drawing.plots import axis_top, plot
-from dashboard.views.measures.activity import Activity, Ended, Spent
+from dashboard.views.measures.activity import Activity, AttemptEnd, AttemptSpend
 from dashboard.views.measures.strip import RATE_S
 from dashboard.views.measures.usage import is_metered
 from dashboard.views.words.amounts import count, duration, pluralize, short_money
-from dashboard.views.words.amounts import left as left_of
+from dashboard.views.words.amounts import countdown as left_of
 from engine.core.state import State
 
 WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}
-LABELS = 7
+LABEL_WIDTH = 7
 """Cells of the labels of an axis."""
-TITLE = 7
+TITLE_MARGIN = 7
 """Cells of a title line around its title and what stands at its end."""
 LATEST = "latest "
 """Before figures of the newest sample, where there is room: the table below has those of the whole window."""
-TABLE_FROM = 24
+TABLE_MIN_LINES = 24
 """Lines of the body from which on there is a table under the plots."""
 _LOW, _MID, _HIGH = "plot-low", "plot-mid", "plot-high"
 _BUSY = ("busy-before", "busy-before", "busy")
-_MOST_IN_BUCKET = 400
+_MAX_TIMES = 400
 """Times of a sample that count for its percentiles."""
 
 
@@ -80,7 +80,7 @@ class Window:
         self._changed: set[int] = set()
         """Samples that have got a time since then."""
 
-    def add(self, ends: Iterable[Ended]) -> None:
+    def add(self, ends: Iterable[AttemptEnd]) -> None:
         """Count ends of attempts, in any order; older ones than the window are left out."""
         each_ms, first = self._each_ms, self._first
         for end in ends:
@@ -92,7 +92,7 @@ class Window:
                 bucket.failed += 1
             else:
                 bucket.done += 1
-                if len(bucket.took_ms) < _MOST_IN_BUCKET:
+                if len(bucket.took_ms) < _MAX_TIMES:
                     bucket.took_ms.append(end.at_work_ms)
                     self._changed.add(place)
             # By the clock it may lie years ahead of the window, with as long a time at work. Of what waited in between
@@ -103,14 +103,14 @@ class Window:
                 self._bucket(from_ms // each_ms).busy_ms += until_ms - from_ms
                 from_ms = until_ms
 
-    def add_spent(self, spends: Iterable[Spent]) -> None:
+    def add_spends(self, spends: Iterable[AttemptSpend]) -> None:
         """Count what was spent, in any order; what is older than the window is left out."""
-        for one in spends:
-            place = one.at_ms // self._each_ms
+        for spend in spends:
+            place = spend.at_ms // self._each_ms
             if place >= self._first:
                 bucket = self._bucket(place)
-                bucket.tokens += one.tokens
-                bucket.cost_usd += one.cost_usd
+                bucket.tokens += spend.tokens
+                bucket.cost_usd += spend.cost_usd
 
     def _bucket(self, place: int) -> _Bucket:
         bucket = self._buckets.get(place)
@@ -122,25 +122,25 @@ class Window:
         """Return what happened up to now, with the attempts that are at work since these moments."""
         each_ms, samples = self._each_ms, self._samples
         self._first = first = now_ms // each_ms - samples + 1
-        self._buckets = {place: one for place, one in self._buckets.items() if place >= first}
-        found = [self._buckets.get(first + place) or _Bucket() for place in range(samples)]
+        self._buckets = {place: bucket for place, bucket in self._buckets.items() if place >= first}
+        buckets = [self._buckets.get(first + place) or _Bucket() for place in range(samples)]
         out = Series(
             each_ms,
             len(running_ms),
-            [one.done for one in found],
-            [one.failed for one in found],
+            [bucket.done for bucket in buckets],
+            [bucket.failed for bucket in buckets],
             [],
             [],
-            [one.busy_ms / each_ms for one in found],
-            [one.tokens for one in found],
-            [one.cost_usd for one in found],
+            [bucket.busy_ms / each_ms for bucket in buckets],
+            [bucket.tokens for bucket in buckets],
+            [bucket.cost_usd for bucket in buckets],
         )
         begin_ms = first * each_ms
-        _under_way(out.busy, [since_ms - begin_ms for since_ms in running_ms], now_ms - begin_ms, each_ms)
+        _add_open_attempts(out.busy, [since_ms - begin_ms for since_ms in running_ms], now_ms - begin_ms, each_ms)
         over_ms = now_ms % each_ms
         if over_ms:
             out.busy[-1] *= each_ms / over_ms  # the newest sample is not over yet
-        self._rank(out, [one.took_ms for one in found])
+        self._rank(out, [bucket.took_ms for bucket in buckets])
         return out
 
     def _rank(self, out: Series, took: list[list[int]]) -> None:
@@ -150,21 +150,21 @@ class Window:
         """
         back, first = max(1, len(took) // 20), self._first
         changed = {place + later for place in self._changed for later in range(back)}
-        known = {place: one for place, one in self._ranked.items() if place - back >= first and place not in changed}
+        pairs = {place: pair for place, pair in self._ranked.items() if place - back >= first and place not in changed}
         for place in range(len(took)):
-            one = known.get(first + place)
-            if one is None:
+            pair = pairs.get(first + place)
+            if pair is None:
                 near = list(chain.from_iterable(took[max(0, place - back + 1) : place + 1]))
                 near.sort()
-                one = (near[len(near) // 2], near[min(len(near) - 1, len(near) * 95 // 100)]) if near else (0, 0)
-                known[first + place] = one
-            out.p50_ms.append(one[0])
-            out.p95_ms.append(one[1])
-        self._ranked = known
+                pair = (near[len(near) // 2], near[min(len(near) - 1, len(near) * 95 // 100)]) if near else (0, 0)
+                pairs[first + place] = pair
+            out.p50_ms.append(pair[0])
+            out.p95_ms.append(pair[1])
+        self._ranked = pairs
         self._changed.clear()
 
 
-def _under_way(busy: list[float], since_ms: Sequence[int], until_ms: int, each_ms: int) -> None:
+def _add_open_attempts(busy: list[float], since_ms: Sequence[int], until_ms: int, each_ms: int) -> None:
     """Add what began so long after the window did and goes on until its end."""
     begun = [0] * len(busy)
     for since in since_ms:
@@ -195,8 +195,8 @@ def grid(width: int, height: int) -> tuple[int, int]:
     return (3 if width >= 160 else 2 if width >= 70 else 1), (2 if height >= 12 else 1)
 
 
-def plots(
-    found: Series,
+def draw_plots(
+    series: Series,
     activity: Activity,
     state: State,
     *,
@@ -220,17 +220,19 @@ def plots(
         large: The place of the one plot that is shown alone; None shows as many as fit.
     """
     across, down = grid(width, height)
-    queue = _queue(activity, found, now_ms, member)
+    queue = _queue(activity, series, now_ms, member)
     waiting = max(0, int(queue[-1])) if waiting is None else waiting
-    drawn = _plots(found, queue, waiting, state, len(state.agents) if agents is None else agents)
+    plots = _plots(series, queue, waiting, state, len(state.agents) if agents is None else agents)
     if large is not None:
-        drawn, across, down = [drawn[large % len(drawn)]], 1, 1
+        plots, across, down = [plots[large % len(plots)]], 1, 1
     lines: list[Line] = []
     for row in range(down):
         tall = height * (row + 1) // down - height * row // down
-        here = drawn[row * across : (row + 1) * across]
+        row_plots = plots[row * across : (row + 1) * across]
         wide = [width * (place + 1) // across - width * place // across for place in range(across)]
-        lines += _side_by_side([_one(one, wide[place] - 1, tall, found, end) for place, one in enumerate(here)])
+        lines += _side_by_side(
+            [_draw_plot(plot, wide[place] - 1, tall, series, end) for place, plot in enumerate(row_plots)]
+        )
     return lines
 
 
@@ -239,83 +241,86 @@ def plot_count() -> int:
     return 6
 
 
-def _plots(found: Series, queue: Sequence[float], waiting: int, state: State, agents: int) -> list[_Plot]:
-    seconds = found.each_ms / 1000
-    done = [one / seconds for one in found.done]
-    failed = [one / seconds for one in found.failed]
-    tokens = [one / seconds for one in found.tokens]
-    costs = sum(found.cost_usd)
-    time_top = axis_top(max(found.p95_ms, default=0) or 1_000)
+def _plots(series: Series, queue: Sequence[float], waiting: int, state: State, agents: int) -> list[_Plot]:
+    seconds = series.each_ms / 1000
+    done = [number / seconds for number in series.done]
+    failed = [number / seconds for number in series.failed]
+    tokens = [number / seconds for number in series.tokens]
+    costs = sum(series.cost_usd)
+    time_top = axis_top(max(series.p95_ms, default=0) or 1_000)
     return [
-        _flat("THROUGHPUT", f"{_lately(done, found.each_ms):.1f}/s", done, "done a second", _BUSY),
+        _plain_plot("THROUGHPUT", f"{_recent_mean(done, series.each_ms):.1f}/s", done, "done a second", _BUSY),
         _Plot(
             "TIME A TASK",
-            f"{LATEST}p50 {duration(found.p50_ms[-1] or None)}  p95 {duration(found.p95_ms[-1] or None)}",
-            found.p50_ms,
+            f"{LATEST}p50 {duration(series.p50_ms[-1] or None)}  p95 {duration(series.p95_ms[-1] or None)}",
+            series.p50_ms,
             (duration(time_top), duration(time_top / 2), "0"),
             time_top,
             "the line is p95",
             (_LOW, _MID, _HIGH),
-            found.p95_ms,
+            series.p95_ms,
         ),
-        _flat("QUEUE", count(waiting), queue, "tasks waiting", ("guide", "idle", "waiting")),
-        _flat(
+        _plain_plot("QUEUE", count(waiting), queue, "tasks waiting", ("guide", "idle", "waiting")),
+        _plain_plot(
             "AT WORK",
-            f"{found.running:,}",
-            found.busy,
+            f"{series.running:,}",
+            series.busy,
             f"attempts, of {pluralize(agents, 'agent')}",
             _BUSY,
         ),
-        _flat("FAILED", f"{_lately(failed, found.each_ms):.2f}/s", failed, "failed a second", ("error",)),
-        _flat(
+        _plain_plot("FAILED", f"{_recent_mean(failed, series.each_ms):.2f}/s", failed, "failed a second", ("error",)),
+        _plain_plot(
             "TOKENS",
-            f"{_lately(tokens, found.each_ms):,.0f}/s",
+            f"{_recent_mean(tokens, series.each_ms):,.0f}/s",
             tokens,
             f"a second; {short_money(Decimal(str(costs)))} in the window",
             (_LOW, _MID, _HIGH),
         )
         if is_metered(state)
-        else _flat("DONE", count(sum(found.done)), [*accumulate(found.done)], "added up", (_LOW, _MID, _HIGH)),
+        else _plain_plot("DONE", count(sum(series.done)), [*accumulate(series.done)], "added up", (_LOW, _MID, _HIGH)),
     ]
 
 
-def _lately(rates: Sequence[float], each_ms: int) -> float:
+def _recent_mean(rates: Sequence[float], each_ms: int) -> float:
     """Return the mean of the samples of the last seconds, as the health strip does; the newest is not over yet."""
     over = rates[:-1][-max(1, round(RATE_S * 1000 / each_ms)) :] or rates
     return sum(over) / len(over)
 
 
-def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tuple[str, ...]) -> _Plot:
+def _plain_plot(title: str, value: str, values: Sequence[float], below: str, tones: tuple[str, ...]) -> _Plot:
     top = axis_top(max(values, default=0) or 1)
-    upper, middle = (f"{one:,.0f}" if one == round(one) else f"{one:g}" for one in (top, top / 2))
+    upper, middle = (f"{tick:,.0f}" if tick == round(tick) else f"{tick:g}" for tick in (top, top / 2))
     return _Plot(title, value, values, (upper, middle, "0"), top, below, tones)
 
 
-def _queue(activity: Activity, found: Series, now_ms: int, member: str | None) -> list[float]:
+def _queue(activity: Activity, series: Series, now_ms: int, member: str | None) -> list[float]:
     """Lengths of the queues by sample; below 0 before the first look: they were not empty."""
-    samples, each_ms = len(found.done), found.each_ms
+    samples, each_ms = len(series.done), series.each_ms
     first = now_ms // each_ms - samples + 1
     lengths = [-1.0] * samples
-    for at_ms, waiting in activity.queued if member is None else activity.queues.looks(member):
+    for at_ms, waiting in activity.queued if member is None else activity.queues.samples_of(member):
         place = at_ms // each_ms - first
         if 0 <= place < samples:
             lengths[place:] = [float(waiting)] * (samples - place)
     return lengths
 
 
-def _one(one: _Plot, width: int, height: int, found: Series, end: str) -> list[Line]:
+def _draw_plot(spec: _Plot, width: int, height: int, series: Series, end: str) -> list[Line]:
     """Return one plot with its title and what its axes mean."""
-    has_room = cell_len(one.title) + cell_len(one.value) + TITLE <= width
-    lines = [hairline(one.title, width, right=one.value if has_room else one.value.removeprefix(LATEST), tone="strong")]
+    has_room = cell_len(spec.title) + cell_len(spec.value) + TITLE_MARGIN <= width
+    lines = [
+        hairline(spec.title, width, right=spec.value if has_room else spec.value.removeprefix(LATEST), tone="strong")
+    ]
     room = height - 2
-    labels = [f"{label:>{LABELS}}" for label in one.labels]
+    labels = [f"{label:>{LABEL_WIDTH}}" for label in spec.labels]
     if room > 0:
-        lines += plot(one.values, width, room, top=one.top, labels=labels, tones=one.tones, over=one.over)
-    wide = LABELS + 2
-    window_ms = found.each_ms * len(found.done) // 1000 * 1000  # samples of whole milliseconds make it a little longer
+        lines += plot(spec.values, width, room, top=spec.top, labels=labels, tones=spec.tones, over=spec.over)
+    wide = LABEL_WIDTH + 2
+    # Samples of whole milliseconds make it a little longer.
+    window_ms = series.each_ms * len(series.done) // 1000 * 1000
     left = [Span(" " * wide), Span(f"−{left_of(window_ms)}", "faint")]
-    middle = Span(one.below, "faint")
-    free = width - wide - len(end) - cells(left[1:]) - cells([middle])
+    middle = Span(spec.below, "faint")
+    free = width - wide - len(end) - cell_width(left[1:]) - cell_width([middle])
     last = f"{end} " if free > 2 else end
     lines.append(spread([*left, Span(" " * max(1, (free - 2) // 2)), middle], [Span(last, "faint")], width))
     return lines

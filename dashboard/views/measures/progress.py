@@ -13,15 +13,15 @@ from engine.core.state import RunStatus, RunSummary, State, TaskStatus
 
 WINDOW_MS, WINDOWS = 20_000, 3
 """The slowest and the fastest of these make the range."""
-LEAST = 6
+MIN_ENDS = 6
 """Ends in those windows, below which nothing is said."""
-MOST_RUNS = 20
+MAX_RUNS = 20
 """Open runs that are looked at for tasks to come."""
 EVERY_MS, TASKS_A_MS = 500, 20
 """Shortest pause between two walks over all tasks, and tasks per millisecond of longer pauses."""
 
 
-def at_most(share: float, *, grows: bool) -> str:
+def format_share(share: float, *, grows: bool) -> str:
     """Return a share in percent; of what may grow it is the most that can have ended."""
     return f"{'≤' if grows and share > 0 else ''}{percent(share)}"
 
@@ -34,7 +34,7 @@ def share_done(run: RunSummary) -> float:
 class Progress(NamedTuple):
     """Tasks of agents in open runs."""
 
-    ended: int = 0
+    ended_count: int = 0
     total: int = 0
     failed: int = 0
     grows: int = 0
@@ -43,28 +43,28 @@ class Progress(NamedTuple):
     @property
     def share(self) -> float:
         """How much of it has ended, from 0 to 1."""
-        return self.ended / self.total if self.total else 0.0
+        return self.ended_count / self.total if self.total else 0.0
 
     @property
-    def said(self) -> str:
+    def percent_text(self) -> str:
         """The share in percent, such as `88%`, and `≤88%` where more tasks may come."""
-        return at_most(self.share, grows=self.grows > 0)
+        return format_share(self.share, grows=self.grows > 0)
 
 
-class Progresses:
+class ProgressCache:
     """The progress of every supervisor, counted at most twice a second."""
 
     def __init__(self) -> None:
         self._seq, self._next_ms = -1, 0
-        self._found: Mapping[str, Progress] = {}
+        self._progress_by_supervisor: Mapping[str, Progress] = {}
 
     def of(self, view: ViewState) -> Mapping[str, Progress]:
         """Return the progress by supervisor, everything below it included."""
         state = view.state
-        if state.seq != self._seq and (view.due(self._next_ms) or state.seq < self._seq):
+        if state.seq != self._seq and (view.is_due(self._next_ms) or state.seq < self._seq):
             self._seq, self._next_ms = state.seq, view.wall_ms + max(EVERY_MS, len(state.tasks) // TASKS_A_MS)
-            self._found = progress_of(state)
-        return self._found
+            self._progress_by_supervisor = progress_of(state)
+        return self._progress_by_supervisor
 
 
 def progress_of(state: State) -> dict[str, Progress]:
@@ -84,9 +84,9 @@ def progress_of(state: State) -> dict[str, Progress]:
                 sums[3] += 1
     whole: dict[str, Progress] = {}
     for supervisor_id, sums in own.items():
-        for above in supervisors_from(state, supervisor_id):
-            before = whole.get(above.id, Progress())
-            whole[above.id] = Progress(*(one + more for one, more in zip(before, sums, strict=True)))
+        for ancestor in supervisors_from(state, supervisor_id):
+            before = whole.get(ancestor.id, Progress())
+            whole[ancestor.id] = Progress(*(number + more for number, more in zip(before, sums, strict=True)))
     return whole
 
 
@@ -95,7 +95,7 @@ def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: A
 
     While more tasks may come, only the lower end is known: `≥ 41 s to go`.
     """
-    to_do, windows = progress.total - progress.ended, _windows_known(activity, now_ms)
+    to_do, windows = progress.total - progress.ended_count, _count_windows(activity, now_ms)
     if to_do <= 0 or windows <= 0:  # a fast team's ends are kept for less than a window
         return ""
     whose = {agent.id for agent in agents_of(state, supervisor_id)}
@@ -106,14 +106,14 @@ def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: A
             break
         if end.done and end.agent_id in whose and window >= 0:
             counts[window] += 1
-    if sum(counts) < LEAST or not all(counts):
+    if sum(counts) < MIN_ENDS or not all(counts):
         return ""
     fast, slow = (to_do / count * WINDOW_MS for count in (max(counts), min(counts)))
-    is_open = any(may_grow(state, run) for run in islice(state.runs.values(), MOST_RUNS) if not run.after)
+    is_open = any(may_grow(state, run) for run in islice(state.runs.values(), MAX_RUNS) if not run.after)
     return f"{Range(fast, slow, is_open).text} to go"
 
 
-def _windows_known(activity: Activity, now_ms: int) -> int:
+def _count_windows(activity: Activity, now_ms: int) -> int:
     """How many whole windows the ends that are kept cover."""
     if not activity.ends:
         return 0

@@ -20,8 +20,8 @@ def waiting_of(state: State) -> Counter[str]:
             if len(queue.agents) == 1:
                 out[queue.agents[0]] += length
     for supervisor_id, length in own.items():
-        for one in supervisors_from(state, supervisor_id):
-            out[one.id] += length
+        for supervisor in supervisors_from(state, supervisor_id):
+            out[supervisor.id] += length
     return out
 
 
@@ -31,26 +31,26 @@ class QueueHistory:
     def __init__(self) -> None:
         self._samples: deque[tuple[int, dict[str, int]]] = deque(maxlen=SAMPLES)
 
-    def look(self, waiting_of: Mapping[str, int], now_ms: int) -> None:
+    def record(self, waiting_of: Mapping[str, int], now_ms: int) -> None:
         """Take a sample, once a second; what lies in the future of a moment that is looked at is forgotten."""
         second = now_ms // EVERY_MS
         while self._samples and self._samples[-1][0] > second:
             self._samples.pop()
         if not self._samples or self._samples[-1][0] < second:
-            self._samples.append((second, {one: length for one, length in waiting_of.items() if length}))
+            self._samples.append((second, {member_id: length for member_id, length in waiting_of.items() if length}))
 
-    def looks(self, member_id: str) -> list[tuple[int, int]]:
+    def samples_of(self, member_id: str) -> list[tuple[int, int]]:
         """Return when one queue was looked at, in UTC milliseconds, and how long it was, the oldest first."""
         return [(second * EVERY_MS, lengths.get(member_id, 0)) for second, lengths in self._samples]
 
-    def of(self, member_id: str) -> list[int]:
+    def lengths_of(self, member_id: str) -> list[int]:
         """Return the lengths of one queue, a sample a second, the oldest first; where nobody looked, the one before."""
         if not self._samples:
             return []
-        found: list[int] = []
+        lengths: list[int] = []
         first = max(self._samples[0][0], self._samples[-1][0] - SAMPLES + 1)
-        kept = dict(self._samples)
+        samples_by_second = dict(self._samples)
         for second in range(first, self._samples[-1][0] + 1):
-            sample = kept.get(second)
-            found.append(sample.get(member_id, 0) if sample is not None else found[-1] if found else 0)
-        return found
+            sample = samples_by_second.get(second)
+            lengths.append(sample.get(member_id, 0) if sample is not None else lengths[-1] if lengths else 0)
+        return lengths

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dashboard.views.drawing.lines import Line, Span, cells, fit_spans
+from dashboard.views.drawing.lines import Line, Span, cell_width, fit_spans
 from dashboard.views.drawing.plots import meter, spark
 from dashboard.views.measures.activity import SLOT_MS, Activity
 from dashboard.views.measures.digest import Digest
@@ -13,13 +13,13 @@ from engine.core.queries.money.budget import budgets
 from engine.core.records.values import dollars
 from engine.core.state import State
 
-EACH = 4
+SLOTS_PER_SAMPLE = 4
 """Quarter seconds of a sample of a sparkline: it moves once a second."""
 WINDOW_MS = 60_000
 RATE_S = 5
 """Seconds over which a rate is taken."""
-_METER, _MOST = 14, 12
-_APART = 3
+_METER, _MAX_SPARK_WIDTH = 14, 12
+_MIN_GAP = 3
 """Columns between two parts at least, the line in them."""
 
 
@@ -38,9 +38,9 @@ class _Part(NamedTuple):
 
 def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, width: int) -> Line:
     """Return the strip, its parts spread evenly over the width; where it is tight some fall away."""
-    wide = max(4, min(_MOST, (width - 70) // 8))
+    wide = max(4, min(_MAX_SPARK_WIDTH, (width - 70) // 8))
     parts = _parts(state, counts, activity, now_ms, wide)
-    while len(parts) > 1 and sum(cells(part.spans) + _APART for part in parts) - _APART > width - 2:
+    while len(parts) > 1 and sum(cell_width(part.spans) + _MIN_GAP for part in parts) - _MIN_GAP > width - 2:
         victim = max(parts, key=lambda part: part.drop)
         if victim.drop == 0:
             break
@@ -53,10 +53,10 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
     busy = sum(1 for agent in agents if agent.running or agent.parked) if counts.working else 0
     total = f"{len(agents):,}"
     seconds = wide * 2
-    events = activity.events.sums(now_ms, seconds, EACH)
-    ended = activity.done.sums(now_ms, seconds, EACH)
+    events = activity.events.sums(now_ms, seconds, SLOTS_PER_SAMPLE)
+    done = activity.done.sums(now_ms, seconds, SLOTS_PER_SAMPLE)
     metered = is_metered(state)
-    tokens = activity.tokens.sums(now_ms, seconds, EACH) if metered else ended
+    tokens = activity.tokens.sums(now_ms, seconds, SLOTS_PER_SAMPLE) if metered else done
     waiting = _lengths(activity, now_ms, seconds)
     errors, share = _errors(activity, now_ms, seconds)
     failing = "error" if share else "muted"
@@ -72,7 +72,7 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
         _Part(
             "tok/s" if metered else "done/s",
             (Span(spark(tokens, wide), "done"),),
-            (Span(f"{_rate(tokens):>5,.0f}" if metered else f"{_rate(ended):>5.1f}", "strong"),),
+            (Span(f"{_rate(tokens):>5,.0f}" if metered else f"{_rate(done):>5.1f}", "strong"),),
             3,
         ),
         *_cost(state, metered=metered),
@@ -84,12 +84,12 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
 def _rate(samples: Sequence[int]) -> float:
     """Return a rate a second over the newest samples that are over."""
     over = samples[-RATE_S - 1 : -1]
-    return sum(over) / (len(over) * EACH * SLOT_MS / 1000) if over else 0.0
+    return sum(over) / (len(over) * SLOTS_PER_SAMPLE * SLOT_MS / 1000) if over else 0.0
 
 
 def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
     """Return how long the queues were in the last seconds, as at the look before; none before the first look."""
-    each_ms, lengths, left = EACH * SLOT_MS, [0] * seconds, seconds
+    each_ms, lengths, left = SLOTS_PER_SAMPLE * SLOT_MS, [0] * seconds, seconds
     first = now_ms // each_ms - seconds + 1
     for at_ms, length in reversed(activity.queued):
         place = max(0, at_ms // each_ms - first)
@@ -103,15 +103,15 @@ def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
 
 def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:
     """Return failures a second, and the share of the attempts of the last minute that failed."""
-    failed = activity.failed.sums(now_ms, 60, EACH)
-    ended = activity.done.sums(now_ms, 60, EACH)
-    total = sum(failed) + sum(ended)
+    failed = activity.failed.sums(now_ms, 60, SLOTS_PER_SAMPLE)
+    done = activity.done.sums(now_ms, 60, SLOTS_PER_SAMPLE)
+    total = sum(failed) + sum(done)
     return failed[-seconds:], sum(failed) / total if total else 0.0
 
 
 def _p95(activity: Activity, now_ms: int) -> str:
-    near = (one for one in activity.ends if one.done and now_ms - one.at_ms <= WINDOW_MS)
-    took = sorted(one.at_work_ms for one in near)
+    near = (end for end in activity.ends if end.done and now_ms - end.at_ms <= WINDOW_MS)
+    took = sorted(end.at_work_ms for end in near)
     return duration(took[min(len(took) - 1, len(took) * 95 // 100)] if took else None)
 
 
@@ -132,12 +132,12 @@ def _cost(state: State, *, metered: bool) -> list[_Part]:
 
 
 def _spread(parts: Sequence[tuple[Span, ...]], width: int) -> Line:
-    room = width - 2 - sum(map(cells, parts))
+    room = width - 2 - sum(map(cell_width, parts))
     gaps = len(parts) - 1
     out: list[Span] = [Span(" ")]
     for place, part in enumerate(parts):
         out += part
         if place < gaps:
-            gap = max(_APART, room * (place + 1) // gaps - room * place // gaps)
+            gap = max(_MIN_GAP, room * (place + 1) // gaps - room * place // gaps)
             out += [Span(" " * ((gap - 1) // 2)), Span("│", "line"), Span(" " * (gap - 1 - (gap - 1) // 2))]
     return Line(fit_spans(out, width))

@@ -28,7 +28,7 @@ MARKS = {
 TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "muted"}
 """What each sign means, for its colour; where two are equally rare, the first wins a column."""
 LEGEND = (("◆", "swap"), ("◇", "strategy"), ("✕", "failure"), ("⚑", "person"))
-IDLE = "·"
+EMPTY_CELL = "·"
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _EXPONENT = 0.7
 """Below 1, so that a little beside a lot still shows."""
@@ -76,7 +76,7 @@ class TimeBar:
 
     def _cell(self, slot: Slot, row: int) -> str:
         if not slot.events:
-            return " " if row else IDLE
+            return " " if row else EMPTY_CELL
         return _BLOCKS[min(max(slot.height - 8 * row, 0), 8)]
 
 
@@ -94,7 +94,7 @@ def time_bar(spans: Iterable[Span], *, width: int, from_ms: int, to_ms: int, row
     for span in spans:
         if span.last_ms >= from_ms and span.first_ms <= to_ms:
             _spread(span, columns, from_ms, to_ms, signs)
-    most = max((column.events for column in columns), default=0)
+    max_events = max((column.events for column in columns), default=0)
 
     def rarity(sign: str) -> tuple[int, int]:
         return signs[sign], _PLACES[sign]
@@ -102,7 +102,7 @@ def time_bar(spans: Iterable[Span], *, width: int, from_ms: int, to_ms: int, row
     slots = [
         Slot(
             column.events,
-            max(1, round(8 * rows * (column.events / most) ** _EXPONENT)),
+            max(1, round(8 * rows * (column.events / max_events) ** _EXPONENT)),
             min(column.signs, key=rarity, default=""),
             column.first_seq,
             column.last_seq,

@@ -6,15 +6,15 @@ Pure: from columns, a moment and a size to lines. What an action said takes the 
 from collections.abc import Sequence
 
 from dashboard.clean import clean
-from dashboard.views.drawing.lines import Line, Span, fit_spans, folded, joined
+from dashboard.views.drawing.lines import Line, Span, fit_spans, fold, join_spans
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.measures.time_bar import LEGEND, TONES, TimeBar
 from dashboard.views.past import Moment
 from dashboard.views.words.amounts import clock
 
-HEAD = 7
+HEAD_WIDTH = 7
 """Cells before the first column: a blank, the word, a blank, the rail."""
-MOST_SAID = 4
+MAX_MESSAGE_LINES = 4
 """Lines over which a long message may go."""
 _LATER = "faint"
 _Letter = tuple[str, str]
@@ -27,10 +27,10 @@ def rows_at(screen_rows: int) -> int:
 
 def columns_at(width: int, rows: int) -> int:
     """Return how many columns of time there are in a width; in one row the time of day stands behind them."""
-    return max(1, width - HEAD - 2 - (WORDS if rows == 1 else 0))
+    return max(1, width - HEAD_WIDTH - 2 - (WORDS_WIDTH if rows == 1 else 0))
 
 
-WORDS = 25
+WORDS_WIDTH = 25
 """Cells that time and seq take behind a bar of one row: `13:59:10  seq 1,011,459`."""
 
 
@@ -43,7 +43,7 @@ def time_rows(
     at_ms: int,
     alive: bool,
     past: Moment | None,
-    said: Cell | None,
+    notice: Cell | None,
     stays: bool = False,
 ) -> list[Line]:
     """Return the lines of the bar.
@@ -55,22 +55,22 @@ def time_rows(
         at_ms: Its time, UTC milliseconds.
         alive: Whether an engine is at work.
         past: The moment of the past that is shown.
-        said: What an action said; it takes the words of the bar.
+        notice: What an action said; it takes the words of the bar.
         stays: Whether that stands there until something is done; then it hides no bar, and takes one line.
     """
     cursor = bar.column_of(past.seq) if past is not None else None
-    message = _message(said, width)
+    message = _message(notice, width)
     if rows == 1:
         below = [_line(_blocks_with_marks(bar, cursor), _words(seq, at_ms, past), alive=alive, past=past)]
-        if stays and said is not None:
-            return [Line((Span(" "), *fit_spans([Span(clean(said.text), said.tone)], width - 2))), *below]
+        if stays and notice is not None:
+            return [Line((Span(" "), *fit_spans([Span(clean(notice.text), notice.tone)], width - 2))), *below]
         return message or below
-    above = message or [_marks(bar, cursor, seq=seq, at_ms=at_ms, past=past)]
+    top_lines = message or [_marks(bar, cursor, seq=seq, at_ms=at_ms, past=past)]
     blocks = bar.blocks(rows - 1)
     return [
-        *above,
+        *top_lines,
         *(
-            _line(_painted(row, cursor), (), alive=alive, past=past, word=place == len(blocks) - 1)
+            _line(_paint(row, cursor), (), alive=alive, past=past, word=place == len(blocks) - 1)
             for place, row in enumerate(blocks)
         ),
     ]
@@ -78,16 +78,16 @@ def time_rows(
 
 def column_under(x: int, *, width: int, rows: int) -> int:
     """Return the column of time at a place of the bar; of one beside it the first or last."""
-    return min(max(x - HEAD, 0), columns_at(width, rows) - 1)
+    return min(max(x - HEAD_WIDTH, 0), columns_at(width, rows) - 1)
 
 
-def _message(said: Cell | None, width: int) -> list[Line]:
-    if said is None or not said.text:
+def _message(notice: Cell | None, width: int) -> list[Line]:
+    if notice is None or not notice.text:
         return []
-    pieces = folded(clean(said.text[: 3 * MOST_SAID * max(20, width)]), max(20, width - 2))
-    if len(pieces) > MOST_SAID:
-        pieces = [*pieces[: MOST_SAID - 1], " ".join(pieces[MOST_SAID - 1 :])]
-    return [Line((Span(" "), *fit_spans([Span(piece, said.tone)], width - 2))) for piece in pieces]
+    pieces = fold(clean(notice.text[: 3 * MAX_MESSAGE_LINES * max(20, width)]), max(20, width - 2))
+    if len(pieces) > MAX_MESSAGE_LINES:
+        pieces = [*pieces[: MAX_MESSAGE_LINES - 1], " ".join(pieces[MAX_MESSAGE_LINES - 1 :])]
+    return [Line((Span(" "), *fit_spans([Span(piece, notice.tone)], width - 2))) for piece in pieces]
 
 
 def _words(seq: int, at_ms: int, past: Moment | None) -> tuple[Span, ...]:
@@ -104,13 +104,13 @@ def _line(
     name, tone = ("PAST", "past bold") if past is not None else ("LIVE", "busy bold") if alive else ("END ", "muted")
     rail = "past" if past is not None else "guide"
     return Line(
-        (Span(f" {name if word else '    '} ", tone), Span("▕", rail), *joined(blocks), Span("▏", rail), *words)
+        (Span(f" {name if word else '    '} ", tone), Span("▕", rail), *join_spans(blocks), Span("▏", rail), *words)
     )
 
 
 def _blocks_with_marks(bar: TimeBar, cursor: int | None) -> list[_Letter]:
     """Return one row in which a mark stands in place of its block."""
-    letters = _painted(bar.blocks()[0], cursor)
+    letters = _paint(bar.blocks()[0], cursor)
     for place, slot in enumerate(bar.slots):
         if slot.mark:
             tone = letters[place][1] if cursor is not None and place >= cursor else TONES[slot.mark]
@@ -118,7 +118,7 @@ def _blocks_with_marks(bar: TimeBar, cursor: int | None) -> list[_Letter]:
     return letters
 
 
-def _painted(row: str, cursor: int | None) -> list[_Letter]:
+def _paint(row: str, cursor: int | None) -> list[_Letter]:
     if cursor is None:
         return [(letter, "line" if letter == "·" else "plot-high") for letter in row]
     return [
@@ -137,30 +137,30 @@ def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Mome
         letters[cursor] = "▼", "past bold"
     for shorter in _texts(seq, at_ms, past):
         for text in shorter:
-            start = _room(letters, len(text))
+            start = _widest_gap_start(letters, len(text))
             if start is not None:
                 letters[start : start + len(text)] = text
                 break
-    return Line((Span(" " * HEAD), *joined(letter or (" ", "") for letter in letters)))
+    return Line((Span(" " * HEAD_WIDTH), *join_spans(letter or (" ", "") for letter in letters)))
 
 
 def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[list[_Letter]]]:
     """Return what stands between the marks, the most important first, each in shorter and shorter words."""
     if past is not None:
         at, later = f"seq {seq:,}", f", live +{max(0, past.live_seq - seq):,}"
-        said = (f"AT {clock(past.at_ms)}  {at}{later}", f"{at}{later}", at)  # the time stands in the header too
-        return [[_spelled([(one, "past bold")]) for one in said]]
+        wordings = (f"AT {clock(past.at_ms)}  {at}{later}", f"{at}{later}", at)  # the time stands in the header too
+        return [[_spell([(wording, "past bold")]) for wording in wordings]]
     signs = [part for sign, word in LEGEND for part in ((sign, TONES[sign]), (f" {word}  ", "muted"))]
-    legend = [_spelled(signs)[:-2]]
-    now = [_spelled([(f"{clock(at_ms)}  seq {seq:,}", "muted")])]
+    legend = [_spell(signs)[:-2]]
+    now = [_spell([(f"{clock(at_ms)}  seq {seq:,}", "muted")])]
     return [now, legend] if seq else [legend]
 
 
-def _spelled(parts: Sequence[_Letter]) -> list[_Letter]:
+def _spell(parts: Sequence[_Letter]) -> list[_Letter]:
     return [(letter, tone) for text, tone in parts for letter in text]
 
 
-def _room(letters: Sequence[_Letter | None], length: int) -> int | None:
+def _widest_gap_start(letters: Sequence[_Letter | None], length: int) -> int | None:
     """Return where a text stands in the middle of the widest gap, with two blanks at both its ends."""
     widest, start, best = 0, 0, 0
     for place in range(len(letters) + 1):

@@ -12,7 +12,7 @@ from engine.core.state import State, Task
 Amount = TypeVar("Amount", int, Decimal)
 TOKENS = Column("TOKENS", 9, right=True, drop=3)
 COST = Column("COST", 8, right=True, drop=1)
-USED = (TOKENS, COST)
+USAGE_COLUMNS = (TOKENS, COST)
 """In a narrow window the money stays longest."""
 
 
@@ -21,8 +21,8 @@ def is_metered(state: State) -> bool:
     return any(is_known(root.usage) for root in state.roots)
 
 
-def used(usage: Usage | None) -> tuple[Cell, Cell]:
-    """Return the cells of `USED`."""
+def usage_cells(usage: Usage | None) -> tuple[Cell, Cell]:
+    """Return the cells of `USAGE_COLUMNS`."""
     return Cell(tokens(usage), "muted"), Cell(money(usage), "" if is_known(usage) else "muted")
 
 
@@ -36,16 +36,16 @@ def own_usage(state: State, task: Task) -> Usage | None:
     if whole is None or not below:
         return whole
     return Usage(
-        tokens_in=_less(whole.tokens_in, [one.tokens_in for one in below]),
-        tokens_out=_less(whole.tokens_out, [one.tokens_out for one in below]),
-        tokens_cached=_less(whole.tokens_cached, [one.tokens_cached for one in below]),
-        cost_usd=_less(whole.cost_usd, [one.cost_usd for one in below]),
-        time_ms=whole.time_ms - sum(one.time_ms for one in below),
+        tokens_in=_subtract(whole.tokens_in, [usage.tokens_in for usage in below]),
+        tokens_out=_subtract(whole.tokens_out, [usage.tokens_out for usage in below]),
+        tokens_cached=_subtract(whole.tokens_cached, [usage.tokens_cached for usage in below]),
+        cost_usd=_subtract(whole.cost_usd, [usage.cost_usd for usage in below]),
+        time_ms=whole.time_ms - sum(usage.time_ms for usage in below),
         unpriced=whole.unpriced,
     )
 
 
-def _less(whole: Amount | None, parts: Iterable[Amount | None]) -> Amount | None:
+def _subtract(whole: Amount | None, parts: Iterable[Amount | None]) -> Amount | None:
     if whole is None:
         return None
     for part in parts:

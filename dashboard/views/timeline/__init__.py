@@ -3,8 +3,8 @@
 `lanes` adds attempts up in slots of time, `axis` cuts a stretch of time into columns, `drawing` makes lines of both.
 """
 
-from dashboard.views.timeline.axis import Axis, axis
-from dashboard.views.timeline.drawing import Seen, Timeline, timeline
+from dashboard.views.timeline.axis import Axis, cut_axis
+from dashboard.views.timeline.drawing import Timeline, TimelineView, draw_timeline
 from dashboard.views.timeline.lanes import BODIED, KINDS, Lanes
 
-__all__ = ["BODIED", "KINDS", "Axis", "Lanes", "Seen", "Timeline", "axis", "timeline"]
+__all__ = ["BODIED", "KINDS", "Axis", "Lanes", "Timeline", "TimelineView", "cut_axis", "draw_timeline"]

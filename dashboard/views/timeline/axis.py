@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dashboard.views.timeline.lanes import SLOT_MS, Lanes
 
 FOLD = "╱"
-FOLDED, LEAST_FOLDED = 9, 1
+MAX_FOLD_COLUMNS, MIN_FOLD_COLUMNS = 9, 1
 """Columns of a gap."""
 SHORT_MS = (2, 4, 10, 20, 50, 100)
 """How long columns are of less than a slot of minutes: round numbers, so that bars are seldom drawn anew at first."""
@@ -33,13 +33,16 @@ class Axis:
 
     def column_of(self, at: int) -> int | None:
         """Return the column of a position; None where it is not in sight."""
-        found = next((x for x, one in enumerate(self.columns) if not one.folded_ms and one.begin <= at < one.end), None)
-        if found is None and self.columns and at == self.columns[-1].end:
+        index = next(
+            (x for x, column in enumerate(self.columns) if not column.folded_ms and column.begin <= at < column.end),
+            None,
+        )
+        if index is None and self.columns and at == self.columns[-1].end:
             return len(self.columns) - 1
-        return found
+        return index
 
 
-def axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = False) -> Axis:
+def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = False) -> Axis:
     """Cut the time between two positions into at most `width` columns.
 
     Args:
@@ -49,14 +52,14 @@ def axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = Fal
     end = max(end, begin + 1)
     gaps = [(at, length) for at, length in lanes.gaps if begin < at < end]
     if unfolded:
-        return _unfolded(lanes, begin, end, width)
-    shown = sorted(sorted(gaps, key=lambda one: -one[1])[: max(1, width // 8)]) if gaps else []
-    each = min(FOLDED, max(LEAST_FOLDED, width // 3 // len(shown))) if shown else 0
-    room = max(1, width - each * len(shown) - len(shown))  # a column cut by a gap takes two
+        return _unfolded_axis(lanes, begin, end, width)
+    folded_gaps = sorted(sorted(gaps, key=lambda gap: -gap[1])[: max(1, width // 8)]) if gaps else []
+    each = min(MAX_FOLD_COLUMNS, max(MIN_FOLD_COLUMNS, width // 3 // len(folded_gaps))) if folded_gaps else 0
+    room = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column cut by a gap takes two
     step = _step(lanes, (end - begin) / room)
     columns: list[Column] = []
     at = begin // step * step
-    for gap_at, length in (*shown, (end, 0)):
+    for gap_at, length in (*folded_gaps, (end, 0)):
         while at < gap_at:
             to = min((at // step + 1) * step, gap_at if length else max(end, at + 1))
             columns.append(Column(at, to))
@@ -69,11 +72,11 @@ def axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = Fal
 def _step(lanes: Lanes, least: float) -> int:
     """Return the milliseconds of a column: whole slots."""
     unit = max(lanes.slot_ms, SLOT_MS)
-    short = (one for one in SHORT_MS if one >= least and one % lanes.slot_ms == 0)
+    short = (step_ms for step_ms in SHORT_MS if step_ms >= least and step_ms % lanes.slot_ms == 0)
     return next(short, max(1, ceil(least / unit)) * unit)
 
 
-def _unfolded(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
+def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
     first_ms, last_ms = lanes.moment(begin), lanes.moment(end)
     step = _step(lanes, (last_ms - first_ms) / max(1, width - 1))  # the first column may begin before
     first_ms = first_ms // step * step
@@ -87,14 +90,15 @@ def _unfolded(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
     return Axis(tuple(columns), step)
 
 
-def sums(counter: Sequence[int], lanes: Lanes, found: Axis) -> list[int]:
+def column_sums(counter: Sequence[int], lanes: Lanes, axis: Axis) -> list[int]:
     """Return what a counter has in each column; a slot that two columns share counts for the first of them."""
-    return [sum(counter[first:end]) for first, end in slots_of(found.columns, lanes.slot_ms)]
+    return [sum(counter[first:end]) for first, end in slots_of(axis.columns, lanes.slot_ms)]
 
 
 @lru_cache(maxsize=8)
 def slots_of(columns: tuple[Column, ...], slot_ms: int) -> tuple[tuple[int, int], ...]:
     """Return the slots of each column, from the first up to the one after the last; of folded time none."""
     return tuple(
-        (0, 0) if one.folded_ms else (ceil(one.begin / slot_ms), max(ceil(one.end / slot_ms), 0)) for one in columns
+        (0, 0) if column.folded_ms else (ceil(column.begin / slot_ms), max(ceil(column.end / slot_ms), 0))
+        for column in columns
     )

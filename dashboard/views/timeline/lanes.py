@@ -22,15 +22,15 @@ SLOT_MS = 250
 """Up to here five slots become one at a time: 2, 10, 50, 250 ms; columns of round numbers are whole slots of them."""
 GAP_MS = 12_000
 """Idle time longer than that is folded: nothing was at work, or no engine was."""
-STAYS_MS = 1_000
+VISIBLE_GAP_MS = 1_000
 """So much of it stays, so that bars at both sides keep apart."""
-SPANS = 4_000
+MAX_ATTEMPTS = 4_000
 """Attempts that are remembered one by one, the newest, for their titles."""
-MARKS = 4_000
-FAILED = 200
-GONE = 200
+MAX_MARKS = 4_000
+MAX_FAILED = 200
+MAX_REMOVED = 200
 """Agents that have left the team whose lanes are kept: one is 16 kB."""
-MOST = 2**32 - 1
+MAX_COUNT = 2**32 - 1
 """A lane counts no more: 50 days in one slot, as in a file whose times are not true."""
 ENDS = {
     "attempt_done",
@@ -103,24 +103,24 @@ class Attempt(NamedTuple):
 class Lane:
     """The counters of one agent, or of all together."""
 
-    __slots__ = ("busy", "ended", "failed", "waited")
+    __slots__ = ("busy", "done", "failed", "waited")
 
     def __init__(self, size: str = "I") -> None:
         self.busy, self.waited = array(size, [0] * SLOTS), array(size, [0] * SLOTS)
         """Milliseconds of attempts at work, and of those that waited for what they delegated, by slot."""
-        self.ended, self.failed = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+        self.done, self.failed = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
 
     def join(self, each: int) -> None:
         """Make one slot of so many."""
-        for counter in (self.busy, self.waited, self.ended, self.failed):
+        for counter in (self.busy, self.waited, self.done, self.failed):
             if not any(counter):
                 continue
             counter.extend([0] * (-SLOTS % each))
             joined = [*counter[::each]]
             for place in range(1, each):
                 joined = [*map(add, joined, counter[place::each])]  # one by one, a thousand lanes take half a second
-            if counter.typecode != "Q" and max(joined) > MOST:
-                joined = [min(MOST, one) for one in joined]
+            if counter.typecode != "Q" and max(joined) > MAX_COUNT:
+                joined = [min(MAX_COUNT, count) for count in joined]
             counter[:] = array(counter.typecode, [*joined, *[0] * (SLOTS - len(joined))])
 
 
@@ -140,8 +140,8 @@ class Lanes:
         self.team = Lane("Q")
         self.seqs = array("Q", bytes(8 * SLOTS))
         """The first event of each slot; 0 where there is none."""
-        self.marks: deque[Mark] = deque(maxlen=MARKS)
-        self.spans: deque[Attempt] = deque(maxlen=SPANS)
+        self.marks: deque[Mark] = deque(maxlen=MAX_MARKS)
+        self.spans: deque[Attempt] = deque(maxlen=MAX_ATTEMPTS)
         self._gap_ends: list[int] = []
         """When idle time that is folded was over; its length and the position at which it stands are beside."""
         self._gap_lengths: list[int] = []
@@ -153,7 +153,7 @@ class Lanes:
         self._running = 0
         self._runs: dict[str, str] = {}
         """The supervisors of open runs."""
-        self._gone: dict[str, None] = {}
+        self._removed_agents: dict[str, None] = {}
         self._last_of: dict[str, str] = {}
         """The agents of attempts that failed last, by task: a question about one comes after its end."""
 
@@ -168,25 +168,29 @@ class Lanes:
 
     def part(self, begin: int, end: int | None) -> "Lanes":
         """Return lanes that begin at a position, with what was under way there; without an end they go on."""
-        found = Lanes()
-        found.first_ms = found.last_ms = self.moment(begin)
-        found.ends_ms = None if end is None else self.moment(end)
-        found.seqs[0] = self.seq_at(begin)
+        lanes = Lanes()
+        lanes.first_ms = lanes.last_ms = self.moment(begin)
+        lanes.ends_ms = None if end is None else self.moment(end)
+        lanes.seqs[0] = self.seq_at(begin)
         slot = min(SLOTS - 1, begin // self.slot_ms)
-        ended = (one for one in self.spans if one.end > begin)
-        for one in (*ended, *self.open_attempts()):  # those go on, also where they were not counted up to there
-            if one.begin < begin:
-                lane = self.lanes.get(one.agent_id)
+        later_attempts = (attempt for attempt in self.spans if attempt.end > begin)
+        # Those go on, also where they were not counted up to there.
+        for attempt in (
+            *later_attempts,
+            *self.open_attempts(),
+        ):
+            if attempt.begin < begin:
+                lane = self.lanes.get(attempt.agent_id)
                 waits = lane is not None and lane.waited[slot] > lane.busy[slot]
-                found._open[one.task_id] = (one.agent_id, 0, waits, 0)
-                found._running += not waits
-        return found
+                lanes._open[attempt.task_id] = (attempt.agent_id, 0, waits, 0)
+                lanes._running += not waits
+        return lanes
 
     def remembers(self, at: int) -> bool:
         """Tell whether all attempts since a position are remembered one by one."""
-        return len(self.spans) < SPANS or self.spans[0].end <= at
+        return len(self.spans) < MAX_ATTEMPTS or self.spans[0].end <= at
 
-    def holds(self, at_ms: int) -> bool:
+    def covers(self, at_ms: int) -> bool:
         """Tell whether a moment is in the time that they are of."""
         return self.first_ms <= at_ms and (self.ends_ms is None or at_ms <= self.ends_ms)
 
@@ -202,7 +206,7 @@ class Lanes:
         """Return the moment of a position."""
         return self.first_ms + at + self._folded[bisect_left(self._gap_at, at)]
 
-    def learn(self, records: Iterable[Record]) -> None:
+    def add_records(self, records: Iterable[Record]) -> None:
         """Add records in their order."""
         for record in records:
             if record.seq <= self.seq:
@@ -222,8 +226,8 @@ class Lanes:
     def _pass_time(self, record: Record) -> None:
         idle_ms = record.at_ms - self.last_ms
         if idle_ms > GAP_MS and (not self._running or record.kind == "engine_started"):
-            folded = idle_ms - STAYS_MS
-            self._gap_at.append(self.last_ms - self.first_ms - self._folded[-1] + STAYS_MS)
+            folded = idle_ms - VISIBLE_GAP_MS
+            self._gap_at.append(self.last_ms - self.first_ms - self._folded[-1] + VISIBLE_GAP_MS)
             self._gap_ends.append(record.at_ms)
             self._gap_lengths.append(folded)
             self._folded.append(self._folded[-1] + folded)
@@ -251,23 +255,23 @@ class Lanes:
                 for lane in (self._lane(agent_id), self.team):
                     if kind in _FAILED:
                         lane.failed[slot] += 1
-                        self._keep_failed(task_id, agent_id)
+                        self._note_failed(task_id, agent_id)
                     elif kind == "attempt_done":
-                        lane.ended[slot] += 1
+                        lane.done[slot] += 1
         elif kind == "attempt_resumed":
-            self._turn(task_id, at, waits=False)
+            self._set_waiting(task_id, at, waits=False)
         elif kind in _PARKING:
             if kind == "attempt_parked" or _decode(record.body).parks:
-                self._turn(task_id, at, waits=True)
+                self._set_waiting(task_id, at, waits=True)
         elif kind == "agent_removed" and agent_id is not None:
-            self._keep_gone(agent_id)
+            self._note_removed(agent_id)
         elif kind in _SIGNS:
             body = _decode(record.body) if record.body else _Body()
             self.marks.append(Mark(at, _sign(kind, body), self._subject(record, body), record.seq))
 
-    def _keep_failed(self, task_id: str, agent_id: str) -> None:
+    def _note_failed(self, task_id: str, agent_id: str) -> None:
         self._last_of[task_id] = agent_id
-        if len(self._last_of) > FAILED:
+        if len(self._last_of) > MAX_FAILED:
             del self._last_of[next(iter(self._last_of))]
 
     def _subject(self, record: Record, body: _Body) -> str:
@@ -288,27 +292,27 @@ class Lanes:
             lane = self.lanes[agent_id] = Lane()
         return lane
 
-    def _keep_gone(self, agent_id: str) -> None:
-        self._gone[agent_id] = None
-        if len(self._gone) > GONE:
-            oldest = next(iter(self._gone))
-            del self._gone[oldest]
+    def _note_removed(self, agent_id: str) -> None:
+        self._removed_agents[agent_id] = None
+        if len(self._removed_agents) > MAX_REMOVED:
+            oldest = next(iter(self._removed_agents))
+            del self._removed_agents[oldest]
             self.lanes.pop(oldest, None)
 
     def _end(self, task_id: str, agent_id: str | None, at: int) -> None:
-        found = self._open.pop(task_id, None)
-        if found is not None:
-            self._running -= not found[2]
-            self._span(found[0], found[1], at, waits=found[2])
-            self.spans.append(Attempt(found[0], task_id, found[3], at))
+        open_attempt = self._open.pop(task_id, None)
+        if open_attempt is not None:
+            self._running -= not open_attempt[2]
+            self._span(open_attempt[0], open_attempt[1], at, waits=open_attempt[2])
+            self.spans.append(Attempt(open_attempt[0], task_id, open_attempt[3], at))
 
-    def _turn(self, task_id: str, at: int, *, waits: bool) -> None:
+    def _set_waiting(self, task_id: str, at: int, *, waits: bool) -> None:
         """Let an attempt wait from now on, or go on."""
-        found = self._open.get(task_id)
-        if found is not None and found[2] is not waits:
+        open_attempt = self._open.get(task_id)
+        if open_attempt is not None and open_attempt[2] is not waits:
             self._running += -1 if waits else 1
-            self._span(found[0], found[1], at, waits=found[2])
-            self._open[task_id] = (found[0], at, waits, found[3])
+            self._span(open_attempt[0], open_attempt[1], at, waits=open_attempt[2])
+            self._open[task_id] = (open_attempt[0], at, waits, open_attempt[3])
 
     def _span(self, agent_id: str, begin: int, end: int, *, waits: bool) -> None:
         lane, slot_ms = self._lane(agent_id), self.slot_ms
@@ -317,11 +321,11 @@ class Lanes:
         while begin < end:
             slot = begin // slot_ms
             part = min(end, (slot + 1) * slot_ms) - begin
-            counter[slot] = min(MOST, counter[slot] + part)
+            counter[slot] = min(MAX_COUNT, counter[slot] + part)
             team[slot] += part
             begin += part
 
-    def until(self, now_ms: int) -> int:
+    def advance(self, now_ms: int) -> int:
         """Count what is at work up to a moment; return its position: with nothing at work, that of the last event."""
         now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
         if self._running and now_ms > self.last_ms:

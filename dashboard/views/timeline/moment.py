@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.drawing.lines import Line, Span, block, cut_path, fit_spans, hairline, padded
+from dashboard.views.drawing.lines import Line, Span, cut_path, fit_height, fit_spans, hairline, pad
 from dashboard.views.event_log import Entry
 from dashboard.views.timeline.lanes import ENDS, Attempt, Lanes
 from dashboard.views.words.amounts import clock, duration
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names
 from dashboard.views.words.sentences import sentence
 
@@ -49,46 +49,55 @@ def moment_lines(
     title = f"AT {clock(at_ms)}" if step_ms >= 1000 else f"AT {clock(at_ms)}.{at_ms % 1000:03}"
     each = f"a column is {duration(step_ms)}"
     is_wide = width > 80
-    lines = [hairline(f"{title} · {each}" if is_wide else title, width, right=keyed(_HINT if is_wide else _SHORT))]
-    under = [one for one in (*lanes.spans, *lanes.open_attempts()) if one.agent_id == lane]
-    under = [one for one in under if one.begin <= at + step_ms and one.end >= at - step_ms]
+    lines = [hairline(f"{title} · {each}" if is_wide else title, width, right=fill_keys(_HINT if is_wide else _SHORT))]
+    attempts = [attempt for attempt in (*lanes.spans, *lanes.open_attempts()) if attempt.agent_id == lane]
+    attempts = [attempt for attempt in attempts if attempt.begin <= at + step_ms and attempt.end >= at - step_ms]
     ends = {attempt.task_id for attempt in lanes.open_attempts()}
-    for one in under[-2:]:
-        lines.append(_attempt(lanes, one, name, names.of(one.task_id), is_open=one.task_id in ends, width=width))
+    for attempt in attempts[-2:]:
+        lines.append(
+            _attempt(lanes, attempt, name, names.of(attempt.task_id), is_open=attempt.task_id in ends, width=width)
+        )
     if entries is None:
         lines.append(Line((Span(" reading …", "muted"),)))
-    elif not entries and not under:
+    elif not entries and not attempts:
         lines.append(Line((Span(f" {name}", "strong"), Span("  nothing of it happened at this moment", "muted"))))
     else:
-        lines += [_told(entry, names, width) for entry in entries[:height]]
-    return [*block(lines, height - 1), Line(fit_spans(_legend(), width))]
+        lines += [_event_line(entry, names, width) for entry in entries[:height]]
+    return [*fit_height(lines, height - 1), Line(fit_spans(_legend(), width))]
 
 
-def _attempt(lanes: Lanes, one: Attempt, name: str, title: str, *, is_open: bool, width: int) -> Line:
+def _attempt(lanes: Lanes, attempt: Attempt, name: str, title: str, *, is_open: bool, width: int) -> Line:
     mark = Span("● at work", "busy") if is_open else Span("■ over", "muted")
-    until = "now" if is_open else clock(lanes.moment(one.end))
-    took = duration(lanes.moment(one.end) - lanes.moment(one.begin))
+    until = "now" if is_open else clock(lanes.moment(attempt.end))
+    took = duration(lanes.moment(attempt.end) - lanes.moment(attempt.begin))
     spans = [
         Span(f" {name}  ", "strong"),
         Span(cut_path(title, 60)),
         Span("  "),
         mark,
         Span(f"  {took}", "strong"),
-        Span(f"   {clock(lanes.moment(one.begin))} – {until}", "muted"),
+        Span(f"   {clock(lanes.moment(attempt.begin))} – {until}", "muted"),
     ]
     return Line(fit_spans(spans, width))
 
 
-def _told(entry: Entry, names: Names, width: int) -> Line:
+def _event_line(entry: Entry, names: Names, width: int) -> Line:
     event = entry.event
-    said = sentence(event, names)
+    event_sentence = sentence(event, names)
     took_ms = getattr(event, "duration_ms", None)
-    took = f"{duration(took_ms, most=10) if took_ms is not None and entry.kind in ENDS else '':>10}"
+    took = f"{duration(took_ms, max_width=10) if took_ms is not None and entry.kind in ENDS else '':>10}"
     head = f" {clock(entry.at_ms)} "
-    seq = padded(f"{entry.seq:,}", 9, right=True)
-    text = padded(said.text, max(8, min(96, width - len(head) - len(seq) - len(took) - 5)))
+    seq = pad(f"{entry.seq:,}", 9, right=True)
+    text = pad(event_sentence.text, max(8, min(96, width - len(head) - len(seq) - len(took) - 5)))
     return Line(
-        (Span(head, "muted"), Span(seq, "faint"), Span("  "), Span(text, said.tone), Span(" "), Span(took, "muted")),
+        (
+            Span(head, "muted"),
+            Span(seq, "faint"),
+            Span("  "),
+            Span(text, event_sentence.tone),
+            Span(" "),
+            Span(took, "muted"),
+        ),
         key=str(entry.seq),
     )
 

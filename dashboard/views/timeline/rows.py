@@ -29,41 +29,41 @@ def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str
     out: list[Row] = []
 
     def below(supervisor: Supervisor) -> tuple[str, ...]:
-        found: list[str] = []
+        agent_ids: list[str] = []
         for member in supervisor.members:
             if member in state.agents:
-                found.append(member)
+                agent_ids.append(member)
             elif (lower := state.supervisors.get(member)) is not None:
-                found += below(lower)
-        return tuple(found)
+                agent_ids += below(lower)
+        return tuple(agent_ids)
 
-    def add(supervisor: Supervisor, wanted: str) -> None:
+    def add(supervisor: Supervisor, inner_needle: str) -> None:
         place = len(out)
         out.append(Row(supervisor.id, supervisor.name, 0, below(supervisor)))
-        wanted = "" if matches(wanted, supervisor.name, supervisor=supervisor.name) else wanted
+        inner_needle = "" if matches(inner_needle, supervisor.name, supervisor=supervisor.name) else inner_needle
         lower = []
         for member in supervisor.members:
             if (agent := state.agents.get(member)) is not None:
-                if (not crowded or member in worked) and _is_wanted(
-                    wanted, agent.name, supervisor.name, agent.status.value
+                if (not crowded or member in worked) and _matches_row(
+                    inner_needle, agent.name, supervisor.name, agent.status.value
                 ):
                     out.append(Row(agent.id, agent.name, 1))
-            elif (one := state.supervisors.get(member)) is not None:
-                lower.append(one)
-        for one in lower:
-            add(one, wanted)
-        if wanted and len(out) == place + 1:
+            elif (child := state.supervisors.get(member)) is not None:
+                lower.append(child)
+        for child in lower:
+            add(child, inner_needle)
+        if inner_needle and len(out) == place + 1:
             out.pop()
 
     for root in state.roots:
         add(root, needle)
-    gone = [one for one in worked if one not in state.agents]
-    for agent_id in gone[:200]:
+    removed_ids = [agent_id for agent_id in worked if agent_id not in state.agents]
+    for agent_id in removed_ids[:200]:
         name = names(agent_id)
-        if _is_wanted(needle, name, "", "gone"):
+        if _matches_row(needle, name, "", "gone"):
             out.append(Row(agent_id, name, 1))
     return out
 
 
-def _is_wanted(needle: str, name: str, supervisor: str, status: str) -> bool:
+def _matches_row(needle: str, name: str, supervisor: str, status: str) -> bool:
     return matches(needle, name, agent=name, supervisor=supervisor, status=status)

@@ -1,6 +1,6 @@
 """What is said of an object that a state does not have: it is gone, or at that moment of the past not there yet."""
 
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from engine.core.state import State
 
 _WORDS = {
@@ -22,12 +22,12 @@ def is_issued(state: State, key: str) -> bool:
 
 def absence(state: State, key: str) -> str:
     """Return why there is nothing to show of an agent, a supervisor or a run."""
-    gone, kind = _WORDS.get(key[:1], ("this is not here any more", "object"))
-    return gone if is_issued(state, key) else f"there is no such {kind} yet"
+    message, kind = _WORDS.get(key[:1], ("this is not here any more", "object"))
+    return message if is_issued(state, key) else f"there is no such {kind} yet"
 
 
 def untouchable(state: State, key: str) -> str:
     """Return why nothing can be done about what a row stands for; empty where it stands for nothing that ever was."""
     if not is_issued(state, key):
         return ""
-    return keyed(_OVER) if key.startswith("t") else absence(state, key)
+    return fill_keys(_OVER) if key.startswith("t") else absence(state, key)

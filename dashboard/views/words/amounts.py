@@ -14,17 +14,17 @@ def count(number: int | None, none: str = UNKNOWN) -> str:
     return none if number is None else f"{number:,}"
 
 
-def spent(usage: Usage | None) -> str:
+def describe_usage(usage: Usage | None) -> str:
     """What was spent, such as `1,200 tokens in (400 cached), 80 out, $0.0042`; empty where nothing is known."""
     if usage is None:
         return ""
     cached = f" ({usage.tokens_cached:,} cached)" if usage.tokens_cached is not None else ""
-    said = [
+    parts = [
         f"{usage.tokens_in:,} tokens in{cached}" if usage.tokens_in is not None else "",
         f"{usage.tokens_out:,} out" if usage.tokens_out is not None else "",
         f"{'at least ' if usage.unpriced else ''}{dollars(usage.cost_usd)}" if usage.cost_usd is not None else "",
     ]
-    return ", ".join(one for one in said if one)
+    return ", ".join(part for part in parts if part)
 
 
 def tokens(usage: Usage | None) -> str:
@@ -51,20 +51,20 @@ def short_money(cost: Decimal) -> str:
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
 
 
-def amount(number: Decimal, of: str) -> str:
+def amount(number: Decimal, kind: str) -> str:
     """An exact amount of what a budget limits, such as `1,200 tokens` or `$0.31`."""
-    return dollars(number) if of == "cost_usd" else f"{number.normalize():,f} {_UNITS[of]}"
+    return dollars(number) if kind == "cost_usd" else f"{number.normalize():,f} {_UNITS[kind]}"
 
 
-def spent_of(spent: Decimal, limit: Decimal, of: str) -> str:
+def spent_text(spent: Decimal, limit: Decimal, kind: str) -> str:
     """What is spent of a budget, such as `800 of 1,200 tokens` or `$0.31 of $2`."""
-    said = amount(spent, of) if of == "cost_usd" else f"{spent.normalize():,f}"
-    return f"{said} of {amount(limit, of)}"
+    text = amount(spent, kind) if kind == "cost_usd" else f"{spent.normalize():,f}"
+    return f"{text} of {amount(limit, kind)}"
 
 
-def unit(of: str) -> str:
+def unit(kind: str) -> str:
     """What a budget limits, in one word or two."""
-    return "money" if of == "cost_usd" else _UNITS[of]
+    return "money" if kind == "cost_usd" else _UNITS[kind]
 
 
 def is_known(usage: Usage | None) -> bool:
@@ -72,16 +72,16 @@ def is_known(usage: Usage | None) -> bool:
     return usage is not None and (usage.tokens_in, usage.tokens_out, usage.cost_usd) != (None, None, None)
 
 
-def duration(ms: float | None, *, most: int = 1_000) -> str:
+def duration(ms: float | None, *, max_width: int = 1_000) -> str:
     """A length of time in two units at most: `41 ms`, `1.9 s`, `3 min 24 s`, `2 h 05 min`, `3 d 4 h`.
 
     Args:
         ms: In milliseconds; None is unknown.
-        most: In cells, 6 at least, for less than 100 days; what is longer is written as `3m24s`: a time that is cut
-            is another time.
+        max_width: In cells, 6 at least, for less than 100 days; what is longer is written as `3m24s`: a time that is
+            cut is another time.
     """
     text = UNKNOWN if ms is None else _duration(max(0, round(ms)))
-    return text if len(text) <= most else "".join(part[:1] if part.isalpha() else part for part in text.split())
+    return text if len(text) <= max_width else "".join(part[:1] if part.isalpha() else part for part in text.split())
 
 
 def _duration(ms: int) -> str:
@@ -97,25 +97,25 @@ def _duration(ms: int) -> str:
     return f"{seconds // 86_400} d {seconds % 86_400 // 3_600} h"
 
 
-def remaining(ms: float, *, most: int = 1_000) -> str:
-    """A countdown in whole seconds, such as `3 s`: it changes once a second; `most` as of `duration`."""
+def remaining(ms: float, *, max_width: int = 1_000) -> str:
+    """A countdown in whole seconds, such as `3 s`: it changes once a second; `max_width` as of `duration`."""
     seconds = max(0, -(-round(ms) // 1000))
-    return f"{seconds} s" if seconds < 60 else duration(seconds * 1000, most=most)
+    return f"{seconds} s" if seconds < 60 else duration(seconds * 1000, max_width=max_width)
 
 
-def left(ms: float, *, most: int = 1_000) -> str:
-    """A countdown in one unit, such as `40 s`, `10 min`, `2 h`, for a narrow column; `99m` to fit `most` cells."""
+def countdown(ms: float, *, max_width: int = 1_000) -> str:
+    """A countdown in one unit, such as `40 s`, `10 min`, `2 h`, for a narrow column; `99m` to fit `max_width` cells."""
     seconds = max(0, -(-round(ms) // 1000))
     for size, unit in ((86_400 * 2, "d"), (3_600 * 2, "h"), (60 * 2, "min")):
         if seconds >= size:
             text = f"{seconds // (size // 2)} {unit}"
-            return text if len(text) <= most else text.replace(f" {unit}", unit[0])
+            return text if len(text) <= max_width else text.replace(f" {unit}", unit[0])
     return f"{seconds} s"
 
 
-def elapsed(ms: float, *, most: int = 1_000) -> str:
+def elapsed(ms: float, *, max_width: int = 1_000) -> str:
     """How long something has gone on, in whole seconds, so that it stands still in between; empty below one."""
-    return remaining(ms // 1000 * 1000, most=most) if ms >= 1000 else ""
+    return remaining(ms // 1000 * 1000, max_width=max_width) if ms >= 1000 else ""
 
 
 def ago(ms: float) -> str:

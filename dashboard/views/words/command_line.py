@@ -26,16 +26,16 @@ def command_line(kind: str, args: Args) -> str:
     """
     if kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         return ""
-    said = (_WAYS.get(kind) or _plain(kind))(args)
-    return "quarterdeck " + " ".join(map(shlex.quote, said)) if said else ""
+    arguments = (_FORMATTERS.get(kind) or _plain_formatter(kind))(args)
+    return "quarterdeck " + " ".join(map(shlex.quote, arguments)) if arguments else ""
 
 
-def left_out(kind: str, args: Args) -> str:
+def describe_omissions(kind: str, args: Args) -> str:
     """Return what a command did that its line does not; empty where the line does the same."""
-    unsaid = [name for name in _UNSAID.get(kind, ()) if name in args]
-    for group, known in _SAID_IN.get(kind, {}).items():
+    unsaid = [name for name in _FIELDS_WITHOUT_OPTION.get(kind, ()) if name in args]
+    for group, supported in _NESTED_OPTIONS.get(kind, {}).items():
         inside = args.get(group)
-        unsaid += [f"{group}.{name}" for name in inside if name not in known] if isinstance(inside, Mapping) else []
+        unsaid += [f"{group}.{name}" for name in inside if name not in supported] if isinstance(inside, Mapping) else []
     if kind == "submit" and not isinstance(args.get("request", ""), str):
         unsaid.append("a request that is no text")
     if kind == "switch_strategy" and not (args.get("mode") and args.get("supervisor")):
@@ -56,7 +56,7 @@ def _without_files(value: Any) -> Any:
     return value
 
 
-def in_shell(state: State, command: Command) -> str:
+def shell_line(state: State, command: Command) -> str:
     """Return the command line that sends a command, with members by their shortest unambiguous names.
 
     It is empty where no line does the same.
@@ -64,15 +64,23 @@ def in_shell(state: State, command: Command) -> str:
     named = shortest_targets(state)
 
     def worded(args: Args) -> Args:
-        said = {name: args[name] for name in _MEMBERS if name in args}
-        swaps = {name: [worded(one) for one in args[name]] for name in ("swaps", "rollbacks") if name in args}
-        return {**args, **{name: named.get(str(one).removeprefix("@"), one) for name, one in said.items()}, **swaps}
+        members = {name: args[name] for name in _MEMBERS if name in args}
+        swaps = {name: [worded(swap) for swap in args[name]] for name in ("swaps", "rollbacks") if name in args}
+        return {
+            **args,
+            **{name: named.get(str(member).removeprefix("@"), member) for name, member in members.items()},
+            **swaps,
+        }
 
     args = args_of(command)
-    return "" if left_out(command.type, args).startswith("no option") else command_line(command.type, worded(args))
+    return (
+        ""
+        if describe_omissions(command.type, args).startswith("no option")
+        else command_line(command.type, worded(args))
+    )
 
 
-def in_words(kind: str, args: Args) -> str:
+def describe_command(kind: str, args: Args) -> str:
     """Return what a command did in words, where no command line does it, such as `register spec scout`."""
     spec = args.get("spec")
     name = args.get("name") or (spec.get("name") if isinstance(spec, Mapping) else args.get("registered"))
@@ -87,12 +95,12 @@ def _text(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _line(word: str, stand: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+def _line(word: str, positional: Sequence[str], options: Sequence[str] = ()) -> list[str]:
     """Return the words of a line: what stands without a name goes last, behind `--`, where it looks like an option."""
-    stand = [one for one in stand if one]
-    if any(one[0] == "-" and one != "-" for one in stand):
-        return [word, *options, "--", *stand]
-    return [word, *stand, *options]
+    positional = [argument for argument in positional if argument]
+    if any(argument[0] == "-" and argument != "-" for argument in positional):
+        return [word, *options, "--", *positional]
+    return [word, *positional, *options]
 
 
 def _seconds(value: JsonValue) -> str:
@@ -113,21 +121,23 @@ def _options(args: Args, names: Sequence[str], **other: str) -> list[str]:
     return words
 
 
-def _of(word: str, *places: str, options: Sequence[str] = (), **other: str) -> Callable[[Args], list[str]]:
+def _formatter(word: str, *places: str, options: Sequence[str] = (), **other: str) -> Callable[[Args], list[str]]:
     """Return a way of words: the subcommand, then the arguments that stand without a name, then options."""
 
     def words(args: Args) -> list[str]:
-        stand = [_text(args[place]) for place in places if args.get(place) is not None]
-        return _line(word, stand, _options(args, options, **other))
+        positional = [_text(args[place]) for place in places if args.get(place) is not None]
+        return _line(word, positional, _options(args, options, **other))
 
     return words
 
 
-def _plain(kind: str) -> Callable[[Args], list[str]]:
+def _plain_formatter(kind: str) -> Callable[[Args], list[str]]:
     """Return the way of a subcommand of the same name, with what is required as arguments and the rest as options."""
-    given = [one for one in fields(COMMAND_KINDS[kind]) if one.name != "type"]
-    return _of(
-        kind, *(one.name for one in given if one.required), options=[one.name for one in given if not one.required]
+    command_fields = [field for field in fields(COMMAND_KINDS[kind]) if field.name != "type"]
+    return _formatter(
+        kind,
+        *(field.name for field in command_fields if field.required),
+        options=[field.name for field in command_fields if not field.required],
     )
 
 
@@ -150,7 +160,7 @@ def _swap(args: Args) -> list[str]:
 
 def _several(args: Args, name: str) -> list[Args]:
     each = args.get(name)
-    return [one for one in each if isinstance(one, Mapping)] if isinstance(each, list) else []
+    return [item for item in each if isinstance(item, Mapping)] if isinstance(each, list) else []
 
 
 def _is_one_swap(swaps: Sequence[Args]) -> bool:
@@ -163,13 +173,13 @@ def _alike(swap: Args) -> str:
 
 
 def _is_of_file(swaps: Sequence[Args]) -> bool:
-    rest = {_alike({**one, "spec": None}) for one in swaps}
-    return len(rest) == 1 and all(isinstance(one.get("spec"), Mapping) for one in swaps)
+    rest = {_alike({**swap, "spec": None}) for swap in swaps}
+    return len(rest) == 1 and all(isinstance(swap.get("spec"), Mapping) for swap in swaps)
 
 
 def _swaps(args: Args) -> list[str]:
     swaps = _several(args, "swaps")
-    agents = [_text(one.get("agent", "")) for one in swaps]
+    agents = [_text(swap.get("agent", "")) for swap in swaps]
     options = _swap_options(swaps[0]) if swaps else []
     if len({*map(_alike, swaps)}) > 1 and _is_of_file(swaps):
         options = ["--from", "agents.yaml", *options[2:]]
@@ -179,17 +189,17 @@ def _swaps(args: Args) -> list[str]:
 def _rollbacks(args: Args) -> list[str]:
     several = _several(args, "rollbacks")
     options = _options(several[0], ("mode",)) if several else []
-    return ["rollback", *(_text(one.get("agent", "")) for one in several), *options]
+    return ["rollback", *(_text(rollback.get("agent", "")) for rollback in several), *options]
 
 
 def _strategy(args: Args) -> list[str]:
-    stand = [_text(args.get("supervisor", "")), _text(args.get("mode", ""))]
+    positional = [_text(args.get("supervisor", "")), _text(args.get("mode", ""))]
     options = _options(args, ("aggregation", "aggregator", "lead", "run"))
     settings = args.get("settings")
     for name, value in settings.items() if isinstance(settings, Mapping) else ():
         options += ["--set", f"{name}={_setting(value)}"]
     options += ["--no-preserve"] if args.get("preserve_agent_states") is False else []
-    return _line("strategy", stand, [*options, *(["--new-only"] if args.get("scope") == "new" else [])])
+    return _line("strategy", positional, [*options, *(["--new-only"] if args.get("scope") == "new" else [])])
 
 
 def _setting(value: JsonValue) -> str:
@@ -247,14 +257,14 @@ def _run(args: Args) -> list[str]:
     for run in after if isinstance(after, list) else ():
         options += ["--after", _text(run)]
     if isinstance(limits, Mapping):
-        options += _options(limits, _SAID_IN["submit"]["limits"], cost_usd="max-cost", **_MOST)
+        options += _options(limits, _NESTED_OPTIONS["submit"]["limits"], cost_usd="max-cost", **_LIMIT_OPTIONS)
     return _line("run", [_text(args.get("request", ""))], options)
 
 
-_MOST = {"attempts": "max-attempts", "tokens": "max-tokens"}
-_WAYS: dict[str, Callable[[Args], list[str]]] = {
+_LIMIT_OPTIONS = {"attempts": "max-attempts", "tokens": "max-tokens"}
+_FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
     "submit": _run,
-    "set_priority": _of("priority", "target", "priority"),
+    "set_priority": _formatter("priority", "target", "priority"),
     "set_deadline": lambda args: [
         "deadline",
         _text(args.get("target", "")),
@@ -262,28 +272,28 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
     ],
     "answer": _answer,
     "revoke_grant": lambda args: ["grants", "--revoke", _text(args.get("grant", ""))],
-    "cancel": _of("cancel", "target", options=("reason",)),
-    "retry_work": _of("retry", "target"),
+    "cancel": _formatter("cancel", "target", options=("reason",)),
+    "retry_work": _formatter("retry", "target"),
     "switch_strategy": _strategy,
     "undo": lambda args: ["undo", *([short_id(_text(args["command_id"]))] if args.get("command_id") else [])],
-    "stop_engine": _of("stop"),
+    "stop_engine": _formatter("stop"),
     "hand_over": lambda args: [
         "engine",
         "--hand-over",
         *(["--grace", _text(args["grace_s"])] if "grace_s" in args else []),
     ],
-    "import_state": _of("import", "path"),
-    "load_team": _of("up", "path", options=("on_conflict", "prune")),
+    "import_state": _formatter("import", "path"),
+    "load_team": _formatter("up", "path", options=("on_conflict", "prune")),
     "declare": lambda args: ["add", _spec_name(args.get("member")), *_options(args, ("parent",), parent="under")],
     "add_agent": _add,
     "add_supervisor": _add,
-    "remove_member": _of("remove", "target", options=("mode",)),
+    "remove_member": _formatter("remove", "target", options=("mode",)),
     "swap_agent": _swap,
     "swap_agents": _swaps,
-    "rollback": _of("rollback", "agent", options=("mode",)),
+    "rollback": _formatter("rollback", "agent", options=("mode",)),
     "rollback_agents": _rollbacks,
     "change_capabilities": _capability,
-    "move": _of("move", "target", "parent"),
+    "move": _formatter("move", "target", "parent"),
     "replace_team": lambda args: [
         "replace",
         _text(args.get("supervisor", "")),
@@ -292,8 +302,8 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
     ],
     "change_supervisor": _settings,
 }
-"""By the type of the command, where its words are not those of `_plain`."""
-_UNSAID = {
+"""By the type of the command, where its words are not those of `_plain_formatter`."""
+_FIELDS_WITHOUT_OPTION = {
     "submit": ("on_failure",),
     "cancel": ("grace_s",),
     "set_deadline": ("due_ms",),
@@ -302,7 +312,7 @@ _UNSAID = {
     "change_supervisor": ("exactly", "fields"),
 }
 """Fields without an option. The generation that a swap expects is a guard, and no part of what it does."""
-_SAID_IN: dict[str, dict[str, tuple[str, ...]]] = {
+_NESTED_OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "submit": {"limits": ("attempts", "tokens", "cost_usd")},
     "change_supervisor": {"options": ("max_total", "processes", "balance", "track_record", "ageing_s", "preempt")},
 }

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from dashboard.views.words.filters import Filter, Found, Keyed, Took, Value, Word
+from dashboard.views.words.filters import DurationBound, Expression, Filter, KeyedTerm, Value, Word
 from dashboard.views.words.names import Names
 from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
 from engine.core.queries.work.answered import model_of
@@ -25,7 +25,7 @@ _KINDS_WITH = {
 }
 
 
-class OfEvent:
+class EventSubject:
     """An event as filters see it."""
 
     def __init__(self, record: Record, event: Event, names: Names, state: State) -> None:
@@ -52,7 +52,7 @@ class OfEvent:
 
     def _named(self) -> str:
         record = self._record
-        return "\0".join(self._names.of(one) for one in (record.agent_id, record.task_id, record.run_id) if one)
+        return "\0".join(self._names.of(an_id) for an_id in (record.agent_id, record.task_id, record.run_id) if an_id)
 
     def texts(self) -> Iterable[str]:
         return (self._record.kind, *self._named().split("\0"), self._body())
@@ -63,20 +63,20 @@ class OfEvent:
             an_id = {"agent": record.agent_id, "run": record.run_id, "task": record.task_id}[key]
             name = self._names.of(an_id)
             return [Value("" if name == an_id else name, an_id)] if an_id else []
-        return _VALUES[key](record, event) if key in _VALUES else self._above()
+        return _VALUES[key](record, event) if key in _VALUES else self._supervisor_values()
 
-    def _above(self) -> Iterable[Value]:
+    def _supervisor_values(self) -> Iterable[Value]:
         agent, run = (
             self._state.agents.get(self._record.agent_id or ""),
             self._state.runs.get(self._record.run_id or ""),
         )
-        above = getattr(self._event, "supervisor_id", None) or (
+        supervisor_id = getattr(self._event, "supervisor_id", None) or (
             agent.supervisor_id if agent is not None else run.supervisor_id if run is not None else None
         )
-        while above is not None:
-            yield Value(self._names.of(above), above)
-            supervisor = self._state.supervisors.get(above)
-            above = None if supervisor is None else supervisor.parent_id
+        while supervisor_id is not None:
+            yield Value(self._names.of(supervisor_id), supervisor_id)
+            supervisor = self._state.supervisors.get(supervisor_id)
+            supervisor_id = None if supervisor is None else supervisor.parent_id
 
     def took_ms(self) -> float | None:
         return getattr(self._event, "duration_ms", None)
@@ -107,36 +107,38 @@ _VALUES: dict[str, Callable[[Record, Event], Iterable[Value]]] = {
 }
 
 
-def likely(records: Sequence[Record], wanted: Filter, names: Names) -> list[Record]:
+def prefilter(records: Sequence[Record], event_filter: Filter, names: Names) -> list[Record]:
     """Return the records that pass what a filter has of regular expressions, before anything is decoded.
 
     Raises:
         FilterError: If an expression takes too long.
     """
-    for found in [term.test for term in wanted.terms if isinstance(term.test, Found) and not term.negated]:
-        is_named = cache(found.is_in)
+    for expression in [
+        term.test for term in event_filter.terms if isinstance(term.test, Expression) and not term.negated
+    ]:
+        is_named = cache(expression.is_in)
         records = [
             record
             for record in records
-            if found.is_in(record.body.decode("utf-8", errors="replace"))
+            if expression.is_in(record.body.decode("utf-8", errors="replace"))
             or is_named(record.kind)
-            or any(is_named(names.of(one)) for one in (record.agent_id, record.task_id, record.run_id) if one)
+            or any(is_named(names.of(an_id)) for an_id in (record.agent_id, record.task_id, record.run_id) if an_id)
         ]
     return [*records]
 
 
-def conditions_of(wanted: Filter, ids_of: Callable[[str], Collection[str] | None]) -> Conditions:
+def conditions_of(event_filter: Filter, ids_of: Callable[[str], Collection[str] | None]) -> Conditions:
     """Return what an event has to meet to have a chance to pass a filter; the journal can look for that.
 
     Args:
-        wanted: The filter.
+        event_filter: The filter.
         ids_of: Returns every id whose name contains a word; None where they are too many.
     """
     kinds: set[str] | None = None
-    found = Conditions(mentions=[])
+    conditions = Conditions(mentions=[])
     mentions: list[tuple[str, Collection[str]]] = []
     ids: dict[str, set[str]] = {}
-    for term in wanted.terms:
+    for term in event_filter.terms:
         test = term.test
         if term.negated:
             continue
@@ -144,23 +146,27 @@ def conditions_of(wanted: Filter, ids_of: Callable[[str], Collection[str] | None
             # Other letters the journal does not know in both cases.
             if test.text.isascii() and (named := ids_of(test.text)) is not None:
                 mentions.append((test.text, named))
-        elif isinstance(test, Took):
-            kinds = _both(kinds, _TIMED)
-        elif isinstance(test, Keyed):
+        elif isinstance(test, DurationBound):
+            kinds = _intersect(kinds, _TIMED)
+        elif isinstance(test, KeyedTerm):
             if test.key in ("agent", "run", "task"):
-                if (named := ids_of(test.wanted)) is None:
+                if (named := ids_of(test.value)) is None:
                     continue
-                few = {*named, test.wanted.removeprefix("@"), test.wanted}
+                few = {*named, test.value.removeprefix("@"), test.value}
                 ids[test.key] = few & ids[test.key] if test.key in ids else few
             elif (likely := _kinds(test)) is not None:
-                kinds = _both(kinds, likely)
-    found["mentions"] = mentions
-    found["kinds"] = kinds
-    found["agent_ids"], found["run_ids"], found["task_ids"] = ids.get("agent"), ids.get("run"), ids.get("task")
-    return found
+                kinds = _intersect(kinds, likely)
+    conditions["mentions"] = mentions
+    conditions["kinds"] = kinds
+    conditions["agent_ids"], conditions["run_ids"], conditions["task_ids"] = (
+        ids.get("agent"),
+        ids.get("run"),
+        ids.get("task"),
+    )
+    return conditions
 
 
-def _kinds(test: Keyed) -> set[str] | None:
+def _kinds(test: KeyedTerm) -> set[str] | None:
     """Return the kinds of events that may meet a term; None where any may."""
     named = {kind for kind in KINDS if test.meets(Value(kind))}
     if test.key == "kind":
@@ -170,5 +176,5 @@ def _kinds(test: Keyed) -> set[str] | None:
     return _KINDS_WITH.get(test.key)
 
 
-def _both(kinds: set[str] | None, others: set[str]) -> set[str]:
+def _intersect(kinds: set[str] | None, others: set[str]) -> set[str]:
     return set(others) if kinds is None else kinds & others

@@ -30,10 +30,14 @@ _FIRST = (
 )
 FIELDS = (
     *_FIRST,
-    *((name.replace("_", " "), name) for name in names(AgentSpec) if name not in {"name", *(one for _, one in _FIRST)}),
+    *(
+        (name.replace("_", " "), name)
+        for name in names(AgentSpec)
+        if name not in {"name", *(field for _, field in _FIRST)}
+    ),
 )
 """Label and name of every field of a spec except `name`; a field that `_FIRST` does not list comes at the end."""
-_CALLED = {
+_LABELS = {
     "aggregation": "joined by",
     "cost_usd": "cost",
     "exhausted": "budget spent",
@@ -54,7 +58,7 @@ _CALLED = {
 _UNITS = ("_ms", "_s")
 
 
-def called(field: str) -> str:
+def field_label(field: str) -> str:
     """Return the label of a field of the state, such as `at once` or `step timeout`."""
     unit = next((unit for unit in _UNITS if field.endswith(unit)), "")
-    return _CALLED.get(field) or field.removesuffix(unit).replace("_", " ")
+    return _LABELS.get(field) or field.removesuffix(unit).replace("_", " ")

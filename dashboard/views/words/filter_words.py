@@ -11,31 +11,31 @@ HINT = 'words · agent: run: task: supervisor: kind: status: tool: model: · >5s
 """Shown before anything was typed."""
 
 
-def suggestions(written: str, state: State) -> list[str]:
-    """Return whole filters that `written` may become, the likeliest first."""
-    token = last_token(written)
+def suggestions(text: str, state: State) -> list[str]:
+    """Return whole filters that `text` may become, the likeliest first."""
+    token = last_token(text)
     bare = token.removeprefix("-")
-    start = written[: len(written) - len(bare)]
+    start = text[: len(text) - len(bare)]
     if not bare or bare[0] in '"/<>':
         return []
     key, colon, value = bare.partition(":")
     if not colon:
-        return [f"{start}{one}:" for one in KEYS if one.startswith(bare)]
+        return [f"{start}{known_key}:" for known_key in KEYS if known_key.startswith(bare)]
     begun = value.removeprefix('"').casefold()
-    found = dict.fromkeys(_WORDS[key](state)) if key in _WORDS else {}
-    whole = [f"{start}{keyed(key, one)}" for one in found if one.casefold().startswith(begun)]
-    return [one for one in whole if one.startswith(written) and one != written]
+    values = dict.fromkeys(_WORDS[key](state)) if key in _WORDS else {}
+    whole = [f"{start}{format_term(key, candidate)}" for candidate in values if candidate.casefold().startswith(begun)]
+    return [suggestion for suggestion in whole if suggestion.startswith(text) and suggestion != text]
 
 
-def keyed(key: str, value: str) -> str:
+def format_term(key: str, value: str) -> str:
     """Return the term that asks for a value under a key."""
     plain = value and not any(letter.isspace() or letter == '"' for letter in value)
     return f"{key}:{value}" if plain else f'{key}:"{value}"'
 
 
 def _statuses(_: State) -> Iterable[str]:
-    known = {status.value for statuses in (AgentStatus, TaskStatus, RunStatus) for status in statuses}
-    return sorted({*known, ASKS.word})
+    names = {status.value for statuses in (AgentStatus, TaskStatus, RunStatus) for status in statuses}
+    return sorted({*names, ASKS.word})
 
 
 _WORDS: dict[str, Callable[[State], Iterable[str]]] = {

@@ -14,16 +14,16 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from engine.platform.patterns import BadPattern, Pattern
 
-LONGEST = 1_000
+MAX_CHARACTERS = 1_000
 """Characters of a filter."""
-LONGEST_PATTERN = 200
+MAX_PATTERN_CHARACTERS = 200
 """Characters of an expression."""
-LONGEST_TEXT = 4_000
+MAX_TEXT_CHARACTERS = 4_000
 """Characters of a text that an expression is looked for in."""
 KEYS = ("agent", "run", "task", "supervisor", "kind", "status", "tool", "model")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "": 1_000}
 _TIME = re.compile(r"(\d{1,9}(?:\.\d{0,3})?)(ms|s|m|h|d|)")
-_HALF_A_TIME = re.compile(r"[\d.]*")
+_PARTIAL_TIME = re.compile(r"[\d.]*")
 _KEYED = re.compile(r"([a-z]+):(.*)", re.DOTALL)
 T = TypeVar("T")
 
@@ -61,20 +61,20 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FilterFields:
     """A row given by its texts and a few keyed values."""
 
-    told: Sequence[str | None]
-    under: Mapping[str, str | None] = field(default_factory=dict)
+    raw_texts: Sequence[str | None]
+    values_by_key: Mapping[str, str | None] = field(default_factory=dict)
 
     def has(self, word: str) -> bool:
         return any(word in text.casefold() for text in self.texts())
 
     def texts(self) -> Iterable[str]:
-        return (text for text in self.told if text)
+        return (text for text in self.raw_texts if text)
 
     def values(self, key: str) -> Iterable[Value]:
-        value = self.under.get(key) or ""
+        value = self.values_by_key.get(key) or ""
         return [Value(value, value)] if value else []
 
     def took_ms(self) -> float | None:
@@ -92,21 +92,21 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class KeyedTerm:
     """A `key:value` term."""
 
     key: str
-    wanted: str
+    value: str
 
     def holds(self, subject: Subject) -> bool:
         return any(self.meets(value) for value in subject.values(self.key))
 
     def meets(self, value: Value) -> bool:
-        return self.wanted in value.name.casefold() or self.wanted.removeprefix("@") == value.id
+        return self.value in value.name.casefold() or self.value.removeprefix("@") == value.id
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
+class DurationBound:
     """A bound on the duration."""
 
     longer: bool
@@ -118,10 +118,10 @@ class Took:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Expression:
     """A regular expression that must match one of the row's texts."""
 
-    written: str
+    source: str
     pattern: Pattern
 
     def holds(self, subject: Subject) -> bool:
@@ -134,12 +134,12 @@ class Found:
             FilterError: If that would take too long.
         """
         try:
-            return self.pattern.is_in(text[:LONGEST_TEXT])
+            return self.pattern.is_in(text[:MAX_TEXT_CHARACTERS])
         except BadPattern as bad:
-            raise FilterError(f"/{self.written}/: {bad.why}") from bad
+            raise FilterError(f"/{self.source}/: {bad.why}") from bad
 
 
-Test: TypeAlias = Word | Keyed | Took | Found
+Test: TypeAlias = Word | KeyedTerm | DurationBound | Expression
 
 
 class Term(NamedTuple):
@@ -157,7 +157,7 @@ class Filter:
     fault: str = field(default="", compare=False)
     """Why it cannot be used, in one line; then nothing passes."""
 
-    def takes(self, subject: Subject) -> bool:
+    def passes(self, subject: Subject) -> bool:
         """Tell whether a row is to be shown.
 
         Raises:
@@ -165,7 +165,7 @@ class Filter:
         """
         return not self.fault and all(test.holds(subject) != negated for test, negated in self.terms)
 
-    def of(
+    def apply(
         self,
         rows: Iterable[T],
         subject_of: Callable[[T], Subject],
@@ -195,23 +195,23 @@ class Filter:
         return bool(self.terms or self.fault)
 
 
-def filter_of(written: str) -> Filter:
+def parse_filter(text: str) -> Filter:
     """Read a filter whole.
 
     Raises:
         FilterError: If it cannot be used, or a part of it is not finished.
     """
-    _check_length(written)
-    return Filter([_term(token) for token in _tokens(written)])
+    _check_length(text)
+    return Filter([_term(token) for token in _tokens(text)])
 
 
 @lru_cache(64)
-def filter_typed(written: str) -> Filter:
+def parse_partial_filter(text: str) -> Filter:
     """Read a filter that is being typed: what is not finished holds for everything, what is wrong is its `fault`."""
     terms: list[Term] = []
     try:
-        _check_length(written)
-        for token in _tokens(written):
+        _check_length(text)
+        for token in _tokens(text):
             with suppress(_Unfinished):
                 terms.append(_term(token))
     except FilterError as error:
@@ -223,53 +223,53 @@ class _Unfinished(FilterError):
     """Incomplete but valid so far."""
 
 
-def _check_length(written: str) -> None:
-    if len(written) > LONGEST:  # SQLite, too, has bounds for what it looks for
-        raise FilterError(f"a filter has at most {LONGEST:,} characters, and this has {len(written):,}")
+def _check_length(text: str) -> None:
+    if len(text) > MAX_CHARACTERS:  # SQLite, too, has bounds for what it looks for
+        raise FilterError(f"a filter has at most {MAX_CHARACTERS:,} characters, and this has {len(text):,}")
 
 
-def _tokens(written: str) -> list[str]:
+def _tokens(text: str) -> list[str]:
     """Cut a filter at its blanks, those in quotes and in expressions aside."""
-    found, at = [], 0
-    while at < len(written):
-        if written[at].isspace():
+    tokens, at = [], 0
+    while at < len(text):
+        if text[at].isspace():
             at += 1
             continue
-        start, end = at, _end_of(written, at)
-        found.append(written[start:end])
+        start, end = at, _end_of(text, at)
+        tokens.append(text[start:end])
         at = end
-    return found
+    return tokens
 
 
-def last_token(written: str) -> str:
+def last_token(text: str) -> str:
     """Return the term that is being typed; empty where the next one has not begun."""
-    tokens = _tokens(written)
-    return tokens[-1] if tokens and written.endswith(tokens[-1]) else ""
+    tokens = _tokens(text)
+    return tokens[-1] if tokens and text.endswith(tokens[-1]) else ""
 
 
-def _end_of(written: str, at: int) -> int:
+def _end_of(text: str, at: int) -> int:
     """Return where a token ends that begins at `at`."""
-    inner = at + (written[at] == "-")
-    keyed = _KEYED.match(written, inner)
+    inner = at + (text[at] == "-")
+    keyed = _KEYED.match(text, inner)
     quoted = inner if keyed is None else keyed.start(2)
-    mark = written[inner : inner + 1]
+    mark = text[inner : inner + 1]
     if mark == "/":
-        end = _closed(written, inner + 1, "/")
-        return len(written) if end is None else end
-    if written[quoted : quoted + 1] == '"':
-        end = _closed(written, quoted + 1, '"')
-        return len(written) if end is None else end
-    while at < len(written) and not written[at].isspace():
+        end = _closing_end(text, inner + 1, "/")
+        return len(text) if end is None else end
+    if text[quoted : quoted + 1] == '"':
+        end = _closing_end(text, quoted + 1, '"')
+        return len(text) if end is None else end
+    while at < len(text) and not text[at].isspace():
         at += 1
     return at
 
 
-def _closed(written: str, at: int, mark: str) -> int | None:
+def _closing_end(text: str, at: int, mark: str) -> int | None:
     """Return what comes behind the mark that closes a token: a blank or the end; None where none does."""
-    while (at := written.find(mark, at)) >= 0:
+    while (at := text.find(mark, at)) >= 0:
         at += 1
-        escaped = mark == "/" and written[at - 2] == "\\"
-        if not escaped and (at == len(written) or written[at].isspace()):
+        escaped = mark == "/" and text[at - 2] == "\\"
+        if not escaped and (at == len(text) or text[at].isspace()):
             return at
     return None
 
@@ -284,19 +284,19 @@ def _term(token: str) -> Term:
 
 def _test(text: str) -> Test:
     if text.startswith("/"):
-        return Found(text[1:-1], _pattern(text))
+        return Expression(text[1:-1], _pattern(text))
     if text[0] in "<>":
-        return Took(text[0] == ">", _milliseconds(text))
+        return DurationBound(text[0] == ">", _milliseconds(text))
     if (keyed := _KEYED.fullmatch(text)) is not None and (key := _key(keyed[1])) is not None:
-        wanted = _unquoted(keyed[2]).casefold()
-        if not wanted:
+        value = _unquote(keyed[2]).casefold()
+        if not value:
             raise _Unfinished(f"{key}: needs a value, such as {_EXAMPLES[key]}")
-        return Keyed(key, wanted)
+        return KeyedTerm(key, value)
     return Word(_word(text))
 
 
 def _word(text: str) -> str:
-    word = _unquoted(text).casefold()
+    word = _unquote(text).casefold()
     if not word:
         raise _Unfinished("there is nothing between the quotes")
     return word
@@ -324,7 +324,7 @@ def _key(named: str) -> str | None:
     return None
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     if not text.startswith('"'):
         return text
     if len(text) < 2 or not text.endswith('"'):
@@ -337,22 +337,22 @@ def _pattern(text: str) -> Pattern:
         raise _Unfinished(f'{text} lacks its closing / ; where no expression is meant: "{text}"')
     if text == "//":
         raise _Unfinished("there is nothing between the two /")
-    return _compiled(text[1:-1])
+    return _compile(text[1:-1])
 
 
 @lru_cache(64)
-def _compiled(written: str) -> Pattern:
-    if len(written) > LONGEST_PATTERN:
-        raise FilterError(f"/{written[:20]}…/: it is longer than {LONGEST_PATTERN} characters")
+def _compile(source: str) -> Pattern:
+    if len(source) > MAX_PATTERN_CHARACTERS:
+        raise FilterError(f"/{source[:20]}…/: it is longer than {MAX_PATTERN_CHARACTERS} characters")
     try:
-        return Pattern(written, any_case=True)
+        return Pattern(source, any_case=True)
     except BadPattern as bad:
-        raise FilterError(f"/{written}/: {bad.why}") from bad
+        raise FilterError(f"/{source}/: {bad.why}") from bad
 
 
 def _milliseconds(text: str) -> float:
-    found = _TIME.fullmatch(text[1:])
-    if found is not None:
-        return float(found[1]) * _UNITS_MS[found[2]]
-    kind = _Unfinished if _HALF_A_TIME.fullmatch(text[1:]) else FilterError
+    time_match = _TIME.fullmatch(text[1:])
+    if time_match is not None:
+        return float(time_match[1]) * _UNITS_MS[time_match[2]]
+    kind = _Unfinished if _PARTIAL_TIME.fullmatch(text[1:]) else FilterError
     raise kind(f"{text} is not a time bound: write {text[0]}5s, or ms, m, h, d")

@@ -77,7 +77,7 @@ EVENT: dict[str, tuple[str, str]] = {
 _OTHER_EVENT = ("·", "muted")
 
 
-def of_event(kind: str, event: Event) -> tuple[str, str]:
+def event_glyph(kind: str, event: Event) -> tuple[str, str]:
     """Return the glyph of an event, and its tone."""
     if isinstance(event, RunFinished):
         glyph, _, tone = RUN[event.status]
@@ -96,7 +96,7 @@ SUSPENDED = RUN[RunStatus.SUSPENDED]
 _STOPPING = Mark("◐", "stopping", "draining")
 
 
-def of_agent(agent: Agent, *, working: bool = True) -> Mark:
+def agent_mark(agent: Agent, *, working: bool = True) -> Mark:
     """The mark of an agent; one that was at work when its engine went is suspended.
 
     One whose attempts all wait for what they delegated, or for a person, is not at work itself.
@@ -108,7 +108,7 @@ def of_agent(agent: Agent, *, working: bool = True) -> Mark:
     return AGENT[agent.status]
 
 
-def of_run(run: Run | RunSummary, *, working: bool) -> Mark:
+def run_mark(run: Run | RunSummary, *, working: bool) -> Mark:
     """The mark of a run; an open one whose engine is gone is suspended, one that comes after others waits for them."""
     if isinstance(run, RunSummary):
         return RUN[run.status]
@@ -119,7 +119,7 @@ def of_run(run: Run | RunSummary, *, working: bool) -> Mark:
     return TASK[TaskStatus.WAITING] if run.after and run.status is RunStatus.RUNNING else RUN[run.status]
 
 
-def of_task(task: Task, *, working: bool = True) -> Mark:
+def task_mark(task: Task, *, working: bool = True) -> Mark:
     """The mark of a task; one whose attempt waits for its delegations, or for a person, is not at work itself."""
     if task.status is TaskStatus.RUNNING and not working:
         return SUSPENDED

@@ -14,7 +14,7 @@ MOVES = (
     (":", "command line; tab completes, ↑ recalls"),
     ("!", "go to the next thing that needs a person, questions first"),
 )
-HERE = {
+SHARED_KEYS = {
     "back here": "go back to the moment of what is under the cursor",
     "hold": "hold what is being written where it is, or follow its end again",
     "newest": "go to the newest and stay there",

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 
 KEY = re.compile("<([a-z][a-z -]*):([^>]+)>")
 """The name of an action with its usual key."""
-_GIVEN: dict[str, str] = {}
+_CHOSEN_KEYS: dict[str, str] = {}
 
 
-def write_keys(given: Mapping[str, str]) -> None:
+def write_keys(keys: Mapping[str, str]) -> None:
     """Write these keys from now on, by the names of the actions that have no longer their usual ones."""
-    _GIVEN.clear()
-    _GIVEN.update(given)
+    _CHOSEN_KEYS.clear()
+    _CHOSEN_KEYS.update(keys)
 
 
-def keyed(text: str) -> str:
+def fill_keys(text: str) -> str:
     """Return a text of our own with its keys, each of which stands there as in `<undo:u> undoes it`."""
-    return KEY.sub(lambda found: _GIVEN.get(found[1], found[2]), text)
+    return KEY.sub(lambda key: _CHOSEN_KEYS.get(key[1], key[2]), text)

@@ -16,12 +16,12 @@ from engine.core.records.values import StoredValue, TextRef, preview
 from engine.core.state import Agent, Run, State, Supervisor, Task
 from store.journals.records import Record
 
-REMEMBERED = 10_000
-_TOO_MANY = REMEMBERED // 4
+MAX_TITLES = 10_000
+_SURPLUS = MAX_TITLES // 4
 """So many more are forgotten at once: one by one, each would be looked for behind all that were before it."""
 
 
-class OfAttempt(Protocol):
+class AttemptReference(Protocol):
     """An event about an attempt."""
 
     @property
@@ -35,7 +35,7 @@ class OfAttempt(Protocol):
 
 
 class Names:
-    """Names of members and of open work, and some `REMEMBERED` titles of other work, by id.
+    """Names of members and of open work, and some `MAX_TITLES` titles of other work, by id.
 
     Any thread may ask and learn.
     """
@@ -43,7 +43,7 @@ class Names:
     def __init__(self) -> None:
         self._members: dict[str, str] = {}
         self._state = State()
-        self._known: dict[str, str] = {}
+        self._titles: dict[str, str] = {}
         self.renames = 0
         """Goes up where a member got another name: sentences that were kept are made again then."""
 
@@ -53,7 +53,7 @@ class Names:
             return "engine"
         member = self._state.agents.get(an_id) or self._state.supervisors.get(an_id)
         # An earlier name may have been learned, from the event that added the member.
-        name = member.name if member is not None else self._members.get(an_id) or self._known.get(an_id)
+        name = member.name if member is not None else self._members.get(an_id) or self._titles.get(an_id)
         if name is None:
             work = self._state.tasks.get(an_id) or self._state.runs.get(an_id)
             name = an_id if work is None else work.title
@@ -63,11 +63,11 @@ class Names:
         """Return the ids whose names contain a word, in small letters."""
         works: tuple[Task | Run, ...] = (*self._state.tasks.values(), *self._state.runs.values())
         members: tuple[Agent | Supervisor, ...] = (*self._state.agents.values(), *self._state.supervisors.values())
-        known = {work.id: work.title for work in works} | self._known | self._members
-        known |= {member.id: member.name for member in members}
-        return [an_id for an_id, name in known.items() if word in name.casefold()]
+        names_by_id = {work.id: work.title for work in works} | self._titles | self._members
+        names_by_id |= {member.id: member.name for member in members}
+        return [an_id for an_id, name in names_by_id.items() if word in name.casefold()]
 
-    def work(self, attempt: OfAttempt) -> str:
+    def work(self, attempt: AttemptReference) -> str:
         """Return what an attempt is at: a task that is called like its agent says less than its run."""
         title = self.of(attempt.task_id)
         if attempt.agent_id is None or title != self.of(attempt.agent_id):
@@ -76,10 +76,12 @@ class Names:
 
     def unknown(self, records: Iterable[Record]) -> list[str]:
         """Return the runs of tasks that records name and that have no title here."""
-        return sorted({one.run_id for one in records if one.run_id and one.task_id and not self._has(one.task_id)})
+        return sorted(
+            {record.run_id for record in records if record.run_id and record.task_id and not self._has(record.task_id)}
+        )
 
     def _has(self, task_id: str) -> bool:
-        return task_id in self._known or task_id in self._state.tasks
+        return task_id in self._titles or task_id in self._state.tasks
 
     def learn(self, events: Iterable[Event]) -> None:
         """Remember every name that these events give."""
@@ -92,16 +94,16 @@ class Names:
                 self._members.update(learn(event))
                 continue
             # Before and not after: what one event names is known whole, however much that is.
-            if len(self._known) > REMEMBERED + _TOO_MANY:
-                for oldest in list(islice(self._known, len(self._known) - REMEMBERED)):
-                    self._known.pop(oldest, None)
-            self._known.update(learn(event))
+            if len(self._titles) > MAX_TITLES + _SURPLUS:
+                for oldest in list(islice(self._titles, len(self._titles) - MAX_TITLES)):
+                    self._titles.pop(oldest, None)
+            self._titles.update(learn(event))
 
     def learn_state(self, state: State) -> None:
         """Remember the members of a state, and look up its open work there from now on."""
         for members in (state.supervisors, state.agents):
             self._members.update((member.id, member.name) for member in members.values())
-        self._known.update((run.id, run.title) for run in state.finished)
+        self._titles.update((run.id, run.title) for run in state.finished)
         self._state = state
         self.renames += 1
 
@@ -113,7 +115,7 @@ def _titles(*tasks: Any) -> list[tuple[str, str]]:
 _LEARN: dict[type, Callable[[Any], Iterable[tuple[str, str]]]] = {
     on.AgentAdded: lambda event: [(event.agent_id, event.name)],
     on.SupervisorAdded: lambda event: [(event.supervisor_id, event.name)],
-    on.RunSubmitted: lambda event: [(one, preview(event.request, 60)) for one in (event.run_id, event.root_id)],
+    on.RunSubmitted: lambda event: [(an_id, preview(event.request, 60)) for an_id in (event.run_id, event.root_id)],
     on.GroupPlanned: lambda event: _titles(*event.nodes),
     on.GroupGrown: lambda event: _titles(*event.added),
     on.RunFinished: lambda event: chain([(event.run_id, event.figures.title)], event.titles.items()),
@@ -123,28 +125,28 @@ _LEARN: dict[type, Callable[[Any], Iterable[tuple[str, str]]]] = {
 
 
 _ID = re.compile("[0-9a-f]{32}")
-_SHOWN = 8
+_SHORT_ID_DIGITS = 8
 """Digits of an id that tell it from all others in practice; `undo` takes as many."""
 
 
 def short_id(command_id: str) -> str:
     """Return the id of a command as it is shown: of a random one its beginning."""
-    return command_id[:_SHOWN] if _ID.fullmatch(command_id) else command_id
+    return command_id[:_SHORT_ID_DIGITS] if _ID.fullmatch(command_id) else command_id
 
 
-def without(error: str, title: str) -> str:
+def without_title(error: str, title: str) -> str:
     """Return an error without the title of its task at its front, where that stands already."""
     return error.removeprefix(f"{title}: ")
 
 
-def said(held: StoredValue, otherwise: str) -> str:
+def value_text(value: StoredValue, otherwise: str) -> str:
     """What the state itself has of a value, on one line; `otherwise` where only the journal has it."""
-    if isinstance(held, TextRef):
+    if isinstance(value, TextRef):
         return otherwise
-    return "" if held is None else " ".join(str(held).split())
+    return "" if value is None else " ".join(str(value).split())
 
 
-KEPT_CHARACTERS = 4_000_000
+MAX_CHARACTERS = 4_000_000
 
 
 class Texts:
@@ -152,35 +154,35 @@ class Texts:
 
     def __init__(self) -> None:
         self._read: dict[tuple[int, str], str] = {}
-        self._asked: set[tuple[int, str]] = set()
+        self._requested: set[tuple[int, str]] = set()
         self._characters = 0
         self.missing: list[TextRef] = []
 
     def look(self) -> None:
         """Begin another look; where much is kept, what the last look did not ask for is forgotten."""
-        if self._characters > KEPT_CHARACTERS:
-            self._read = {key: text for key, text in self._read.items() if key in self._asked}
+        if self._characters > MAX_CHARACTERS:
+            self._read = {key: text for key, text in self._read.items() if key in self._requested}
             self._characters = sum(map(len, self._read.values()))
-        self._asked.clear()
+        self._requested.clear()
         self.missing.clear()
 
-    def of(self, held: StoredValue) -> str:
+    def of(self, value: StoredValue) -> str:
         """Return a value as text; `…` until the journal was read."""
-        if not isinstance(held, TextRef):
-            return "" if held is None else readable(held)
-        key = (held.seq, held.path)
-        self._asked.add(key)
-        found = self._read.get(key)
-        if found is None:
-            self.missing.append(held)
+        if not isinstance(value, TextRef):
+            return "" if value is None else readable(value)
+        key = (value.seq, value.path)
+        self._requested.add(key)
+        text = self._read.get(key)
+        if text is None:
+            self.missing.append(value)
             return "…"
-        return found
+        return text
 
-    def json(self, held: StoredValue | dict[str, Any] | list[Any]) -> Any:
+    def json(self, value: StoredValue | dict[str, Any] | list[Any]) -> Any:
         """Return a value; what was read is parsed, where it is JSON."""
-        if not isinstance(held, TextRef):
-            return held
-        text = self.of(held)
+        if not isinstance(value, TextRef):
+            return value
+        text = self.of(value)
         try:
             return json.loads(text)
         except (ValueError, RecursionError):

@@ -2,7 +2,7 @@
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import duration
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 from engine.core.records.values import preview
 from engine.core.state import RunStatus, RunSummary, State
 
@@ -13,7 +13,7 @@ class News:
     """Notice runs that end while the dashboard is open."""
 
     def __init__(self) -> None:
-        self._known: str | None = None
+        self._last_id: str | None = None
 
     def of(self, state: State, *, caught_up: bool) -> Cell | None:
         """Return what is new since the last call.
@@ -24,23 +24,23 @@ class News:
         """
         newest = state.finished[-1] if state.finished else None
         now = newest.id if newest is not None else ""
-        if self._known is None:
-            self._known = now if caught_up else None
+        if self._last_id is None:
+            self._last_id = now if caught_up else None
             return None
-        if now == self._known or newest is None:
+        if now == self._last_id or newest is None:
             return None
-        self._known = now
-        return _told(newest)
+        self._last_id = now
+        return _describe_end(newest)
 
 
-def _told(run: RunSummary) -> Cell | None:
+def _describe_end(run: RunSummary) -> Cell | None:
     """A cancelled run is no news: the user who cancelled it knows."""
     title = preview(run.title, 24)
     if run.status is RunStatus.DONE:
         took = duration(run.ended_ms - run.started_ms)
-        return Cell(f"✓ {title} is done after {took}{keyed(' · <runs:7> and enter show its output')}", "busy")
+        return Cell(f"✓ {title} is done after {took}{fill_keys(' · <runs:7> and enter show its output')}", "busy")
     if run.status is RunStatus.FAILED:
-        return Cell(f"✕ {title} has failed{keyed(_SHOW_WHY)}", "error")
+        return Cell(f"✕ {title} has failed{fill_keys(_SHOW_WHY)}", "error")
     if run.status is RunStatus.SKIPPED:
-        return Cell(f"– {title} was skipped{keyed(_SHOW_WHY)}", "stopped")
+        return Cell(f"– {title} was skipped{fill_keys(_SHOW_WHY)}", "stopped")
     return None

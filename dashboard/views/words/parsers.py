@@ -16,7 +16,7 @@ from engine.core.state import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LineQuestion:
     """A question about one object that one typed line answers."""
 
     title: str
@@ -25,7 +25,7 @@ class Line:
     """What may be typed."""
     about: Callable[[State, str, int], Sequence[Cell]]
     """State, id and the time in ms to how it is now, and what would become of it."""
-    meant: Callable[[str, str, int], Command | None]
+    parse: Callable[[str, str, int], Command | None]
     """Id, text and the time in ms to what a line means, None of one that says nothing yet; raises `Mistyped`."""
     does: str = "Set it"
     """What the button says."""
@@ -42,7 +42,7 @@ class Mistyped(ValueError):
     """A field that cannot be understood; the message says what would be right."""
 
 
-def length_s(text: str) -> float | None:
+def parse_duration_s(text: str) -> float | None:
     """Return a length of time in seconds, `90s`, `5m`, `2h`, `1d`; None for `none`.
 
     Raises:
@@ -50,17 +50,17 @@ def length_s(text: str) -> float | None:
     """
     if text.strip().lower() in _NONE:
         return None
-    found = _LENGTH.fullmatch(text.strip())
-    if found is None:
+    duration = _LENGTH.fullmatch(text.strip())
+    if duration is None:
         raise Mistyped(f"{text.strip()!r} is not a duration; write 90s, 5m, 2h, or none")
-    return float(found[1]) * _UNITS_S[found[2]]
+    return float(duration[1]) * _UNITS_S[duration[2]]
 
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
 _DAY_MS = 86_400_000
 
 
-def due_in_s(text: str, now_ms: int) -> float | None:
+def parse_deadline_s(text: str, now_ms: int) -> float | None:
     """Return in how many seconds something is due: after a length of time, or at a time of day; None for `none`.
 
     Args:
@@ -74,8 +74,8 @@ def due_in_s(text: str, now_ms: int) -> float | None:
     is_clock, is_day = _CLOCK.fullmatch(text) is not None, "-" in text[1:]
     try:
         if not is_clock and not is_day:
-            return length_s(text)
-        due_ms = _said_ms(text.zfill(8 if text.count(":") > 1 else 5), now_ms)
+            return parse_duration_s(text)
+        due_ms = _parse_time_ms(text.zfill(8 if text.count(":") > 1 else 5), now_ms)
     except (Mistyped, ValueError, OverflowError, OSError):
         raise Mistyped(f"{text!r} is not a deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none") from None
     if is_clock and due_ms <= now_ms:
@@ -89,7 +89,7 @@ class Seq(int):
     """The seq of an event, where a time may stand too."""
 
 
-def moment_of(text: str, now_ms: int) -> "Seq | int":
+def parse_moment(text: str, now_ms: int) -> "Seq | int":
     """Return a moment: a `Seq`, or a time in UTC milliseconds.
 
     Args:
@@ -103,24 +103,24 @@ def moment_of(text: str, now_ms: int) -> "Seq | int":
     digits = text.replace(",", "").replace("_", "")
     if digits.isascii() and digits.isdigit():
         return Seq(digits[:18])
-    found = _LENGTH.fullmatch(text)
+    duration = _LENGTH.fullmatch(text)
     try:
-        if found is not None:
-            return now_ms - round(float(found[1]) * _UNITS_S[found[2]] * 1_000)
-        at_ms = _said_ms(text, now_ms)
-        return at_ms if at_ms <= now_ms or "-" in text else _said_ms(text, now_ms, days_ago=1)
+        if duration is not None:
+            return now_ms - round(float(duration[1]) * _UNITS_S[duration[2]] * 1_000)
+        at_ms = _parse_time_ms(text, now_ms)
+        return at_ms if at_ms <= now_ms or "-" in text else _parse_time_ms(text, now_ms, days_ago=1)
     except (ValueError, OverflowError, OSError):
         raise Mistyped(f"{text!r} is neither a time nor a seq; write 13:59:10, 10m, 2026-01-31T12:04 or 812") from None
 
 
-def _said_ms(text: str, now_ms: int, *, days_ago: int = 0) -> int:
+def _parse_time_ms(text: str, now_ms: int, *, days_ago: int = 0) -> int:
     """Return a time of day, of the day where the operator is or one before, or a time with its date."""
     day = datetime.fromtimestamp(now_ms / 1000).astimezone().date() - timedelta(days_ago)
-    said = datetime.fromisoformat(text if "-" in text else f"{day}T{text}")
-    return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
+    local_time = datetime.fromisoformat(text if "-" in text else f"{day}T{text}")
+    return int((local_time if local_time.tzinfo is not None else local_time.astimezone()).timestamp() * 1000)
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a line, those in quotes as one.
 
     Raises:
@@ -132,7 +132,7 @@ def words_of(text: str) -> list[str]:
         raise Mistyped("the quotes do not close") from error
 
 
-def settings_of(words: Iterable[str]) -> dict[str, JsonValue]:
+def parse_settings(words: Iterable[str]) -> dict[str, JsonValue]:
     """Return `key=value` words as settings; a value is JSON where it can be, else a text.
 
     Raises:
@@ -158,20 +158,20 @@ def settings_line(settings: dict[str, JsonValue]) -> str:
     )
 
 
-def limits_of(text: str) -> Limits | None:
+def parse_limits(text: str) -> Limits | None:
     """Return limits of a line such as `tokens=20000 cost_usd=0.5 then=ask`; None of an empty one.
 
     Raises:
         Mistyped: If a name or a value is none of theirs.
     """
-    said = settings_of(words_of(text))
-    if not said:
+    settings = parse_settings(split_words(text))
+    if not settings:
         return None
     names = ("attempts", "time_s", "tokens", "cost_usd", "warn_at", "then")
-    unknown = next((key for key in said if key not in names), None)
+    unknown = next((key for key in settings if key not in names), None)
     if unknown is not None:
         raise Mistyped(f"no limit {unknown!r}; there are {', '.join(names)}")
     try:
-        return Limits(**said)  # type: ignore[arg-type]  # which says what is wrong
+        return Limits(**settings)  # type: ignore[arg-type]  # which says what is wrong
     except BadValue as bad:
         raise Mistyped(bad.reason) from bad

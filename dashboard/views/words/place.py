@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-LONGEST = 1_000
+MAX_CHARACTERS = 1_000
 """Characters of a place; what a browser sends is not trusted."""
-_LONGEST_SEQ = 18
+_MAX_SEQ_DIGITS = 18
 _SYNTAX = re.compile(
     r"(?P<screen>[a-z][a-z-]*)(?:/(?P<id>[^?]*?))?(?:\?(?P<needle>.*?))?(?:@(?P<seq>[0-9]{1,18}))?", re.DOTALL
 )
@@ -20,9 +20,9 @@ class NoPlace(ValueError):
         )
 
 
-def seq_of(text: str) -> int | None:
+def parse_seq(text: str) -> int | None:
     """Return the seq that a text is; None where it is none that a file can hold."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_SEQ else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_SEQ_DIGITS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,18 @@ class Place:
     """The moment in the past; None follows the team."""
 
     @classmethod
-    def of(cls, text: str) -> "Place":
+    def parse(cls, text: str) -> "Place":
         """Read a place.
 
         Raises:
             NoPlace: If it is none.
         """
-        found = _SYNTAX.fullmatch(text) if len(text) <= LONGEST else None
-        if found is None or not text.isprintable():
+        parts = _SYNTAX.fullmatch(text) if len(text) <= MAX_CHARACTERS else None
+        if parts is None or not text.isprintable():
             raise NoPlace(text)
-        seq = found["seq"]
+        seq = parts["seq"]
         return cls(
-            found["screen"], found["id"] or "", (found["needle"] or "").strip(), None if seq is None else int(seq)
+            parts["screen"], parts["id"] or "", (parts["needle"] or "").strip(), None if seq is None else int(seq)
         )
 
     def __str__(self) -> str:

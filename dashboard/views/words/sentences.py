@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dashboard.views.facts.steps import NOTHING, calls_in
-from dashboard.views.words.amounts import amount, duration, pluralize, spent_of
-from dashboard.views.words.field_names import called
-from dashboard.views.words.names import Names, short_id, without
+from dashboard.views.facts.steps import EMPTY_INPUTS, calls_in
+from dashboard.views.words.amounts import amount, duration, pluralize, spent_text
+from dashboard.views.words.field_names import field_label
+from dashboard.views.words.names import Names, short_id, without_title
 from engine.core import events as on
 from engine.core.events import Event
 from engine.core.records.values import preview
@@ -29,7 +29,7 @@ class Sentence(NamedTuple):
     tone: str
 
 
-class _Told:
+class _SentenceFields:
     """The fields of an event as a sentence tells them."""
 
     def __init__(self, event: Any, names: Names) -> None:
@@ -61,100 +61,103 @@ class _Told:
     @property
     def reason_alone(self) -> str:
         """The error, where the title of its task stands beside it."""
-        return without(self._event.error, self.task_id)
+        return without_title(self._event.error, self.task_id)
 
-    def all(self, ids: Sequence[str], most: int = 1_000) -> str:
-        """Name these, and count those after the first `most`."""
-        more = f" and {pluralize(len(ids) - most, 'other')}" if len(ids) > most else ""
-        return ", ".join(map(self._names.of, ids[:most])) + more
+    def all(self, ids: Sequence[str], limit: int = 1_000) -> str:
+        """Name these, and count those after the first `limit`."""
+        more = f" and {pluralize(len(ids) - limit, 'other')}" if len(ids) > limit else ""
+        return ", ".join(map(self._names.of, ids[:limit])) + more
 
 
 def sentence(event: Event, names: Names) -> Sentence:
     """Say in one line what happened."""
-    said, tone = SENTENCES[type(event)]
-    told = _Told(event, names)
+    template, tone = SENTENCES[type(event)]
+    fields = _SentenceFields(event, names)
     if isinstance(event, on.SwapRolledBack) and not event.by_itself:
         tone = "accent"  # a person asked for it: no warning
     if isinstance(event, on.RunFinished) and event.status is RunStatus.FAILED:
         tone = "error"
-    return Sentence(said.format_map(told) if isinstance(said, str) else said(told, event), tone)
+    return Sentence(template.format_map(fields) if isinstance(template, str) else template(fields, event), tone)
 
 
 _NOUNS = {"registry": "registered spec", "finished": "finished run"}
 _LEAVES = {"drain": "once its work is done", "requeue": "its work goes to others", "abort": "its work is stopped"}
-_ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
-_THEN = {"stop": "it stops", "ask": "a person is asked", "fail": "it ends now"}
+_ENDINGS = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
+_CONSEQUENCES = {"stop": "it stops", "ask": "a person is asked", "fail": "it ends now"}
 _TUNED = {"parallel": "works in parallel from now on", "selection": "prefers agents that did well before"}
 
 
-def _part(told: _Told, event: on.PartImported | on.SummariesImported) -> str:
+def _part(fields: _SentenceFields, event: on.PartImported | on.SummariesImported) -> str:
     kinds = msgspec.json.decode(event.state).items()
     listed = [(kind, each) for kind, each in kinds if each and (kind in _NOUNS or kind.endswith("s"))]
-    found = [pluralize(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in listed]
+    imported = [pluralize(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in listed]
     texts = pluralize(len(event.texts), "text") if event.texts else "its totals"
-    return f"part of an archive was imported: {', '.join(found) or texts}"
+    return f"part of an archive was imported: {', '.join(imported) or texts}"
 
 
-def _capabilities(told: _Told, event: on.CapabilitiesChanged) -> str:
+def _capabilities(fields: _SentenceFields, event: on.CapabilitiesChanged) -> str:
     can = [f"can now do {', '.join(event.added)}"] if event.added else []
     can += [f"no longer does {', '.join(event.removed)}"] if event.removed else []
-    return f"{told.agent_id} {' and '.join(can)}"
+    return f"{fields.agent_id} {' and '.join(can)}"
 
 
-def _watched(told: _Told, event: on.PoolWatched) -> str:
+def _watched(fields: _SentenceFields, event: on.PoolWatched) -> str:
     if event.due_ms is None:
-        return f"every instance of {told.agent_id} is at work: none is removed"
+        return f"every instance of {fields.agent_id} is at work: none is removed"
     left_s = (event.due_ms - event.at_ms) / 1000
-    return f"an instance of {told.agent_id} is idle; it is removed in {left_s:g} s if that stays so"
+    return f"an instance of {fields.agent_id} is idle; it is removed in {left_s:g} s if that stays so"
 
 
-def _grown(told: _Told, event: on.GroupGrown) -> str:
+def _grown(fields: _SentenceFields, event: on.GroupGrown) -> str:
     parts = [f"{pluralize(len(event.added), 'task')} added"] if event.added else []
     parts += [f"{len(event.skipped)} left out"] if event.skipped else []
-    return f"{told.check_id}: {event.failed or event.why}" + (f" ({', '.join(parts)})" if parts else "")
+    return f"{fields.check_id}: {event.failed or event.why}" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _begun(told: _Told, event: on.AttemptStarted) -> str:
+def _begun(fields: _SentenceFields, event: on.AttemptStarted) -> str:
     if event.agent_id is None:
-        return f"the engine began {told.task_id}"
+        return f"the engine began {fields.task_id}"
     generation = f", g{event.generation}" if event.generation > 1 else ""
-    return f"{told.agent_id} began {told.work} (attempt {event.attempt}{generation})"
+    return f"{fields.agent_id} began {fields.work} (attempt {event.attempt}{generation})"
 
 
-def _step(told: _Told, event: on.StepRecorded) -> str:
-    given = "" if event.input in NOTHING else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
+def _step(fields: _SentenceFields, event: on.StepRecorded) -> str:
+    arguments = "" if event.input in EMPTY_INPUTS else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
     if event.what == "model" and isinstance(event.input, dict):
-        said = _answer(event.output if isinstance(event.output, dict) else {})
-        return f"{told.agent_id} got {said} from {event.input.get('model')} for {told.work} in {told.duration_ms}"
+        answer = _answer(event.output if isinstance(event.output, dict) else {})
+        return (
+            f"{fields.agent_id} got {answer} from {event.input.get('model')} for {fields.work} in {fields.duration_ms}"
+        )
     if event.what == "tool":
-        return f"{told.agent_id} called {event.name.removeprefix('tool:')}{given} for {told.work} in {told.duration_ms}"
-    what = "step " if event.what == "code" else f"{event.what} "
-    return f"{told.agent_id} finished {what}{event.name}{given} of {told.work} in {told.duration_ms}"
+        tool = event.name.removeprefix("tool:")
+        return f"{fields.agent_id} called {tool}{arguments} for {fields.work} in {fields.duration_ms}"
+    step_kind = "step " if event.what == "code" else f"{event.what} "
+    return f"{fields.agent_id} finished {step_kind}{event.name}{arguments} of {fields.work} in {fields.duration_ms}"
 
 
 def _answer(answer: dict[str, Any]) -> str:
     """Return what a model answered, in short: the tools that it calls, else what it says."""
-    calls = [str(one.get("name")) for one in calls_in(answer)]
+    calls = [str(call.get("name")) for call in calls_in(answer)]
     if calls:
         return f"{pluralize(len(calls), 'call')} ({preview(', '.join(calls), 60)})"
     text = preview(str(answer.get("text") or ""), 60)
     return f"the answer “{text}”" if text else "an empty answer"
 
 
-def _parked(told: _Told, event: on.AttemptParked) -> str:
-    return f"{told.agent_id} gave its slot back: {told.work} waits for {WAITS_FOR[event.why]}"
+def _parked(fields: _SentenceFields, event: on.AttemptParked) -> str:
+    return f"{fields.agent_id} gave its slot back: {fields.work} waits for {WAITS_FOR[event.why]}"
 
 
-def _steered(told: _Told, event: on.Steered) -> str:
-    return f"{event.sender or 'somebody'} says to {told.all(event.tasks)}: {preview(event.text, 200)}"
+def _steered(fields: _SentenceFields, event: on.Steered) -> str:
+    return f"{event.sender or 'somebody'} says to {fields.all(event.tasks)}: {preview(event.text, 200)}"
 
 
-def _granted(told: _Told, event: on.GrantGiven) -> str:
-    return f"{told.agent_id} {'calls' if event.allows else 'is refused'} {event.tool} without asking from now on"
+def _granted(fields: _SentenceFields, event: on.GrantGiven) -> str:
+    return f"{fields.agent_id} {'calls' if event.allows else 'is refused'} {event.tool} without asking from now on"
 
 
-def _answered(told: _Told, event: on.EscalationAnswered) -> str:
-    about = f"{event.escalation_id} about {told.all([event.subject])}"
+def _answered(fields: _SentenceFields, event: on.EscalationAnswered) -> str:
+    about = f"{event.escalation_id} about {fields.all([event.subject])}"
     if event.by == "grant":
         return f"an answer for all calls of the tool answered {about}: {event.answer}"
     if event.by == "default":
@@ -267,7 +270,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.MembersOrdered: (lambda t, e: f"{t.supervisor_id} has its members in this order: {t.all(e.members)}", ""),
     on.SupervisorChanged: (
-        lambda t, e: f"{t.supervisor_id} has new settings: {', '.join(map(called, e.fields))}", "accent"
+        lambda t, e: f"{t.supervisor_id} has new settings: {', '.join(map(field_label, e.fields))}", "accent"
     ),
     on.SupervisorLeaving: (
         lambda t, e: f"supervisor {t.supervisor_id} is leaving with all under it: {_LEAVES[e.mode]}", ""
@@ -294,7 +297,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         ),
         "accent",
     ),
-    on.RunFinished: (lambda t, e: f"run {t.run_id} {_ENDED.get(e.status.value, 'has ended')}{t.tail}", "strong"),
+    on.RunFinished: (lambda t, e: f"run {t.run_id} {_ENDINGS.get(e.status.value, 'has ended')}{t.tail}", "strong"),
     on.PlanAsked: ("{task_id} is planned once its whole text is read", ""),
     on.GroupPlanned: (
         lambda t, e: f"{t.task_id} was planned as {pluralize(len(e.nodes), 'task')}, {e.mode}"
@@ -304,7 +307,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.GroupGrown: (_grown, ""),
     on.NeedMet: (lambda t, e: f"{t.task_id} has the answers that it needs: {t.all(e.answers)}", ""),
     on.GroupEnded: (
-        lambda t, e: f"the graph of {t.task_id} {_ENDED.get(e.status.value, 'has ended')}{t.tail}", ""
+        lambda t, e: f"the graph of {t.task_id} {_ENDINGS.get(e.status.value, 'has ended')}{t.tail}", ""
     ),
     on.Delegated: (
         lambda t, e: f"{t.agent_id} delegated {e.children[0].title if e.children else 'nothing'}"
@@ -408,14 +411,14 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "warn",
     ),
     on.BudgetWarned: (
-        lambda t, e: f"{t.all([e.subject])} has spent {spent_of(e.spent, e.limit, e.amount)}", "warn"
+        lambda t, e: f"{t.all([e.subject])} has spent {spent_text(e.spent, e.limit, e.amount)}", "warn"
     ),
     on.BudgetReached: (
-        lambda t, e: f"{t.all([e.subject])} has spent {spent_of(e.spent, e.limit, e.amount)}; what is at work stops"
+        lambda t, e: f"{t.all([e.subject])} has spent {spent_text(e.spent, e.limit, e.amount)}; what is at work stops"
         f"{'' if e.then == 'fail' else ' at its next step'}",
         "warn",
     ),
-    on.BudgetExhausted: (lambda t, e: f"{t.all([e.subject])}: {e.error}; {_THEN[e.then]}", "error"),
+    on.BudgetExhausted: (lambda t, e: f"{t.all([e.subject])}: {e.error}; {_CONSEQUENCES[e.then]}", "error"),
     on.BudgetExtended: (
         lambda t, e: f"{t.all([e.subject])} continues: "
         + ("its budget was changed" if e.amount is None else f"it may spend {amount(e.limit, e.amount)} in all"),

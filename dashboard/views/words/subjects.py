@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from dashboard.views.facts.ended import EndedTask
 from dashboard.views.words.amounts import median
 from dashboard.views.words.filters import Filter, Value
-from dashboard.views.words.glyphs import ASKS, of_agent, of_run, of_task
+from dashboard.views.words.glyphs import ASKS, agent_mark, run_mark, task_mark
 from engine.core.queries.targets import name_of
 from engine.core.queries.team.tree import supervisors_from
 from engine.core.specs.spec import AgentSpec
@@ -19,20 +19,20 @@ from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, S
 T = TypeVar("T")
 
 
-class _Texts(Generic[T]):
+class _TextSubject(Generic[T]):
     """A subject whose texts are all at hand."""
 
-    __slots__ = ("_it", "_now_ms", "_state")
+    __slots__ = ("_entity", "_now_ms", "_state")
 
-    def __init__(self, state: State, it: T, now_ms: int = 0) -> None:
-        self._state, self._it, self._now_ms = state, it, now_ms
+    def __init__(self, state: State, entity: T, now_ms: int = 0) -> None:
+        self._state, self._entity, self._now_ms = state, entity, now_ms
 
     def parts(self) -> tuple[str, ...]:
         """Return its texts."""
         raise NotImplementedError
 
     def has(self, word: str) -> bool:
-        return word in _folded(self.parts())
+        return word in _casefold(self.parts())
 
     def texts(self) -> Iterable[str]:
         return self.parts()
@@ -45,25 +45,25 @@ class _Texts(Generic[T]):
 
 
 @lru_cache(32_768)  # of every row at every key
-def _folded(parts: tuple[str, ...]) -> str:
+def _casefold(parts: tuple[str, ...]) -> str:
     return "\0".join(parts).casefold()
 
 
-def _member(state: State, member_id: str | None) -> Iterator[Value]:
+def _member_values(state: State, member_id: str | None) -> Iterator[Value]:
     if member_id is not None:
         member = state.agents.get(member_id) or state.supervisors.get(member_id)
         yield Value(member.name if member is not None else "", member_id)
 
 
-def _run_of(state: State, run_id: str | None) -> Iterator[Value]:
+def _run_values(state: State, run_id: str | None) -> Iterator[Value]:
     if run_id is not None:
         run = state.runs.get(run_id) or state.summary(run_id)
         yield Value(run.title if run is not None else "", run_id)
 
 
-def _above(state: State, supervisor_id: str | None) -> Iterator[Value]:
+def _supervisor_values(state: State, supervisor_id: str | None) -> Iterator[Value]:
     """Return a supervisor and all above it: who asks for one means what is below it too."""
-    return (Value(one.name, one.id) for one in supervisors_from(state, supervisor_id))
+    return (Value(supervisor.name, supervisor.id) for supervisor in supervisors_from(state, supervisor_id))
 
 
 def _models(spec: AgentSpec | None) -> Iterator[Value]:
@@ -79,22 +79,26 @@ def _tools(spec: AgentSpec | None) -> Iterator[Value]:
 _STATES = "\0".join(AgentStatus)
 
 
-def agents_passing(state: State, agents: Iterable[Agent], wanted: Filter) -> list[Agent]:
+def filter_agents(state: State, agents: Iterable[Agent], row_filter: Filter) -> list[Agent]:
     """Return the agents that pass a filter, in their order."""
-    return wanted.of(agents, lambda agent: OfAgent(state, agent), having=partial(_agents_having, state))
+    return row_filter.apply(agents, lambda agent: AgentSubject(state, agent), having=partial(_agents_with_word, state))
 
 
-def _agents_having(state: State, word: str) -> Callable[[Agent], bool]:
+def _agents_with_word(state: State, word: str) -> Callable[[Agent], bool]:
     """Return what tells whether a word stands in one of an agent's texts: as `OfAgent.has`, without making them.
 
     What many agents share, their specs and supervisors, is looked at once for all of them.
     """
-    specs = {key for key, spec in state.specs.items() for one in spec.specialties if word in one.casefold()}
-    above = {key for key in state.supervisors if any(word in one.name.casefold() for one in _above(state, key))}
+    specs = {key for key, spec in state.specs.items() for specialty in spec.specialties if word in specialty.casefold()}
+    supervisor_ids = {
+        key
+        for key in state.supervisors
+        if any(word in value.name.casefold() for value in _supervisor_values(state, key))
+    }
     in_states, tasks = word in _STATES, state.tasks
 
     def has(agent: Agent) -> bool:
-        if word in agent.name.casefold() or agent.spec in specs or agent.supervisor_id in above:
+        if word in agent.name.casefold() or agent.spec in specs or agent.supervisor_id in supervisor_ids:
             return True
         for at_work in (agent.running, agent.parked):
             for task_id in at_work:
@@ -105,41 +109,41 @@ def _agents_having(state: State, word: str) -> Callable[[Agent], bool]:
     return has
 
 
-class OfAgent(_Texts[Agent]):
+class AgentSubject(_TextSubject[Agent]):
     """An agent; what it takes is the median of its last attempts."""
 
     def parts(self) -> tuple[str, ...]:
-        return (*self._calm(), self._it.status.value, *(task.title for task in self._at_work()))
+        return (*self._static_texts(), self._entity.status.value, *(task.title for task in self._at_work()))
 
-    def _calm(self) -> tuple[str, ...]:
-        agent, above = self._it, self._state.supervisors.get(self._it.supervisor_id)
+    def _static_texts(self) -> tuple[str, ...]:
+        agent, supervisor = self._entity, self._state.supervisors.get(self._entity.supervisor_id)
         spec = self._state.specs.get(agent.spec)
-        found = (agent.name, *spec.specialties) if spec is not None else (agent.name,)
-        while above is not None:
-            found += (above.name,)
-            above = self._state.supervisors.get(above.parent_id) if above.parent_id is not None else None
-        return found
+        texts = (agent.name, *spec.specialties) if spec is not None else (agent.name,)
+        while supervisor is not None:
+            texts += (supervisor.name,)
+            supervisor = self._state.supervisors.get(supervisor.parent_id) if supervisor.parent_id is not None else None
+        return texts
 
     def _at_work(self) -> Sequence[Task]:
-        tasks, agent = self._state.tasks, self._it
-        return [tasks[one] for one in (*agent.running, *agent.parked) if one in tasks]
+        tasks, agent = self._state.tasks, self._entity
+        return [tasks[task_id] for task_id in (*agent.running, *agent.parked) if task_id in tasks]
 
     def values(self, key: str) -> Iterable[Value]:
-        state, agent, spec = self._state, self._it, self._state.specs.get(self._it.spec)
+        state, agent, spec = self._state, self._entity, self._state.specs.get(self._entity.spec)
         match key:
             case "agent":
                 return [Value(agent.name, agent.id)]
             case "supervisor":
-                return _above(state, agent.supervisor_id)
+                return _supervisor_values(state, agent.supervisor_id)
             case "task":
                 return (Value(task.title, task.id) for task in self._at_work())
             case "run":
-                return (value for task in self._at_work() for value in _run_of(state, task.run_id))
+                return (value for task in self._at_work() for value in _run_values(state, task.run_id))
             case "kind":
                 return [Value(spec.agent_type or "")] if spec is not None else []
             case "status":
-                asks = any(of_task(one) is ASKS for one in self._at_work())
-                return [Value(agent.status.value), Value(ASKS.word if asks else of_agent(agent).word)]
+                asks = any(task_mark(task) is ASKS for task in self._at_work())
+                return [Value(agent.status.value), Value(ASKS.word if asks else agent_mark(agent).word)]
             case "tool":
                 return _tools(spec)
             case "model":
@@ -147,20 +151,20 @@ class OfAgent(_Texts[Agent]):
         return ()
 
     def took_ms(self) -> float | None:
-        return median(self._it.at_work_ms)
+        return median(self._entity.at_work_ms)
 
 
-class OfSupervisor(_Texts[Supervisor]):
+class SupervisorSubject(_TextSubject[Supervisor]):
     """A supervisor."""
 
     def parts(self) -> tuple[str, ...]:
-        return (self._it.name, self._it.mode)
+        return (self._entity.name, self._entity.mode)
 
     def values(self, key: str) -> Iterable[Value]:
-        state, supervisor = self._state, self._it
+        state, supervisor = self._state, self._entity
         match key:
             case "supervisor":
-                return _above(state, supervisor.id)
+                return _supervisor_values(state, supervisor.id)
             case "kind":
                 return [Value(supervisor.mode)]
             case "status":
@@ -178,32 +182,32 @@ def worker_name(state: State, task: Task) -> str:
     return name_of(state, worker)
 
 
-class OfTask(_Texts[Task]):
+class TaskSubject(_TextSubject[Task]):
     """A task; what it takes counts from its first attempt on, up to now where it has not ended."""
 
     def parts(self) -> tuple[str, ...]:
-        task = self._it
-        return (task.title, of_task(task).word, task.error or "", task.id, worker_name(self._state, task))
+        task = self._entity
+        return (task.title, task_mark(task).word, task.error or "", task.id, worker_name(self._state, task))
 
     def _spec(self) -> AgentSpec | None:
-        agent = self._state.agents.get(self._it.agent_id or self._it.worker_id or "")
+        agent = self._state.agents.get(self._entity.agent_id or self._entity.worker_id or "")
         return self._state.specs.get(agent.spec) if agent is not None else None
 
     def values(self, key: str) -> Iterable[Value]:
-        state, task = self._state, self._it
+        state, task = self._state, self._entity
         match key:
             case "agent":
                 return [Value(worker_name(state, task), task.agent_id or task.worker_id or "")]
             case "run":
-                return _run_of(state, task.run_id)
+                return _run_values(state, task.run_id)
             case "task":
                 return [Value(task.title, task.id)]
             case "supervisor":
-                return _above(state, task.supervisor_id)
+                return _supervisor_values(state, task.supervisor_id)
             case "kind":
                 return [Value(task.kind)]
             case "status":
-                return [Value(task.status.value), Value(of_task(task).word)]
+                return [Value(task.status.value), Value(task_mark(task).word)]
             case "tool":
                 return [*map(Value, task.calling.values()), *_tools(self._spec())]
             case "model":
@@ -211,29 +215,29 @@ class OfTask(_Texts[Task]):
         return ()
 
     def took_ms(self) -> float | None:
-        started_ms, ended_ms = self._it.started_ms, self._it.ended_ms
+        started_ms, ended_ms = self._entity.started_ms, self._entity.ended_ms
         return None if started_ms is None else (self._now_ms if ended_ms is None else ended_ms) - started_ms
 
 
-class OfEnded(_Texts[EndedTask]):
+class EndedTaskSubject(_TextSubject[EndedTask]):
     """A task of a run that is over."""
 
     def parts(self) -> tuple[str, ...]:
-        task = self._it
+        task = self._entity
         return (task.title, task.status.value, task.error or "", task.id, name_of(self._state, task.agent_id))
 
     def values(self, key: str) -> Iterable[Value]:
-        state, task = self._state, self._it
+        state, task = self._state, self._entity
         match key:
             case "agent":
                 return [Value(name_of(state, task.agent_id), task.agent_id)]
             case "run":
-                return _run_of(state, task.run_id)
+                return _run_values(state, task.run_id)
             case "task":
                 return [Value(task.title, task.id)]
             case "supervisor":
                 agent = state.agents.get(task.agent_id)
-                return _above(state, agent.supervisor_id) if agent is not None else []
+                return _supervisor_values(state, agent.supervisor_id) if agent is not None else []
             case "kind":
                 return [Value("agent")]
             case "status":
@@ -241,80 +245,84 @@ class OfEnded(_Texts[EndedTask]):
         return ()
 
     def took_ms(self) -> float | None:
-        return self._it.took_ms
+        return self._entity.took_ms
 
 
-class OfRun(_Texts[Run | RunSummary]):
+class RunSubject(_TextSubject[Run | RunSummary]):
     """A run, open or finished."""
 
     def parts(self) -> tuple[str, ...]:
-        run = self._it
+        run = self._entity
         error = run.error if isinstance(run, RunSummary) else run.cancelled_for or run.exceeded
         return (run.title, run.status.value, run.id, error or "")
 
     def values(self, key: str) -> Iterable[Value]:
-        state, run = self._state, self._it
-        tasks = (state.tasks[one] for one in (run.tasks if isinstance(run, Run) else ()) if one in state.tasks)
+        state, run = self._state, self._entity
+        tasks = (
+            state.tasks[task_id] for task_id in (run.tasks if isinstance(run, Run) else ()) if task_id in state.tasks
+        )
         match key:
             case "run":
                 return [Value(run.title, run.id)]
             case "supervisor":
-                return _above(state, run.supervisor_id)
+                return _supervisor_values(state, run.supervisor_id)
             case "kind":
                 return [Value(run.strategy)]
             case "status":
-                return [Value(run.status.value), Value(of_run(run, working=True).word)]
+                return [Value(run.status.value), Value(run_mark(run, working=True).word)]
             case "task":
                 return (Value(task.title, task.id) for task in tasks)
             case "agent":
-                return (value for task in tasks for value in _member(state, task.agent_id))
+                return (value for task in tasks for value in _member_values(state, task.agent_id))
         return ()
 
     def took_ms(self) -> float | None:
-        run = self._it
+        run = self._entity
         return (run.ended_ms if isinstance(run, RunSummary) else self._now_ms) - run.started_ms
 
 
-class OfNeed(_Texts[str]):
+class NeedSubject(_TextSubject[str]):
     """What waits for a person: a question, or a member or a task in trouble; what it takes is how long it waits."""
 
     def __init__(self, state: State, key: str, cells: Sequence[str], now_ms: int) -> None:
         """Take the id of a row of the inbox, and what the row shows."""
         super().__init__(state, key, now_ms)
         self._cells = tuple(cells)
-        self._asked: Escalation | None = state.escalations.get(key)
-        self._subject = self._asked.subject if self._asked is not None else key
+        self._escalation: Escalation | None = state.escalations.get(key)
+        self._subject = self._escalation.subject if self._escalation is not None else key
 
     def parts(self) -> tuple[str, ...]:
         return self._cells
 
-    def _found(self) -> Task | None:
+    def _task(self) -> Task | None:
         return self._state.tasks.get(self._subject)
 
     def values(self, key: str) -> Iterable[Value]:
-        state, asked, subject, task = self._state, self._asked, self._subject, self._found()
+        state, escalation, subject, task = self._state, self._escalation, self._subject, self._task()
         match key:
             case "agent":
                 member = subject if task is None else task.agent_id or task.worker_id
-                return _member(state, member if member in state.agents else None)
+                return _member_values(state, member if member in state.agents else None)
             case "task":
                 return [] if task is None else [Value(task.title, task.id)]
             case "run":
-                run_id = asked.run_id if asked is not None else task.run_id if task is not None else None
-                return _run_of(state, run_id or (subject if subject in state.runs else None))
+                run_id = escalation.run_id if escalation is not None else task.run_id if task is not None else None
+                return _run_values(state, run_id or (subject if subject in state.runs else None))
             case "supervisor":
-                of = task or state.agents.get(subject)
-                return _above(state, of.supervisor_id if of is not None else subject)
+                owner = task or state.agents.get(subject)
+                return _supervisor_values(state, owner.supervisor_id if owner is not None else subject)
             case "kind":
-                return [Value(asked.kind)] if asked is not None else []
+                return [Value(escalation.kind)] if escalation is not None else []
             case "status":
-                return [Value("waiting" if asked is not None else task.status.value if task else "error")]
+                return [Value("waiting" if escalation is not None else task.status.value if task else "error")]
             case "tool":
-                tool = asked.detail.get("tool") if asked is not None else None
+                tool = escalation.detail.get("tool") if escalation is not None else None
                 return [Value(str(tool))] if tool is not None else []
         return ()
 
     def took_ms(self) -> float | None:
-        task = self._found()
-        since_ms = self._asked.asked_ms if self._asked is not None else task.ended_ms if task is not None else None
+        task = self._task()
+        since_ms = (
+            self._escalation.asked_ms if self._escalation is not None else task.ended_ms if task is not None else None
+        )
         return None if since_ms is None else self._now_ms - since_ms

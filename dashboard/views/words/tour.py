@@ -6,17 +6,17 @@ It looks on and never acts: what a step asks for are looks, which change nothing
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dashboard.views.drawing.lines import Line, Span, folded, hairline
+from dashboard.views.drawing.lines import Line, Span, fold, hairline
 from dashboard.views.drawing.rows import Cell
-from dashboard.views.words.keyed import keyed
+from dashboard.views.words.keyed import fill_keys
 
 ROWS = 3
 """Lines of the card: a hairline with the title, and two of text."""
 OFFER = Cell("new here?  f2  shows the dashboard in a minute, step by step · offered once", "accent")
-ENDED = "that was the tour; f2 or :tour shows it again"
+TOUR_ENDED = "that was the tour; f2 or :tour shows it again"
 
 
-class Seen(NamedTuple):
+class TourContext(NamedTuple):
     """What the operator is looking at."""
 
     place: str = ""
@@ -35,8 +35,8 @@ class Step(NamedTuple):
 
     text: str
     key: str
-    """The key that does it, for `keyed`, as in the text."""
-    done: Callable[[Seen, Seen], bool]
+    """The key that does it, for `fill_keys`, as in the text."""
+    done: Callable[[TourContext, TourContext], bool]
     """From what was seen when the step began to what is seen now."""
     at: str
     """Id of the part of the frame that it points at."""
@@ -90,29 +90,29 @@ class Tour:
 
     def __init__(self) -> None:
         self.place = -1
-        self._before = Seen()
+        self._before = TourContext()
 
     @property
     def step(self) -> Step | None:
         """The step that is shown; None where the tour is over, or has not begun."""
         return STEPS[self.place] if 0 <= self.place < len(STEPS) else None
 
-    def look(self, now: Seen) -> bool:
+    def update(self, now: TourContext) -> bool:
         """Go on where the step has been done; tell whether another one is shown."""
         if self.place < 0:
-            self.go_on(now)
+            self.advance(now)
             return True
         step = self.step
         if step is None:
             return False
         if step.done(self._before, now):
-            self.go_on(now)
+            self.advance(now)
             return True
         if now.typing and not self._before.typing:
             self._before = self._before._replace(typing=True)
         return False
 
-    def go_on(self, now: Seen) -> None:
+    def advance(self, now: TourContext) -> None:
         """Show the next step, past those that are so already."""
         self.place += 1
         self._before = now
@@ -127,8 +127,8 @@ class Tour:
         leaves = "" if "escape" in step.takes else " · esc leaves"
         title = hairline(f"TOUR {self.place + 1} of {len(STEPS)}", width, right=f"space goes on{leaves}")
         mark = {"body": "▲ ", "tabs": "▲ ", "time": "▼ ", "keys": "▼ "}[step.at]
-        key = keyed(step.key)
-        rows = folded(keyed(step.text), max(10, width - 6 - len(key)))
+        key = fill_keys(step.key)
+        rows = fold(fill_keys(step.text), max(10, width - 6 - len(key)))
         first = Line((Span(" "), Span(mark, "accent"), Span(rows[0])))
         rest = Line((Span("   "), *((Span(rows[1] + " "),) if len(rows) > 1 else ()), Span(f" {key} ", "badge")))
         return [title, first, rest]
