@@ -24,7 +24,7 @@ from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
 from dashboard.web.protocol import Drawn, Focused, InvalidMessage, Message, Ping, Resized, Typed, clamped, message_of
-from dashboard.web.session import HANG_S, MAX_PAGE_CHARACTERS, STALL_S, Hung, Launch, Session
+from dashboard.web.session import HANG_S, PAGE_CHARACTERS, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import Downloads, NotStored, TooLarge, TooMany, Uploads, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
@@ -410,7 +410,7 @@ def _place(text: str) -> str:
 
 def _habits_of(request: web.Request) -> str:
     """Return what the page kept of an earlier tab."""
-    return request.query.get("habits", "")[:MAX_PAGE_CHARACTERS]
+    return request.query.get("habits", "")[:PAGE_CHARACTERS]
 
 
 def _whole(request: web.Request, name: str, otherwise: int) -> int:

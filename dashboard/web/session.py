@@ -40,7 +40,7 @@ WINDOW_BYTES = 1 << 16
 shown minutes late, and a ping would arrive too late to be answered in time."""
 PIECE_BYTES = 1 << 14
 """What is sent at once."""
-MAX_PAGE_CHARACTERS = 2_000
+PAGE_CHARACTERS = 2_000
 """What the page is told, and keeps, in characters."""
 INHERITED_VARIABLES = (
     "HOME",
@@ -251,7 +251,7 @@ class Session(AppService):
         elif kind == "exit":
             self.ended_by_itself = True
         elif kind in ("place", "title", "colour", "habits"):
-            await self.remote_write_str(json.dumps([kind, str(meta[kind])[:MAX_PAGE_CHARACTERS]]))
+            await self.remote_write_str(json.dumps([kind, str(meta[kind])[:PAGE_CHARACTERS]]))
         elif kind == "ask_upload":
             await self.remote_write_str(json.dumps(["ask_upload", ""]))
         elif kind == "deliver_file_start":

@@ -56,7 +56,7 @@ class Uploads:
     async def receive(self, chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path:
         """Write an upload to a file with that name in a new folder below `folder`, so that it replaces no earlier one.
 
-        All but the last `KEPT_UPLOADS` that have ended are removed, so that no tab fills the disk.
+        All but the last `MAX_KEPT_UPLOADS` that have ended are removed, so that no tab fills the disk.
 
         Raises:
             TooLarge, TooMany, NotStored: If it is; what has come is removed.
