@@ -11,7 +11,7 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).resolve().parents[2]
 VIEW = '''"""How long the names of agents are."""
 
-from dashboard.views.drawing.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.drawing.rows import Cell, Column, Listing, empty_message, matches
 from engine.core.state import State
 
 LONG = 10
@@ -20,16 +20,16 @@ _COLUMNS = (Column("AGENT", 20, grow=1), Column("LETTERS", 7, right=True, means=
 
 def lengths(state: State, *, only_long: bool, needle: str) -> Listing:
     """Return the agents with the lengths of their names, the shortest first."""
-    found = {
-        one.id: one.name
-        for one in sorted(state.agents.values(), key=lambda one: len(one.name))
-        if matches(needle, one.name) and (len(one.name) >= LONG or not only_long)
+    names = {
+        agent.id: agent.name
+        for agent in sorted(state.agents.values(), key=lambda agent: len(agent.name))
+        if matches(needle, agent.name) and (len(agent.name) >= LONG or not only_long)
     }
     return Listing(
         _COLUMNS,
-        [*found],
-        lambda key: (Cell(found[key]), Cell(str(len(found[key])))),
-        empty=nothing(needle, "agent", "no agent is here"),
+        [*names],
+        lambda key: (Cell(names[key]), Cell(str(len(names[key])))),
+        empty=empty_message(needle, "agent", "no agent is here"),
         total=len(state.agents),
     )
 '''
@@ -64,7 +64,7 @@ class LengthsScreen(TableScreen):
 
     def action_only_long(self) -> None:
         self._only_long = not self._only_long
-        self.look(self.deck.view)
+        self.update_view(self.deck.view)
 
 
 SCREEN = LengthsScreen
