@@ -11,11 +11,11 @@ from textual.binding import Binding
 
 from dashboard.actions.action import FLAGS, OPTIONS, Action, CommandLine
 from dashboard.actions.agents import AGENTS
-from dashboard.actions.looking import INSPECTION
-from dashboard.actions.moments import TIME_TRAVEL
-from dashboard.actions.room import APPLICATION
+from dashboard.actions.application import APPLICATION
+from dashboard.actions.inspection import INSPECTION
 from dashboard.actions.specs import SPECS
 from dashboard.actions.team import REQUEST_OPTIONS, TEAM
+from dashboard.actions.time_travel import TIME_TRAVEL
 from dashboard.actions.work import WORK
 from dashboard.deck import places
 from dashboard.views.drawing.rows import Cell

@@ -5,7 +5,7 @@ from typing import get_args
 
 from dashboard import dialogs
 from dashboard.actions.action import Action, ActionScreen, CommandLine, agents, members, one_of, supervisors
-from dashboard.actions.marked import confirm_bulk
+from dashboard.actions.bulk import confirm_bulk
 from dashboard.views.changes.bulk import plan_pause
 from dashboard.views.changes.targets import Target, is_in_trouble
 from dashboard.views.words.parsers import Mistyped, parse_settings

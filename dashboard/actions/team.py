@@ -5,7 +5,7 @@ from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Action, ActionScreen, CommandLine, agents, members, open_work, supervisors
-from dashboard.actions.marked import confirm_bulk
+from dashboard.actions.bulk import confirm_bulk
 from dashboard.user.typed_paths import path_typed
 from dashboard.views.changes.bulk import plan_cancel
 from dashboard.views.changes.targets import Target, receiver

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dashboard import dialogs
 from dashboard.actions.action import Action, ActionScreen, CommandLine, agents, one_of, open_work
-from dashboard.actions.marked import ask_line_for_marked, confirm_bulk
+from dashboard.actions.bulk import ask_line_for_marked, confirm_bulk
 from dashboard.views.changes.bulk import plan_retry
 from dashboard.views.changes.targets import Target
 from dashboard.views.drawing.rows import Cell, labelled
