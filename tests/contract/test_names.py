@@ -15,9 +15,8 @@ WORDS = frozenset({
     "known", "looked", "made", "meant", "most", "one", "said", "seen", "shown", "spoken", "taken", "then", "there",
     "told", "wanted", "what", "who", "written",
 })  # fmt: skip
-MAX_SHARES = {"dashboard": 11.5, "engine": 10.4, "quarterdeck": 25.0, "store": 0.5}
-"""Percent of all assigned names of a package that may be one of `WORDS`; frozen names count neither here nor there."""
-OF_A_NEW_PACKAGE = 0.5
+MAX_PERCENT = 0.5
+"""Share of all assigned names of a package that may be one of `WORDS`; frozen names count neither here nor there."""
 
 
 def packages() -> list[str]:
@@ -35,9 +34,9 @@ def test_names_say_what_a_value_is(package: str) -> None:
         if not each.is_frozen
     ]
     words = Counter(name for name in names if name in WORDS)
-    share = 100 * words.total() / len(names)
+    percent = 100 * words.total() / len(names)
 
-    assert share <= MAX_SHARES.get(package, OF_A_NEW_PACKAGE), words.most_common(10)
+    assert percent <= MAX_PERCENT, words.most_common(10)
 
 
 def test_names_that_files_and_programs_rely_on_are_left_out() -> None:
