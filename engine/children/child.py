@@ -206,9 +206,16 @@ async def start_child(
         read_end, write_end = os.pipe()
         try:
             _, child = await loop.subprocess_exec(
-                partial(Child, line_bytes), *argv, stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=dict(env), cwd=cwd, pass_fds=tuple(pass_fds), start_new_session=True,
-            )  # fmt: skip
+                partial(Child, line_bytes),
+                *argv,
+                stdin=read_end,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(env),
+                cwd=cwd,
+                pass_fds=tuple(pass_fds),
+                start_new_session=True,
+            )
         except BaseException:
             os.close(write_end)
             raise

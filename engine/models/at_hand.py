@@ -15,9 +15,21 @@ SERVERS = {
 }
 """Where servers of models listen by default: what lists their models, and how those are written in a team."""
 AGENTS = (
-    "claude", "claude-code-acp", "codex", "codex-acp", "gemini", "opencode", "goose", "aider", "cursor-agent", "qwen",
-    "amp", "copilot", "auggie", "kimi",
-)  # fmt: skip
+    "claude",
+    "claude-code-acp",
+    "codex",
+    "codex-acp",
+    "gemini",
+    "opencode",
+    "goose",
+    "aider",
+    "cursor-agent",
+    "qwen",
+    "amp",
+    "copilot",
+    "auggie",
+    "kimi",
+)
 """Command-line agents that people have."""
 PROBE_S = 0.5
 """How long a server may take to answer."""

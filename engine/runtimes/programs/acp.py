@@ -71,9 +71,15 @@ class AcpRuntime:
             program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=LONGEST_LINE_BYTES)
             attended = Attended(work, program, self._name, code.threads)
             session = AcpSession(
-                work, attended, self._name, folder=place.folder, servers=servers, threads=code.threads,
-                programs=code.programs, env=env,
-            )  # fmt: skip
+                work,
+                attended,
+                self._name,
+                folder=place.folder,
+                servers=servers,
+                threads=code.threads,
+                programs=code.programs,
+                env=env,
+            )
             reads, writes = options.fs != "none", options.fs == "write"
             link = self._module.AcpLink(program, session, reads=reads, writes=writes, runs=options.terminal)
             await attended.attend(partial(session.converse, link, text), before=session.cancel)

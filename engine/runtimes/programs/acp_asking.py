@@ -47,9 +47,14 @@ class AcpAsking:
     """Calls that were asked for under no id, as files and terminals are, by the kind of tool."""
 
     def _record(
-        self, name: str, output: JsonValue, *, arguments: JsonValue = None, began_ms: int | None = None,
+        self,
+        name: str,
+        output: JsonValue,
+        *,
+        arguments: JsonValue = None,
+        began_ms: int | None = None,
         is_tool: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Keep something as a step."""
         raise NotImplementedError
 
@@ -185,7 +190,7 @@ class AcpAsking:
 
     async def run_program(
         self, argv: list[str], *, cwd: str | None, env: dict[str, str], most_bytes: int | None
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Start a program in its folder, once a person lets it, and return what its terminal is called."""
         where = await self._threads.run(partial(inside, self._folder, cwd or "."))
         arguments: dict[str, JsonValue] = {"argv": [*argv], "cwd": str(where), "env": {**env}}

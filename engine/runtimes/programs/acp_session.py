@@ -121,9 +121,17 @@ class AcpSession(AcpAsking):
     """
 
     def __init__(
-        self, work: Work, attended: Attended, name: str, *, folder: Path, servers: Sequence[SessionServer],
-        threads: Threads, programs: Watched, env: Mapping[str, str],
-    ) -> None:  # fmt: skip
+        self,
+        work: Work,
+        attended: Attended,
+        name: str,
+        *,
+        folder: Path,
+        servers: Sequence[SessionServer],
+        threads: Threads,
+        programs: Watched,
+        env: Mapping[str, str],
+    ) -> None:
         self._work = work
         self._attended = attended
         self._name = name
@@ -421,9 +429,14 @@ class AcpSession(AcpAsking):
     # What is kept of it
 
     def _record(
-        self, name: str, output: JsonValue, *, arguments: JsonValue = None, began_ms: int | None = None,
+        self,
+        name: str,
+        output: JsonValue,
+        *,
+        arguments: JsonValue = None,
+        began_ms: int | None = None,
         is_tool: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         work = self._work
         self._steps += 1
         if not work.over and self._steps <= MOST_STEPS:

@@ -63,9 +63,7 @@ class Terminals:
         self._terminals: dict[str, Terminal] = {}
         self._numbers = itertools.count(1)
 
-    async def create(
-        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most_bytes: int | None
-    ) -> str:  # fmt: skip
+    async def create(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most_bytes: int | None) -> str:
         """Start a program, and return the name of its terminal.
 
         Raises:

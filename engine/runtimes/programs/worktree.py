@@ -25,10 +25,12 @@ LONGEST_S = 120.0
 """How long git may take for one thing."""
 MOST_TRIES = 100
 _SETTINGS = (
-    "core.hooksPath=/dev/null", "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
     # Several attempts begin and end at once: git waits for a lock of another only 0.1 to 1 s by itself.
-    "core.filesRefLockTimeout=30000", "core.packedRefsTimeout=30000",
-)  # fmt: skip
+    "core.filesRefLockTimeout=30000",
+    "core.packedRefsTimeout=30000",
+)
 
 
 class GitFailed(EngineError):
