@@ -1,6 +1,6 @@
 """`replay`: replay a finished run; nothing is called and nothing is written.
 
-With `--with-model` it goes on from a step, in a file of its own: see `other_model.py`.
+With `--with-model` it goes on from a step, in a file of its own: see `replay_with_model.py`.
 """
 
 from dataclasses import asdict
@@ -10,8 +10,8 @@ import anyio
 import click
 
 from dashboard.cli.database import database_of
-from dashboard.cli.other_model import one_line, rerun_with_model
 from dashboard.cli.printing.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
+from dashboard.cli.replay_with_model import one_line, rerun_with_model
 from dashboard.cli.trust import trust_list
 from dashboard.reading.replayed import describe_replay
 from engine.core.queries.targets import id_in
