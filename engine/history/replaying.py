@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from typing_extensions import override
+
 from engine.core.effects import StartAttempt
 from engine.core.effects.table import answer_of, effects_of
 from engine.core.events import AttemptDone, AttemptStarted, Event, RunFinished, StepRecorded
@@ -282,6 +284,7 @@ class _ReplayedWork(Work):
         """The last key that was looked for and is not there."""
         super().__init__(effect, spec, None, cast(Any, attempt), lambda _: None)
 
+    @override
     def is_recorded(self, key: str) -> bool:
         """Look it up."""
         has_step = super().is_recorded(key)
@@ -289,19 +292,23 @@ class _ReplayedWork(Work):
             self.last_missing_key = key
         return has_step
 
+    @override
     async def recorded(self, key: str) -> JsonValue:
         """Return the output of a finished step, and note that it was taken."""
         self._attempt.answered_keys[key] = None
         return await super().recorded(key)
 
+    @override
     async def earlier_results(self, key: str) -> None:
         """Repeat the delegations: the core decides them again."""
 
+    @override
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
         """No model is asked: that one would be is a difference."""
         self._attempt.note_missing(self.last_missing_key)
         raise AttemptInterrupted
 
+    @override
     def context_tokens(self, model: ModelSpec) -> None:
         """No conversation is shortened anew."""
 

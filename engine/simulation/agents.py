@@ -15,6 +15,7 @@ from zlib import crc32
 
 import anyio
 from anyio import get_cancelled_exc_class
+from typing_extensions import override
 
 from engine.core.records.records import JsonValue
 from engine.core.records.values import Usage
@@ -336,6 +337,7 @@ def _output(draw: Random, agent: str) -> JsonValue:
 class UnprintableError(Exception):
     """An exception that cannot even be printed."""
 
+    @override
     def __str__(self) -> str:
         raise ValueError("this cannot be printed either")
 

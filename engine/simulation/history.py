@@ -11,6 +11,7 @@ from random import Random
 
 import anyio
 from anyio.abc import TaskGroup
+from typing_extensions import override
 
 from engine.core.commands import Answer, Command, Resume
 from engine.core.encoding.codec import encode_command
@@ -125,6 +126,7 @@ class History(World):
             blocked_tasks=self._blocked_tasks,
         )
 
+    @override
     def stop_engine(self) -> None:
         """Ask the engine to end cleanly."""
         if self.host is not None and self._group is not None:
@@ -188,6 +190,7 @@ class History(World):
         self.host = None
         self.abandon_engine()
 
+    @override
     def abandon_engine(self) -> None:
         """Abandon the engine without a clean end."""
         self.disk_faults.refuse_writes()
@@ -359,6 +362,7 @@ class _EngineClock(VirtualClock):
         super().__init__(start_ms)
         self._faults = faults
 
+    @override
     async def drive(self) -> None:
         """Move time until the engine ends."""
         try:

@@ -6,6 +6,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from typing_extensions import override
+
 from engine.core.commands import SupervisorSpec
 from engine.core.records.records import JsonValue, copy_with
 from engine.core.specs.spec import AgentSpec
@@ -78,6 +80,7 @@ class SimulatedModelAgent(ModelRuntime):
         if spec.agent_type != "SimpleAgent":
             self._kit = Kit(spec, code, _tools())
 
+    @override
     async def check(self) -> None:
         """Check that the code is there.
 
@@ -86,6 +89,7 @@ class SimulatedModelAgent(ModelRuntime):
         """
         self._world.check_code(self._spec.name)
 
+    @override
     async def execute(self, work: Work) -> JsonValue:
         """Run this attempt of the agent."""
         world = self._world
@@ -115,6 +119,7 @@ class SimulatedModelAgent(ModelRuntime):
             wrong_turn=draw.choice([0, 0, 1, 2]),
         )
 
+    @override
     def _turns(self, work: Work, models: Sequence[NamedModel], output: JsonValue) -> Turns:
         return _SimulatedTurns(work, models, params=self._options.request_params, output=output)
 
@@ -122,6 +127,7 @@ class SimulatedModelAgent(ModelRuntime):
 class _SimulatedTurns(Turns):
     """Notes for which step a model is asked."""
 
+    @override
     async def ask(self, name: str, key: str, **options: Any) -> Any:
         """Ask, as turns do."""
         CURRENT_ATTEMPT.get().step = name, key

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
 from engine.core.records.records import JsonValue
 from engine.core.records.values import NO_USAGE, Usage
@@ -76,6 +77,7 @@ class SimulatedModels(ModelService):
         self._watch = watch
         self._seed = seed
 
+    @override
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
         """Answer one request.
 
@@ -99,6 +101,7 @@ class SimulatedModels(ModelService):
             self._watch.charge(attempt, answer.usage)
             return answer
 
+    @override
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
         """Return the estimated cost of a request, and charge it if the request was cut off."""
         usage = super().estimate(request, characters_out)

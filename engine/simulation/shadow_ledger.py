@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from engine.core import events
 from engine.core.commands import Command
 from engine.core.events import AttemptCancelled, AttemptMigrated, AttemptStarted, Event, RunFinished, StateImported
@@ -92,6 +94,7 @@ class ShadowLedger(Ledger):
         """Return a value that the state holds by reference."""
         return walk(self.events[value.seq - 1], value.path) if isinstance(value, TextRef) else value
 
+    @override
     def take(self, event: Event) -> None:
         """Apply an event to the ledgers, and fold it."""
         self.events.append(event)

@@ -6,6 +6,8 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
+from typing_extensions import override
+
 from engine.core.commands import ImportState, Order
 from engine.core.encoding.codec import decode_state, encode_state
 from engine.core.records.records import JsonValue
@@ -290,6 +292,7 @@ class ObservedHost(Host):
         self._world = world
         self.models = SimulatedModels(world.models, world.plan.seed)
 
+    @override
     def signal(self, signal: Signal, on_written: OnWritten | None = None) -> None:
         """Report to the core, and check each step that it reports as recorded."""
         if on_written is None or not isinstance(signal, StepFinished):
@@ -303,10 +306,12 @@ class ObservedHost(Host):
 
         super().signal(signal, report_outcome)
 
+    @override
     def _perform(self, batch: Batch) -> None:
         self._world.check_effects(batch.first_seq + len(batch.events) - 1)
         super()._perform(batch)
 
+    @override
     async def _import(self, order: Order, command: ImportState) -> None:
         # No file is read in a simulation: that takes a thread, whose timing does not depend on the seed.
         signal = StateUnusable(

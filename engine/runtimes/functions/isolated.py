@@ -18,6 +18,8 @@ from importlib.util import spec_from_file_location
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
+from typing_extensions import override
+
 
 class Source(NamedTuple):
     """The file of a module, and its hash."""
@@ -133,11 +135,13 @@ class _Loader(SourceFileLoader):
         self._source = source
         self._builtins = names
 
+    @override
     def get_code(self, fullname: str) -> CodeType:
         """Compile the bytes with the listed hash; cached bytecode is ignored, because nobody has checked it."""
         code: CodeType = compile(_read_checked(self._source), self._source.path, "exec", dont_inherit=True)
         return code
 
+    @override
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module with the imports of its folder."""
         vars(module)["__builtins__"] = self._builtins
@@ -147,6 +151,7 @@ class _Loader(SourceFileLoader):
 class _Finder(MetaPathFinder):
     """Finds the modules of all namespaces, and nothing else."""
 
+    @override
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:

@@ -6,6 +6,8 @@ call is made, not when its schema was.
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from engine.core.queries.team.track_record import track_record_category
 from engine.core.queries.team.workers import Worker, why_no_worker, workers_of
 from engine.core.records.records import JsonValue
@@ -106,6 +108,7 @@ class Delegate(WorkersTool):
     name = "delegate"
     only_delegates = True
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """Name exactly who may be asked now; of very many, what they can do."""
         if not self._workers.available:
@@ -114,6 +117,7 @@ class Delegate(WorkersTool):
         about = "Give work to a worker, and get its answer."
         return ToolSchema(name, about, object_schema(worker=self._workers.name_schema, instructions=instructions))
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> CallResult:
         """Delegate to a worker; return its answer, or why there is none."""
         try:
@@ -139,6 +143,7 @@ class ForwardMessage(WorkersTool):
     name = "forward_message"
     runs_last = True
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """List the workers available now; an earlier answer of any of them can be forwarded."""
         workers = self._workers.available
@@ -148,6 +153,7 @@ class ForwardMessage(WorkersTool):
         worker: dict[str, JsonValue] = {"type": "string", **enum}
         return ToolSchema(name, "End with the last answer of a worker, word for word.", object_schema(worker=worker))
 
+    @override
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return the worker's last answer in this task as the task's output."""
         work = self._work
@@ -161,6 +167,7 @@ class ForwardMessage(WorkersTool):
             return CallResult(result)
         return CallResult(result, ForwardedAnswer(task.id, await work.text(task.output)))
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         task = self._last_of(arguments)
         if task is None:

@@ -7,6 +7,7 @@ rights and models are among its creator's, and its budget is no larger.
 from collections.abc import Mapping, Sequence
 
 import anyio
+from typing_extensions import override
 
 from engine.core.commands import AddAgent
 from engine.core.decide.teams.team import MAX_AGENTS_ADDED_PER_RUN
@@ -26,11 +27,13 @@ class ListWorkers(BuiltinTool):
 
     name = "list_workers"
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """The tool has no arguments."""
         about = "List the members of the team that can work now, with their specialties and what they are for."
         return ToolSchema(name, about, object_schema())
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Return one object for each."""
         work = self._work
@@ -58,6 +61,7 @@ class CreateAgent(BuiltinTool):
         self._models = models
         self._lock = anyio.Lock()
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """Name what the creator has to give."""
         spec = self._work.spec
@@ -76,11 +80,13 @@ class CreateAgent(BuiltinTool):
         about = f"Add an agent to the team, played by a model; at most {MAX_AGENTS_ADDED_PER_RUN} in one request."
         return ToolSchema(name, about, object_schema(optional, name=text, instructions=text))
 
+    @override
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Add it by a command of the agent's own, once; what it comes to is recorded."""
         async with self._lock:
             return await super().answer(name, arguments, key)
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         work = self._work
         agent = work.state.agents[work.effect.agent_id]

@@ -1,6 +1,7 @@
 """Memory of model agents: tools to store and search insights, and the `MemoryAgent`, which uses both on its own."""
 
 import msgspec
+from typing_extensions import override
 
 from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
@@ -19,6 +20,7 @@ class Remember(BuiltinTool):
 
     name = "remember"
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """It takes a text, and words that it is found by."""
         text: JsonValue = {"type": "string"}
@@ -28,6 +30,7 @@ class Remember(BuiltinTool):
         }
         return ToolSchema(name, "Remember something for later tasks.", object_schema(optional, text=text))
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Keep it once; the call is recorded besides, with the id of what is kept."""
         importance = arguments.get("importance", 0.5)
@@ -42,11 +45,13 @@ class Recall(BuiltinTool):
 
     name = "recall"
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """The schema: the words to look for."""
         query: JsonValue = {"type": "string", "description": "Words to look for."}
         return ToolSchema(name, "Find what you remembered in earlier tasks.", object_schema(query=query))
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Return what is found, the best first."""
         insights: JsonValue = msgspec.to_builtins(

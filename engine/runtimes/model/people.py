@@ -1,5 +1,7 @@
 """The tool by which a model asks a person."""
 
+from typing_extensions import override
+
 from engine.core.records.records import JsonValue
 from engine.models.records import ToolSchema
 from engine.runtimes.attempts.people import checked_question
@@ -12,6 +14,7 @@ class AskHuman(BuiltinTool):
 
     name = "ask_human"
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """It takes a question, and the answers to choose from where there are any."""
         text: JsonValue = {"type": "string"}
@@ -19,6 +22,7 @@ class AskHuman(BuiltinTool):
         about = "Ask a person, and wait for the answer. Ask only what you cannot find out or decide yourself."
         return ToolSchema(name, about, object_schema(optional, question=text))
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> CallResult:
         """Ask; the answer is recorded under the key of the call."""
         question, options = text_in(arguments, "question"), texts_in(arguments, "options")

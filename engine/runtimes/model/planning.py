@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
+from typing_extensions import override
+
 from engine.core.records.records import JsonValue
 from engine.core.records.values import preview
 from engine.core.signals import PlannedItem
@@ -36,6 +38,7 @@ class CreatePlan(WorkersTool):
     name = "create_plan"
     only_delegates = True
 
+    @override
     def schema(self, name: str) -> ToolSchema | None:
         """A plan is a list of tasks; each names its worker as `delegate` does."""
         if not self._workers.available:
@@ -54,6 +57,7 @@ class CreatePlan(WorkersTool):
         tasks: JsonValue = {"type": "array", "items": task, "minItems": 1, "maxItems": MOST_TASKS}
         return ToolSchema(name, about, object_schema(tasks=tasks))
 
+    @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue | CallResult:
         """Run a plan; return the outcome of each of its tasks."""
         tasks = parse_plan(arguments)

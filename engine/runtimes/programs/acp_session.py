@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, Unpack
 
 import anyio
+from typing_extensions import override
 
 from engine.core.events.attempt import StepKind
 from engine.core.queries.work.excerpts import excerpt_of
@@ -383,6 +384,7 @@ class AcpSession(AcpAsking):
             self._look_whether_asked(notes)
             self._end_call(notes, call.status)
 
+    @override
     def _call(self, call_id: str) -> dict[str, Any]:
         new: dict[str, Any] = {"title": "", "kind": None, "input": None, "output": None, "is_shown": False}
         notes = self._calls.setdefault(call_id, new | {"texts": [], "diffs": []})
@@ -428,6 +430,7 @@ class AcpSession(AcpAsking):
 
     # What is kept of it
 
+    @override
     def _record(
         self,
         name: str,

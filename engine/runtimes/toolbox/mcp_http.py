@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+from typing_extensions import override
 
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable
@@ -43,6 +44,7 @@ async def over_http(spec: McpSpec, transport: Callable[..., Any]) -> AsyncIterat
     assert spec.url is not None
 
     class Requests(httpx2.AsyncClient):
+        @override
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             request_id = _request_id(request)
             try:
@@ -195,6 +197,7 @@ def _events(response: Any, request_id: int | str | None) -> Any:
     body = response.stream
 
     class Events(httpx2.AsyncByteStream):
+        @override
         async def __aiter__(self) -> AsyncIterator[bytes]:
             is_resumable = False
             try:
@@ -215,6 +218,7 @@ def _events(response: Any, request_id: int | str | None) -> Any:
                 fault = Fault.UNUSABLE, str(error)
             yield f"\n\nevent: message\ndata: {_json(error_response(request_id, *fault))}\n\n".encode()
 
+        @override
         async def aclose(self) -> None:
             await body.aclose()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
+from typing_extensions import override
 
 from engine.children.child import Child
 from engine.children.tail import how_ended
@@ -30,6 +31,7 @@ class LastWords:
         """Why it was ended by us; empty if it ended by itself."""
         return "" if self.program is None else self.program.kill_reason
 
+    @override
     def __str__(self) -> str:
         """Return it as one line; empty if it neither ended nor wrote anything."""
         if self.program is None or self.kill_reason:

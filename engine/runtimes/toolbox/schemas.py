@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from typing_extensions import override
+
 from engine.core.records.records import JsonValue
 from engine.errors import EngineError, Unusable
 from engine.models.records import ToolSchema
@@ -226,9 +228,11 @@ def _generator() -> Any:
     class Generator(GenerateJsonSchema):
         """Without titles, which repeat names, and without a word about defaults that JSON cannot hold."""
 
+        @override
         def field_title_should_be_set(self, schema: Any) -> bool:
             return False
 
+        @override
         def emit_warning(self, kind: Any, detail: str) -> None:
             return None
 

@@ -13,6 +13,8 @@ and counts at every level. `failures`: policies, circuits and restarts. `turns`:
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import override
+
 from engine.core import events
 from engine.core.events import KINDS, Event
 
@@ -30,6 +32,7 @@ ENDS = (
 class Ledger:
     """Notes events: a method `_on_TYPE` is called with each event of that type, the others are passed over."""
 
+    @override
     def __init_subclass__(cls) -> None:
         unknown = {name for name in vars(cls) if name.startswith("_on_")} - {f"_on_{kind}" for kind in KINDS}
         assert not unknown, f"{cls.__name__} has {unknown}, and there are no such events"

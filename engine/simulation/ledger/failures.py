@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from engine.core import events
 from engine.core.state import State
 from engine.simulation.ledger import ENDS, Ledger
@@ -56,6 +58,7 @@ class FailureLedger(Ledger):
         self.answered: dict[str, str] = {}
         """Answers about failed tasks that are not carried out yet."""
 
+    @override
     def take(self, event: events.Event) -> None:
         """Apply an event; the work ledger has not applied it yet."""
         self.answered.pop(getattr(event, "task_id", None) or "", None)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from typing_extensions import override
+
 from engine.core.events import EngineStarted
 from engine.core.records.values import NO_USAGE, Usage
 from engine.simulation.ledger import Ledger
@@ -19,6 +21,7 @@ class ModelLedger(Ledger):
         """Attempts that may count less: other code than that of a model has spent something, before a swap or after, or
         they were at work when their engine was killed."""
 
+    @override
     def take(self, event: Any) -> None:
         """Add what an event says."""
         if isinstance(event, EngineStarted):

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from typing_extensions import override
+
 from engine.core import events
 from engine.core.records.records import copy_with
 from engine.core.specs.options import SupervisorOptions
@@ -137,6 +139,7 @@ class TeamLedger(Ledger):
         self.processes: int | None = None
         """That its computer bears."""
 
+    @override
     def take(self, event: events.Event) -> None:
         """Note what an event means for who is in the team."""
         super().take(event)
