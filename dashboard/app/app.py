@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,6 @@ from textual.app import App
 from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.css.query import NoMatches
-from textual.message import Message
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -311,12 +310,6 @@ class QuarterdeckApp(Touring):
     def action_dismiss_tip(self) -> None:
         if self._guide is not None:
             self._guide.dismiss(self._clock())
-
-    def _post_message(self, message: Message) -> Coroutine[Any, Any, bool]:
-        """Note that a key has come as soon as the thread that reads it passes it on, which is well before its turn."""
-        if isinstance(message, events.Key | events.MouseDown):
-            self._pace.note_key()
-        return super()._post_message(message)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.MouseDown):

@@ -28,7 +28,6 @@ from dashboard.actions import (
 from dashboard.actions.action import CommandLine
 from dashboard.deck.deck import is_on_top
 from dashboard.deck.places import SHORT, tabs
-from dashboard.frame.front_first import OcclusionCompositor
 from dashboard.frame.sizing import Sized
 from dashboard.user.key_labels import key_at, sign_of
 from dashboard.user.settings import settings_path_text
@@ -109,7 +108,6 @@ class Frame(Sized):
 
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = OcclusionCompositor()
         self.has_begun, self.typed_ahead = False, []
         self.is_typing = False
         """Whether it is looked at because of a letter in the line for a filter."""

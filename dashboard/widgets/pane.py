@@ -6,12 +6,12 @@ from itertools import zip_longest
 from rich.segment import Segment
 from textual.binding import Binding
 from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from dashboard.clean import clean_lines
 from dashboard.views.drawing.lines import fold
 from dashboard.views.drawing.rows import Cell
-from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned
 
@@ -19,7 +19,7 @@ MAX_CHARACTERS = 100_000
 """Of one paragraph that are shown: a megabyte takes a second to fold."""
 
 
-class Pane(Toned, Scrolling, can_focus=True):
+class Pane(Toned, ScrollView, can_focus=True):
     """Show paragraphs, folded to the width; each `Cell` may hold several lines."""
 
     DEFAULT_CSS = """

@@ -14,12 +14,12 @@ from textual import events
 from textual.binding import Binding
 from textual.geometry import Region, Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.views.drawing import lines
 from dashboard.views.drawing.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fit_columns
-from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit
 
@@ -33,14 +33,14 @@ MAX_KEPT_LINES = 500
 """Drawn lines that are kept to be shown again."""
 
 
-class Table(Toned, Scrolling, can_focus=True):
+class Table(Toned, ScrollView, can_focus=True):
     """Show rows; post `Opened` for enter or a second click."""
 
     DEFAULT_CSS = """
     Table {
         height: 1fr;
         overflow-x: hidden;
-        overflow-y: scroll;
+        scrollbar-gutter: stable;
         scrollbar-size-vertical: 1;
     }
     """
@@ -85,7 +85,6 @@ class Table(Toned, Scrolling, can_focus=True):
         Where rows change places (`sorts`), the cursor stays on the first until it is moved.
         """
         super().__init__(id=id)
-        self.set_reactive(Widget.show_vertical_scrollbar, True)
         self._sorts, self._gap = sorts, gap
         self.rows: Rows = Listing((), (), lambda key: ())
         """What is shown."""
@@ -146,11 +145,12 @@ class Table(Toned, Scrolling, can_focus=True):
             self.post_message(self.Resized())
 
     def _take_room(self, rows: int) -> None:
-        """Scroll over so many rows; the screen is not laid out anew."""
+        """Scroll over so many rows; the screen is laid out anew only where the scroll bar comes or goes."""
         size = Size(self.size.width, rows + HEADINGS)
         if size == self.virtual_size:
             return
         self.set_reactive(Widget.virtual_size, size)
+        self.show_vertical_scrollbar = self.vertical_scrollbar.display = size.height > self.size.height
         self.vertical_scrollbar.window_virtual_size = size.height
         if self.scroll_offset.y > self.max_scroll_y:
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
