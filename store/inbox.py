@@ -20,7 +20,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from store.errors import StoreError
-from store.journals.records import LARGEST_COMMAND_BYTES, CommandOutcome, CommandRow
+from store.journals.records import MAX_COMMAND_BYTES, CommandOutcome, CommandRow
 from store.journals.statements import (
     ANY_PENDING,
     COMMAND_OUTCOME,
@@ -104,7 +104,7 @@ def _query_value(connection: sqlite3.Connection, sql: str) -> int | None:
 
 
 MAX_OUTCOMES = 10_000
-MAX_PENDING_BYTES = 2 * LARGEST_COMMAND_BYTES
+MAX_PENDING_BYTES = 2 * MAX_COMMAND_BYTES
 _SETTLE_PATIENCE_S = 0.05
 
 _SETTLE = """

@@ -23,10 +23,10 @@ from anyio.lowlevel import checkpoint
 
 from engine.children.tail import Tail, how_ended
 
-GONE_S = 5.0
+EXIT_TIMEOUT_S = 5.0
 """How long to wait for a killed child to exit."""
 CHUNK_BYTES = 65_536
-LINES_A_TURN = 20
+LINES_PER_TURN = 20
 """Lines that are read before the loop has its turn: what is buffered may be a million of them."""
 
 
@@ -96,7 +96,7 @@ class Child(asyncio.SubprocessProtocol):
         Raises:
             ValueError: If it is longer than `line_bytes`.
         """
-        if self.lines_read % LINES_A_TURN == LINES_A_TURN - 1:
+        if self.lines_read % LINES_PER_TURN == LINES_PER_TURN - 1:
             await checkpoint()
         line = await self.stdout.readline()
         self.lines_read += bool(line)
@@ -117,7 +117,7 @@ class Child(asyncio.SubprocessProtocol):
     async def reap(self) -> None:
         """Kill it if it runs, and wait until it has exited and its standard error is read."""
         self.kill()
-        with anyio.move_on_after(GONE_S):
+        with anyio.move_on_after(EXIT_TIMEOUT_S):
             await self.exited.wait()
             await self.errors_ended.wait()
 
@@ -128,7 +128,7 @@ class Child(asyncio.SubprocessProtocol):
             with anyio.move_on_after(within_s, shield=True):
                 await self.exited.wait()
         self.kill()
-        with anyio.move_on_after(GONE_S, shield=True):
+        with anyio.move_on_after(EXIT_TIMEOUT_S, shield=True):
             await self.exited.wait()
         self._transport.close()
         # Also drops what it has not read.

@@ -25,7 +25,7 @@ from engine.reading.folding import fold_from
 from engine.reading.texts import walk
 from store import NotOurFile, Reader
 
-_BODIES = 256
+_CACHED_BODIES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def open_moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> It
 
 
 def _texts_of(reader: Reader) -> Read:
-    @lru_cache(_BODIES)
+    @lru_cache(_CACHED_BODIES)
     def body(seq: int) -> object:
         bodies = reader.bodies([seq])
         return msgspec.json.decode(bodies[seq]) if seq in bodies else None

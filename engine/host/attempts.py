@@ -27,7 +27,7 @@ from engine.runtimes.values import json_value, one_line, traits, type_name
 MAX_CANCELS = 3
 """How often an attempt is cancelled when the engine ends before it is abandoned; leaves room for cleaning up."""
 
-TURNS = 20
+MAX_LEAVE_TURNS = 20
 """Iterations of the event loop within which cancellable code stops; after them the attempt is abandoned."""
 
 AttemptEnd: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
@@ -105,11 +105,11 @@ class Attempts:
             self._services.spawn(self._leave_soon, work)
 
     async def _leave_soon(self, work: Work) -> None:
-        """Abandon an attempt that still runs after `TURNS` loop iterations, during which the clock stands still."""
+        """Abandon an attempt that still runs after `MAX_LEAVE_TURNS` loop iterations; the clock is held meanwhile."""
         clock = self._services.clock
         clock.hold()
         try:
-            for _ in range(TURNS):
+            for _ in range(MAX_LEAVE_TURNS):
                 await checkpoint()
                 if work.over:
                     return

@@ -26,7 +26,7 @@ from engine.host.batch import Batch, OnWritten
 from engine.host.effects import Performer
 from engine.host.finished_runs import FinishedRuns
 from engine.host.handover import Handover
-from engine.host.journal_writer import PAGE, encode_snapshot, save, writer_for
+from engine.host.journal_writer import PAGE_EVENTS, encode_snapshot, save, writer_for
 from engine.host.loop import BATCH_MS, Loop
 from engine.host.pending_commands import Applied, Intake, PendingCommands
 from engine.host.runtime_pool import RuntimePool
@@ -331,7 +331,7 @@ class Host:
 
     async def _read_events_after(self, after_seq: int) -> list[tuple[int, Event]]:
         await self.written()
-        records = await self.store.journal.read(after_seq, PAGE)
+        records = await self.store.journal.read(after_seq, PAGE_EVENTS)
         return list(zip([record.seq for record in records], events_of(records), strict=True))
 
     def bind(self, callables: Mapping[str, Callable[..., Any]]) -> None:

@@ -28,7 +28,7 @@ BEHIND_S = 0.02
 """Delay of the in-memory writer, in which batches gather."""
 MAX_BEHIND_ROWS = 2_000
 """Pending rows above which the loop waits for the in-memory writer."""
-PAGE = 2000
+PAGE_EVENTS = 2000
 """Events read and folded at a time."""
 
 log = logging.getLogger(__name__)
@@ -188,7 +188,7 @@ async def load_state(store: Store, state: State | None = None) -> State:
     """
     if state is None:
         state = await _from_snapshot(store)
-    while records := await store.journal.read(state.seq, PAGE):
+    while records := await store.journal.read(state.seq, PAGE_EVENTS):
         await anyio.to_thread.run_sync(_fold_page, state, records)
     return state
 

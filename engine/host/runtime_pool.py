@@ -21,7 +21,7 @@ from engine.runtimes.programs.watched import Watched
 from engine.runtimes.toolbox.tool_cache import ToolCache
 from engine.runtimes.values import with_class
 
-SPARE = 64
+MAX_UNUSED_RUNTIMES = 64
 """Runtimes of unused specs that may gather before they are dropped together."""
 _path = lru_cache(maxsize=8)(Path)
 """Cached: every attempt needs the folder, and building a path is slow."""
@@ -175,7 +175,7 @@ class RuntimePool:
 
     def _sweep(self) -> None:
         specs = self._state().specs
-        if len(self._ready) > len(specs) + SPARE:
+        if len(self._ready) > len(specs) + MAX_UNUSED_RUNTIMES:
             self._ready = {spec: runtime for spec, runtime in self._ready.items() if spec in specs}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.core.encoding.strict_json import NotStrict, strict_json
-from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
+from engine.models.bounds import MAX_JSON_CHARACTERS, MAX_JSON_VALUES, excess_of_json
 from engine.models.records import Call, Finish, ModelAnswer
 from engine.models.thoughts import TaggedText, split_content, split_unopened_thought
 from engine.runtimes.values import clean
@@ -170,7 +170,7 @@ def _to_call(call: _OpenCall, place: int) -> Call:
     call_id, name = clean(call.id) or f"call_{place}", clean(call.name)
     excess = excess_of_json(text)
     if excess is not None:
-        limit = JSON_CHARACTERS if excess == "characters" else JSON_VALUES
+        limit = MAX_JSON_CHARACTERS if excess == "characters" else MAX_JSON_VALUES
         return Call(id=call_id, name=name, invalid=f"(more than {limit:,} {excess})")
     arguments = _parse_arguments(text) if text.strip() else {}
     if isinstance(arguments, dict):

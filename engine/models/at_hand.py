@@ -33,7 +33,7 @@ AGENTS = (
 """Command-line agents that people have."""
 PROBE_S = 0.5
 """How long a server may take to answer."""
-LARGEST_BYTES = 1_000_000
+MAX_RESPONSE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _probe(name: str, url: str, name_format: str, *, probe_s: float) -> ModelSer
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=probe_s) as response:
-            body = json.loads(response.read(LARGEST_BYTES))
+            body = json.loads(response.read(MAX_RESPONSE_BYTES))
     except (OSError, ValueError, HTTPException):  # no server there, or one that serves no models
         return None
     models = body.get("models") or body.get("data") if isinstance(body, dict) else None

@@ -189,7 +189,8 @@ def _read(requests: BinaryIO, portal: BlockingPortal, dispatch: Callable[[bytes]
 def _limit_memory() -> None:
     """Have an allocation beyond the bound fail; some systems have no such limit."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
-    soft_limit = bounds.PROCESS_BYTES if hard_limit == resource.RLIM_INFINITY else min(bounds.PROCESS_BYTES, hard_limit)
+    is_unlimited = hard_limit == resource.RLIM_INFINITY
+    soft_limit = bounds.MAX_PROCESS_BYTES if is_unlimited else min(bounds.MAX_PROCESS_BYTES, hard_limit)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_DATA, (soft_limit, hard_limit))
 

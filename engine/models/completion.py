@@ -30,9 +30,9 @@ CLOSING_S = 2.0
 """Timeout for closing a connection."""
 TIMEOUT_MARGIN_S = 10.0
 """How long after ours litellm's own timeout comes: ours leaves out the time that we stood still."""
-MOST_TOKENS = 1_000_000_000
+MAX_TOKENS = 1_000_000_000
 """Of one request; more is not a count."""
-MOST_USD = 10_000
+MAX_USD = 10_000
 """Of one request; more is not a cost."""
 COST_DIGITS = 9
 """Decimal digits of a stated cost: floating point has others that mean nothing."""
@@ -210,7 +210,7 @@ class Litellm:
 
 def _valid_count(count: object) -> int:
     """Return how many tokens a provider says it has counted; what cannot be a number of tokens is 0."""
-    return count if isinstance(count, int) and 0 < count <= MOST_TOKENS else 0
+    return count if isinstance(count, int) and 0 < count <= MAX_TOKENS else 0
 
 
 def _valid_cost(*amounts: object) -> Decimal | None:
@@ -219,7 +219,7 @@ def _valid_cost(*amounts: object) -> Decimal | None:
         if isinstance(amount, int | float | str) and not isinstance(amount, bool):
             with suppress(ValueError):
                 cost = round(float(amount), COST_DIGITS)
-                if 0 <= cost <= MOST_USD:
+                if 0 <= cost <= MAX_USD:
                     return Decimal(str(cost))
     return None
 

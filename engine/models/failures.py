@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from engine.models.redaction import redact
 from engine.models.wire import BadAnswer
 
-LONGEST_WAIT_S = 86_400.0
+MAX_RETRY_AFTER_S = 86_400.0
 MAX_CHARACTERS = 400
 _RETRYABLE = frozenset({"rate_limit", "timeout", "connection", "server", "cut"})
 _BY_NAME = (
@@ -130,7 +130,7 @@ def _retry_after_s(error: BaseException, now_s: float) -> float | None:
             headers_by_name = {str(name).lower(): str(value) for name, value in headers.items()}
             delay_s = _delay_in_headers_s(headers_by_name, now_s)
             if delay_s is not None:
-                return min(max(delay_s, 0.0), LONGEST_WAIT_S)
+                return min(max(delay_s, 0.0), MAX_RETRY_AFTER_S)
     return None
 
 

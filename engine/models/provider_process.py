@@ -14,7 +14,7 @@ from engine.models.at_work import BYTES, AtWork
 from engine.models.awake import AwakeTimer
 from engine.models.redaction import redact
 
-LOOK_S = 5.0
+WATCH_INTERVAL_S = 5.0
 """Between two looks at a process that has something to do."""
 
 
@@ -73,12 +73,12 @@ class ProviderProcess:
         while True:
             await self._used.wait()
             self._used = anyio.Event()
-            with awake.limit(bounds.SILENT_S) as scope:
+            with awake.limit(bounds.MAX_SILENCE_S) as scope:
                 await self._ping()
             if scope.cancelled_caught:
-                self.child.kill(f"stood still for {bounds.SILENT_S:g} s, and was ended")
+                self.child.kill(f"stood still for {bounds.MAX_SILENCE_S:g} s, and was ended")
                 return
-            await anyio.sleep(LOOK_S)
+            await anyio.sleep(WATCH_INTERVAL_S)
             if is_busy():
                 self._used.set()
 

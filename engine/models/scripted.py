@@ -23,7 +23,7 @@ from engine.core.specs.model_spec import ModelSpec, Price
 from engine.errors import Unusable
 from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleep
-from engine.platform.patterns import LONG_S, Pattern, TooSlow
+from engine.platform.patterns import SLOW_TIMEOUT_S, Pattern, TooSlow
 from engine.runtimes.options import first_fault
 from engine.scripts import Expression, Part, fill_placeholders
 
@@ -153,7 +153,7 @@ def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
 
 def _match_groups(match: str | None, text: str) -> dict[str, str] | None:
     """Return the named groups of an expression in a text; None where it is not in there."""
-    return {} if match is None else Pattern(match).groups_in(text, within_s=LONG_S)
+    return {} if match is None else Pattern(match).groups_in(text, within_s=SLOW_TIMEOUT_S)
 
 
 def _last_text(messages: Sequence[Message]) -> str:

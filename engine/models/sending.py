@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from engine.models.records import Call, Message, ToolSchema
 
 _NO_NAME_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
-LONGEST_NAME = 64
+MAX_NAME_CHARACTERS = 64
 
 
 def to_openai_messages(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def _to_openai_message(message: Message, provider: str) -> dict[str, Any]:
 def _to_openai_call(call: Call) -> dict[str, Any]:
     # Invalid arguments are not sent back: providers refuse them, and the result of the call describes the fault.
     arguments = json.dumps(call.arguments if isinstance(call.arguments, dict) else {}, ensure_ascii=False)
-    name = _NO_NAME_CHARACTER.sub("_", call.name)[:LONGEST_NAME]
+    name = _NO_NAME_CHARACTER.sub("_", call.name)[:MAX_NAME_CHARACTERS]
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 

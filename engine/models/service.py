@@ -15,7 +15,7 @@ from engine.models.rate_limits import RateLimits, Turn
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleep
 from engine.models.redaction import note_sent
 
-FIRST_TOKENS = 256
+DEFAULT_ANSWER_TOKENS = 256
 """Estimated tokens of the first answer of a model."""
 
 
@@ -101,7 +101,7 @@ class ModelService:
             if isinstance(max_tokens, int) and max_tokens > 0:
                 return max_tokens
         count, tokens = self._tokens_out.get(request.name, (0, 0))
-        return -(-tokens // count) if count else FIRST_TOKENS
+        return -(-tokens // count) if count else DEFAULT_ANSWER_TOKENS
 
     def _price(self, spec: ModelSpec) -> Price | None:
         if spec.price is not None or spec.base_url is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 TAGS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK]"}
 """What models write around thoughts that their server does not separate: at the beginning of an answer alone."""
-LONGEST_BLANK = 1_000
+MAX_BLANK_CHARACTERS = 1_000
 """Characters of white space before a tag."""
 _UNOPENED = re.compile(r"^</think>[ \t]*$\n*", re.MULTILINE)
 """The end of a thought whose tag stood in the prompt."""
@@ -35,7 +35,7 @@ class TaggedText:
         self._buffer += text
         if not self._closing:
             start = self._buffer.lstrip()
-            is_late = len(self._buffer) - len(start) > LONGEST_BLANK
+            is_late = len(self._buffer) - len(start) > MAX_BLANK_CHARACTERS
             opening = next((tag for tag in TAGS if start.startswith(tag) and not is_late), None)
             if opening is None:
                 if is_late or not any(tag.startswith(start) for tag in TAGS):

@@ -18,7 +18,7 @@ import httpx
 from engine.models import bounds
 from engine.models.thoughts import split_content
 
-STEP_BYTES = 16_384
+INFLATE_BYTES = 16_384
 """Bytes that are decompressed at once: what is made of them is worked through before others have their turn."""
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _EVENTS = "text/event-stream"
@@ -114,8 +114,8 @@ class _Body(httpx.AsyncByteStream):
         size, events = 0, _Events(self._exchange)
         async for piece in self._decompressed():
             size += len(piece)
-            if size > bounds.ANSWER_BYTES:
-                raise self.fail(f"answered with more than {bounds.ANSWER_BYTES:,} bytes")
+            if size > bounds.MAX_ANSWER_BYTES:
+                raise self.fail(f"answered with more than {bounds.MAX_ANSWER_BYTES:,} bytes")
             if not self._is_stream:
                 yield piece
             else:
@@ -139,7 +139,7 @@ class _Body(httpx.AsyncByteStream):
         try:
             async for piece in self._stream:
                 while piece:
-                    yield inflated.decompress(piece, STEP_BYTES)
+                    yield inflated.decompress(piece, INFLATE_BYTES)
                     piece = inflated.unconsumed_tail
             yield inflated.flush()
         except zlib.error as error:
@@ -158,9 +158,9 @@ class _Events:
     @property
     def excess(self) -> str | None:
         """Which bound an event exceeds."""
-        if self._size + sum(map(len, self._pieces)) > bounds.EVENT_BYTES:
-            return f"{bounds.EVENT_BYTES:,} bytes"
-        return f"{bounds.EVENT_LINES:,} lines" if self._lines > bounds.EVENT_LINES else None
+        if self._size + sum(map(len, self._pieces)) > bounds.MAX_EVENT_BYTES:
+            return f"{bounds.MAX_EVENT_BYTES:,} bytes"
+        return f"{bounds.MAX_EVENT_LINES:,} lines" if self._lines > bounds.MAX_EVENT_LINES else None
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield the lines that are complete by now, unless there is an excess."""

@@ -6,9 +6,9 @@ package `regex` reads the same language and gives up in time; this is the one fi
 
 import re
 
-LONG_S = 0.1
+SLOW_TIMEOUT_S = 0.1
 """Time for what an engine looks at while it does nothing else, in seconds."""
-BRIEF_S = 0.01
+FAST_TIMEOUT_S = 0.01
 """Time for what has to be answered at once, in seconds; what people write takes a hundredth of it."""
 _BRACE = re.compile(r"\\[NpP]\{[^}]*\}|\\.|\{(?!\d*,?\d*\})", re.DOTALL)
 """A brace that repeats nothing, which `regex` would read as leave for errors; before that, what is not a brace."""
@@ -58,8 +58,8 @@ class Pattern:
         except regex.error as error:
             raise BadPattern(expression, str(error)) from error
 
-    def is_in(self, text: str, *, within_s: float = BRIEF_S) -> bool:
-        """Tell whether a part of a text matches; other threads run meanwhile, if that may take longer than `BRIEF_S`.
+    def is_in(self, text: str, *, within_s: float = FAST_TIMEOUT_S) -> bool:
+        """Return whether a part of a text matches; above `FAST_TIMEOUT_S` other threads may run meanwhile.
 
         Args:
             within_s: Processor time that this may take, in seconds.
@@ -69,14 +69,14 @@ class Pattern:
         """
         return self.groups_in(text, within_s=within_s) is not None
 
-    def groups_in(self, text: str, *, within_s: float = BRIEF_S) -> dict[str, str] | None:
+    def groups_in(self, text: str, *, within_s: float = FAST_TIMEOUT_S) -> dict[str, str] | None:
         """Return what the named groups of the first match have, those without anything as an empty text.
 
         Raises:
             TooSlow: As of `is_in`.
         """
         try:
-            first_match = self._search(text, timeout=within_s, concurrent=within_s > BRIEF_S)
+            first_match = self._search(text, timeout=within_s, concurrent=within_s > FAST_TIMEOUT_S)
         except TimeoutError:
             raise TooSlow(self._expression, within_s) from None
         return None if first_match is None else first_match.groupdict("")

@@ -15,7 +15,7 @@ from engine.core.fold import fold
 from engine.core.state import RunSummary, State
 from store import Reader, Record
 
-PAGE = 500
+PAGE_EVENTS = 500
 """Events read and folded at a time; 2,000 leave the caches of the processor, and each takes a tenth longer."""
 MAX_EVENTS = 2000
 """Events returned at a time."""
@@ -61,9 +61,9 @@ def _nearest_state(reader: Reader, seq: int | None, decode: Callable[[bytes], St
 
 
 def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Iterator[list[Record]]:
-    """Yield the records after one seq up to another, or up to the newest, `PAGE` at a time."""
+    """Yield the records after one seq up to another, or up to the newest, `PAGE_EVENTS` at a time."""
     while True:
-        limit = PAGE if until_seq is None else min(PAGE, until_seq - after_seq)
+        limit = PAGE_EVENTS if until_seq is None else min(PAGE_EVENTS, until_seq - after_seq)
         records = reader.linked_records(after_seq, limit) if limit > 0 else []
         if not records:
             return

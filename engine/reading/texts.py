@@ -13,9 +13,9 @@ from engine.core import events
 from engine.core.records.records import JsonValue
 from engine.core.records.values import INLINE_CHARS, StoredValue, TextRef
 
-KEPT_BYTES = 8 * 1024 * 1024
+CACHE_BYTES = 8 * 1024 * 1024
 """Default size of the cache: for outputs passed between agents, not for a day's history."""
-EACH_BYTES = 1_000
+EVENT_OVERHEAD_BYTES = 1_000
 """Memory of an event object besides its JSON, in bytes."""
 
 _CARRIERS: dict[type, str] = {
@@ -40,10 +40,10 @@ class Texts:
 
     Args:
         read: Returns the body of an event of the journal by its seq.
-        kept_bytes: Size of the cache: bytes of JSON, plus `EACH_BYTES` per event.
+        kept_bytes: Size of the cache: bytes of JSON, plus `EVENT_OVERHEAD_BYTES` per event.
     """
 
-    def __init__(self, read: Callable[[int], Awaitable[bytes]], *, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, read: Callable[[int], Awaitable[bytes]], *, kept_bytes: int = CACHE_BYTES) -> None:
         self._read = read
         self._limit = kept_bytes
         self._cache: OrderedDict[int, tuple[object, int]] = OrderedDict()
@@ -81,8 +81,8 @@ class Texts:
     def _remember(self, seq: int, record: object, size_bytes: int) -> None:
         if seq in self._cache:
             self._bytes -= self._cache.pop(seq)[1]
-        self._cache[seq] = (record, size_bytes + EACH_BYTES)
-        self._bytes += size_bytes + EACH_BYTES
+        self._cache[seq] = (record, size_bytes + EVENT_OVERHEAD_BYTES)
+        self._bytes += size_bytes + EVENT_OVERHEAD_BYTES
         # The newest entry stays, however large: it is about to be used.
         while self._bytes > self._limit and len(self._cache) > 1:
             self._bytes -= self._cache.popitem(last=False)[1][1]

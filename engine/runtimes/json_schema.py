@@ -5,11 +5,11 @@ from time import thread_time
 from typing import Any
 
 from engine.core.encoding.json_values import canonical_json
-from engine.platform.patterns import LONG_S, Pattern
+from engine.platform.patterns import SLOW_TIMEOUT_S, Pattern
 
 NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
 """Keywords of a schema whose keys are arbitrary names."""
-LONGEST_S = 2
+MAX_CHECK_S = 2
 """Processor time that one value may take, in seconds: schemas can be written that would take years."""
 
 
@@ -17,7 +17,7 @@ class CheckTimeout(Exception):
     """A value took more time to look at than it may."""
 
 
-def faults_of(value: Any, schema: Any, *, within_s: float = LONGEST_S) -> Iterator[Any]:
+def faults_of(value: Any, schema: Any, *, within_s: float = MAX_CHECK_S) -> Iterator[Any]:
     """Yield what does not fit, as jsonschema tells it.
 
     Args:
@@ -50,7 +50,7 @@ def _bounded_validator(within_s: float) -> Any:
         return timed_check
 
     def check_pattern(_validator: Any, expression: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not Pattern(expression).is_in(value, within_s=LONG_S):
+        if isinstance(value, str) and not Pattern(expression).is_in(value, within_s=SLOW_TIMEOUT_S):
             yield ValidationError(f"{value!r} does not match {expression!r}")
 
     def check_unique(_validator: Any, is_required: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:

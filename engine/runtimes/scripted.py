@@ -30,7 +30,7 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 from engine.core.specs.spec import AgentSpec
 from engine.errors import EngineError
-from engine.platform.patterns import LONG_S, Pattern
+from engine.platform.patterns import SLOW_TIMEOUT_S, Pattern
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
@@ -87,7 +87,7 @@ class ScriptedRuntime:
 
     def _rule(self, text: str, attempt: int) -> Rule:
         for rule in self._rules:
-            if rule.match is not None and not Pattern(rule.match).is_in(text, within_s=LONG_S):
+            if rule.match is not None and not Pattern(rule.match).is_in(text, within_s=SLOW_TIMEOUT_S):
                 continue
             if rule.times is None or attempt <= rule.times:
                 return rule

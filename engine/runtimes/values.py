@@ -25,9 +25,9 @@ MAX_VALUES = 200_000
 MAX_DIGITS = 4000
 """Python reads no longer numbers back from JSON."""
 ERROR_CHARACTERS = 500
-LONGEST_SHOWN = 1_000_000
+SHOWN_CHARACTERS = 1_000_000
 """Characters of what a person decides on, as JSON; it stands in the journal and in the state while it is open."""
-MOST_TYPES = 32
+MAX_TYPES = 32
 """How many classes of one exception are looked at."""
 
 _SECRET_CHARACTERS = 8
@@ -238,8 +238,8 @@ def shown_whole(value: JsonValue) -> tuple[JsonValue, bool]:
         ValueError: If it is too long to be shown whole, or two of its keys are the same without their secrets.
     """
     characters = len(as_text(value))
-    if characters > LONGEST_SHOWN:
-        raise ValueError(f"its {characters:,} characters are more than the {LONGEST_SHOWN:,} that can be shown")
+    if characters > SHOWN_CHARACTERS:
+        raise ValueError(f"its {characters:,} characters are more than the {SHOWN_CHARACTERS:,} that can be shown")
     shown_value = _hide_in_value(_secrets(), value)
     return shown_value, shown_value != value
 
@@ -306,7 +306,7 @@ class Traits:
 def traits(error: BaseException) -> Traits:
     """Return what `error` says of itself, also one that was raised in another process."""
     raw_traits = error.traits if isinstance(error, CallFailed) else traits_of(error)
-    types = [clean(str(name))[:100] for name in raw_traits.get("types") or ()][:MOST_TYPES]
+    types = [clean(str(name))[:100] for name in raw_traits.get("types") or ()][:MAX_TYPES]
     retryable, retry_after_s = raw_traits.get("retryable"), raw_traits.get("retry_after_s")
     # A runtime that is unusable by the time that it executes was usable when it was checked.
     crashed = isinstance(error, ProcessDied | AgentCrashed | Unusable) or AgentCrashed.__name__ in types

@@ -19,11 +19,11 @@ from engine.core.records.records import JsonValue
 from engine.runtimes.values import shown_input
 from engine.stream.records import Piece
 
-SHOWN_CHARACTERS = 16_000
+MAX_SHOWN_CHARACTERS = 16_000
 """Characters of output, and of thoughts, that are shown, from the end."""
 TAPE_S = 3.0
 """How long live output stays on the tape of a task."""
-TAPE_CHARACTERS = 200_000
+MAX_TAPE_CHARACTERS = 200_000
 """Limit on the text of a tape."""
 MAX_NOTES = 1_000
 """Limit on notes of a task before they are merged, for a store in memory, where no thread takes them."""
@@ -184,7 +184,7 @@ class _TaskTexts:
             if self._tape is not None and not isinstance(note, str):
                 self._tape.add(note.seq if isinstance(note, _Place) else note)
         for key, pieces in added.items():
-            self._texts[key] = changed[key] = (self._texts.get(key, "") + "".join(pieces))[-SHOWN_CHARACTERS:]
+            self._texts[key] = changed[key] = (self._texts.get(key, "") + "".join(pieces))[-MAX_SHOWN_CHARACTERS:]
 
     def changes(self) -> dict[str, str]:
         """Return the texts that have changed since the last call, by key."""
@@ -249,7 +249,7 @@ class _Tape:
                 self._entries.append(_Entry(now_s, note, [note.text]))
             self._on_tape += len(note.text)
         self._is_written = False
-        while self._entries and (self._entries[0].at_s < now_s - TAPE_S or self._on_tape > TAPE_CHARACTERS):
+        while self._entries and (self._entries[0].at_s < now_s - TAPE_S or self._on_tape > MAX_TAPE_CHARACTERS):
             characters = self._entries.popleft().characters
             self._number += 1
             self._characters += characters

@@ -15,9 +15,9 @@ from anyio.lowlevel import checkpoint
 from engine.core.events import Event
 from engine.stream.records import Piece, Speaker, StreamItem
 
-TASK_CHARACTERS = 1_000_000
+MAX_TASK_CHARACTERS = 1_000_000
 """Characters of one task that are buffered for a reader; more are dropped."""
-ALL_CHARACTERS = 16_000_000
+MAX_CHARACTERS = 16_000_000
 """Characters of all tasks that are buffered for a reader."""
 TOOL_CHARACTERS = 200
 """Characters that a tool call counts as."""
@@ -144,7 +144,7 @@ class Subscription(Generic[ItemT]):
             return
         size, task_id = len(piece.text) if piece.name is None else TOOL_CHARACTERS, speaker.task_id
         waiting = self._waiting.get(task_id, 0)
-        has_room = waiting + size <= TASK_CHARACTERS and self._characters + size <= ALL_CHARACTERS
+        has_room = waiting + size <= MAX_TASK_CHARACTERS and self._characters + size <= MAX_CHARACTERS
         # While behind, pieces have no place between the events still to be read; and after one dropped piece the rest
         # of the task is dropped until the reader knows, so that text has no unmarked gaps.
         if self._behind_after is not None or not has_room or task_id in self._dropped:

@@ -23,7 +23,7 @@ from engine.teamfile.meaning import WARN_ABOVE_LEVELS, Meaning, agents_of, depth
 from engine.teamfile.programs import missing_programs
 from engine.teamfile.schema import TeamDocument, json_schema
 
-LARGEST_BYTES = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def parse_team(text: str, path: Path) -> TeamFile:
 
 def declares(command: LoadTeam) -> bool:
     """Return whether a command loads the very team that its text describes; blocks."""
-    if len(command.text) > LARGEST_BYTES:
+    if len(command.text) > MAX_FILE_BYTES:
         return False
     try:
         file = parse_team(command.text, Path(command.path))
@@ -174,13 +174,13 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
         if not stat.S_ISREG(mode):
             raise UnusableTeamFile(path, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(LARGEST_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UnusableTeamFile(path, f"cannot be read ({error.strerror})") from error
     finally:
         os.close(descriptor)
-    if len(content) > LARGEST_BYTES:
-        raise UnusableTeamFile(path, f"is larger than {LARGEST_BYTES:,} bytes; a team file is a page or two")
+    if len(content) > MAX_FILE_BYTES:
+        raise UnusableTeamFile(path, f"is larger than {MAX_FILE_BYTES:,} bytes; a team file is a page or two")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -17,10 +17,10 @@ import yaml
 Loc = tuple[str | int, ...]
 """Path of a value: keys and list indices."""
 
-MOST_SHOWN = 20
-MOST_PROBLEMS = 100
+MAX_SHOWN = 20
+MAX_PROBLEMS = 100
 """Most faults that are described; to find the nearest name for each takes a millisecond."""
-MOST_COMPARED = 1_000
+MAX_COMPARED_NAMES = 1_000
 """Most names that a wrong one is compared with."""
 
 
@@ -46,15 +46,15 @@ class TeamFileError(Exception):
 
     Attributes:
         path: The file.
-        problems: The faults, in the order of the file; of each kind of check the first `MOST_PROBLEMS`.
+        problems: The faults, in the order of the file; of each kind of check the first `MAX_PROBLEMS`.
     """
 
     def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
         self.path = path
         self.problems = sorted(problems, key=lambda problem: problem.line)
-        lines = [problem.as_line(path) for problem in self.problems[:MOST_SHOWN]]
-        if len(self.problems) > MOST_SHOWN:
-            more = f"{len(self.problems) - MOST_SHOWN} more{' at least' * (len(self.problems) >= MOST_PROBLEMS)}"
+        lines = [problem.as_line(path) for problem in self.problems[:MAX_SHOWN]]
+        if len(self.problems) > MAX_SHOWN:
+            more = f"{len(self.problems) - MAX_SHOWN} more{' at least' * (len(self.problems) >= MAX_PROBLEMS)}"
             lines.append(f"{printable(str(path))}: and {more}")
         super().__init__("\n".join(lines))
 
@@ -90,10 +90,10 @@ def describe_value(value: object) -> str:
 def suggest(name: str, allowed: Iterable[str]) -> str:
     """Return `did you mean …?`, or the allowed names if none is similar."""
     names = list(dict.fromkeys(allowed))
-    near = get_close_matches(name, names[:MOST_COMPARED], n=1, cutoff=0.6)
+    near = get_close_matches(name, names[:MAX_COMPARED_NAMES], n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]}?"
-    listed = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
+    listed = ", ".join(names[:MAX_SHOWN]) + (", …" if len(names) > MAX_SHOWN else "")
     return f"there are {listed}" if names else "there are none"
 
 

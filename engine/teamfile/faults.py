@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from engine.core.errors import BadValue
 from engine.core.validation.rules import InvalidValue
 from engine.teamfile.blocks import blocks_in
-from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, describe_value, printable, suggest
+from engine.teamfile.document import MAX_PROBLEMS, Document, Loc, Problem, describe_value, printable, suggest
 from engine.teamfile.schema import LATER_KEYS, TeamDocument
 
 _WRONG_TYPE = {
@@ -46,7 +46,7 @@ _SHAPES = {
 }
 """What a value must look like, by a part of its pattern."""
 
-_ROUNDS = 20
+_MAX_ROUNDS = 20
 """Most rounds of removing faults; one may uncover another in the same block: a wrong name is a missing one next."""
 
 
@@ -57,7 +57,7 @@ def problems_of(
     under: Loc = (),
     model: type[BaseModel] = TeamDocument,
 ) -> list[Problem]:
-    """Return the faults of one validation, at most one for each location, and up to `MOST_PROBLEMS`.
+    """Return the faults of one validation, at most one for each location, and up to `MAX_PROBLEMS`.
 
     Args:
         document: The document that contains the validated value.
@@ -66,7 +66,7 @@ def problems_of(
     """
     problems: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
-        if len(problems) >= MOST_PROBLEMS:
+        if len(problems) >= MAX_PROBLEMS:
             break
         loc, text = place_of(document.value, (*under, *error["loc"])), ""
         refusal = error.get("ctx", {}).get("error")
@@ -181,7 +181,7 @@ def valid_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument
     """
     part, faulty = msgspec.to_builtins(value), []  # a copy, in which no aliases share their values
     names = (f"unnamed-{number}" for number in count(1))
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         for error in errors:
             loc = place_of(part, error["loc"])
             faulty.append(loc)

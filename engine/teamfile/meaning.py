@@ -23,7 +23,7 @@ from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.script import Script
 from engine.runtimes.spec_keys import unused_keys, unused_model_keys, unused_server_keys
-from engine.teamfile.document import MOST_PROBLEMS, Document, Loc, Problem, suggest
+from engine.teamfile.document import MAX_PROBLEMS, Document, Loc, Problem, suggest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
@@ -53,18 +53,18 @@ class Meaning:
         self._problems: list[Problem] = []
 
     def problems(self) -> list[Problem]:
-        """Return the faults, up to `MOST_PROBLEMS` of them."""
+        """Return the faults, up to `MAX_PROBLEMS` of them."""
         for loc, block in teams_of(self._team):
-            if len(self._problems) < MOST_PROBLEMS:
+            if len(self._problems) < MAX_PROBLEMS:
                 self._check_names(block, loc)
                 self._check_supervisor(block, loc)
         names: dict[str, int] = {}
         for at, spec in enumerate(self._team.registry):
             self._check_unique(names, spec.name, ("registry", at, "name"))
         for loc, agent in agents_of(self._team):
-            if len(self._problems) < MOST_PROBLEMS:
+            if len(self._problems) < MAX_PROBLEMS:
                 self._check_agent(agent, loc)
-        return self._problems[:MOST_PROBLEMS]
+        return self._problems[:MAX_PROBLEMS]
 
     def _check_names(self, block: TeamBlock, loc: Loc) -> None:
         lines: dict[str, int] = {}
@@ -228,7 +228,7 @@ class Meaning:
         earlier: set[str] = set()
         member_names = frozenset(members)
         for name in names:
-            if len(self._problems) >= MOST_PROBLEMS:
+            if len(self._problems) >= MAX_PROBLEMS:
                 return
             if name is not None and name not in member_names:
                 self._report(loc, f"no {kind} {name!r} here; {suggest(name, members)}")

@@ -24,7 +24,7 @@ from engine.teamfile.policies import short_setting
 from engine.teamfile.schema import AgentBlock, AmountsBlock
 
 _LINES = re.compile(r"[^\S\n]$", re.MULTILINE)
-_LONGEST = 10**6
+_LINE_WIDTH = 10**6
 """Line width for YAML, so large that text for people to edit is never folded."""
 
 
@@ -32,7 +32,7 @@ def agent_yaml(spec: AgentSpec) -> str:
     """Return the YAML of one agent, without the team around it."""
     node: Any = _Writer(default_flow_style=None, sort_keys=False).represent_data(_block(spec))  # type: ignore[arg-type]
     node.flow_style = False
-    text = str(yaml.serialize(node, Dumper=yaml.SafeDumper, width=_LONGEST, allow_unicode=True))
+    text = str(yaml.serialize(node, Dumper=yaml.SafeDumper, width=_LINE_WIDTH, allow_unicode=True))
     # They stand in double quotes alone, where YAML has escapes for them.
     return "".join(
         character if character.isprintable() or character == "\n" else f"\\U{ord(character):08x}" for character in text

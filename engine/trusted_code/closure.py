@@ -21,8 +21,8 @@ from engine.errors import Unusable
 from engine.runtimes.functions.isolated import Source, Sources
 
 SUFFIXES = (".py", *EXTENSION_SUFFIXES)
-MOST_FILES = 2_000
-LARGEST_BYTES = 10_000_000
+MAX_FILES = 2_000
+MAX_FILE_BYTES = 10_000_000
 
 
 def module_of(reference: str) -> str:
@@ -104,8 +104,8 @@ class Folder:
     def _read(self, name: str, path: Path) -> None:
         if name in self._modules:
             return
-        if len(self._modules) >= MOST_FILES:
-            raise Unusable(f"the code in {self.path} is more than {MOST_FILES:,} files; import less of it")
+        if len(self._modules) >= MAX_FILES:
+            raise Unusable(f"the code in {self.path} is more than {MAX_FILES:,} files; import less of it")
         if path.is_dir():
             self._modules[name] = Source(str(path), "", True), []
             return
@@ -213,9 +213,9 @@ def _bytes_of(path: Path) -> bytes:
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise Unusable(f"{path} is not a regular file")
-            content = file.read(LARGEST_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise Unusable(f"{path} cannot be read ({error.strerror})") from error
-    if len(content) > LARGEST_BYTES:
-        raise Unusable(f"{path} is larger than {LARGEST_BYTES:,} bytes")
+    if len(content) > MAX_FILE_BYTES:
+        raise Unusable(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
     return content

@@ -30,7 +30,7 @@ from store.errors import NotOurFile
 from store.layout.files import open_for_writing, sync
 from store.wall_clock import wall_ms
 
-LARGEST_BYTES = 16_000_000
+MAX_LIST_BYTES = 16_000_000
 FILE = "trust.json"
 """The list, in the data folder."""
 
@@ -298,7 +298,7 @@ class TrustList:
         try:
             _check_owner(self.path, os.fstat(descriptor))
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return _entries(file.read(LARGEST_BYTES + 1), self.path)
+                return _entries(file.read(MAX_LIST_BYTES + 1), self.path)
         finally:
             os.close(descriptor)
 

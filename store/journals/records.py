@@ -12,7 +12,7 @@ from store.errors import CommandTooLarge
 
 T = TypeVar("T")
 
-LARGEST_COMMAND_BYTES = 8_000_000
+MAX_COMMAND_BYTES = 8_000_000
 """Limit on the body of a command in the inbox: several times the largest request or team file."""
 
 
@@ -68,10 +68,10 @@ class CommandRow:
         """Refuse a body that every engine would refuse.
 
         Raises:
-            CommandTooLarge: If the body is larger than `LARGEST_COMMAND_BYTES`.
+            CommandTooLarge: If the body is larger than `MAX_COMMAND_BYTES`.
         """
-        if len(self.body) > LARGEST_COMMAND_BYTES:
-            raise CommandTooLarge(len(self.body), LARGEST_COMMAND_BYTES)
+        if len(self.body) > MAX_COMMAND_BYTES:
+            raise CommandTooLarge(len(self.body), MAX_COMMAND_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

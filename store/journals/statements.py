@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypedDict
 
 from store.errors import CommandTooLarge
-from store.journals.records import LARGEST_COMMAND_BYTES, CommandRow
+from store.journals.records import MAX_COMMAND_BYTES, CommandRow
 
 RECORD_COLUMNS = """
 seq, CAST(at_ms AS INTEGER), CAST(kind AS TEXT), CAST(body AS BLOB), CAST(run_id AS TEXT), CAST(task_id AS TEXT),
@@ -79,7 +79,7 @@ SELECT place FROM commands AS candidate
 """
 _PENDING_COMMANDS = f"""
 SELECT CASE typeof(id) WHEN 'text' THEN {_bounded_bytes("id")} ELSE x'' END, {_bounded_bytes("kind")},
-       CASE WHEN {_SIZE} <= {LARGEST_COMMAND_BYTES} THEN CAST(body AS BLOB) END,
+       CASE WHEN {_SIZE} <= {MAX_COMMAND_BYTES} THEN CAST(body AS BLOB) END,
        {_bounded_bytes("sender")}, {_bounded_bytes("role")}, CAST(at_ms AS INTEGER), {_SIZE}, place
   FROM commands WHERE place IN ({_PRIORITY_PLACES}) OR place IN ({_DUE_PLACES})
  ORDER BY place NOT IN ({_PRIORITY_PLACES}), place
@@ -138,8 +138,8 @@ def parse_command(row: Sequence[Any]) -> CommandRow | None:
         fault = f"its id must be a printable text of at most {_MAX_FIELD_BYTES:,} bytes in UTF-8"
     elif None in texts:
         fault = f"its kind, sender and role must be texts of at most {_MAX_FIELD_BYTES:,} bytes in UTF-8"
-    elif size > LARGEST_COMMAND_BYTES:
-        fault = str(CommandTooLarge(size, LARGEST_COMMAND_BYTES))
+    elif size > MAX_COMMAND_BYTES:
+        fault = str(CommandTooLarge(size, MAX_COMMAND_BYTES))
     readable_texts = [text if text is not None else "unreadable" for text in texts]
     return CommandRow(id, readable_texts[0], body or b"", readable_texts[1], readable_texts[2], at_ms, fault)
 

@@ -220,7 +220,7 @@ async def test_one_that_cannot_begin_says_why_in_one_line(engine: Engines, coder
 async def test_one_that_never_answers_fails_after_a_while(
     engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_session, "ANSWERS_S", 0.2)
+    monkeypatch.setattr(acp_session, "START_TIMEOUT_S", 0.2)
 
     async with engine(coder("silent")) as running:
         assert "did not say who it is within 0.2 s" in await running.fails("work")
@@ -367,7 +367,7 @@ async def test_leave_that_is_given_for_all_is_asked_once(engine: Engines, coder:
 async def test_one_that_says_too_much_is_ended_and_its_attempt_fails(
     engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_session, "LONGEST_TEXT", 10)
+    monkeypatch.setattr(acp_session, "MAX_TEXT_CHARACTERS", 10)
     async with engine(coder()) as running:
         assert "said more than 10 characters" in await running.fails("work")
 
@@ -375,7 +375,7 @@ async def test_one_that_says_too_much_is_ended_and_its_attempt_fails(
 async def test_of_its_tool_calls_only_the_newest_are_remembered(
     engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_session, "MOST_CALLS", 3)
+    monkeypatch.setattr(acp_session, "MAX_CALLS", 3)
     async with engine(coder()) as running:
         await running.ask("many")
         named = [name for name, _ in await steps(running)]

@@ -58,7 +58,7 @@ async def test_its_output_is_all_that_it_says_after_its_last_call(engine: Engine
 async def test_steps_beyond_the_bound_are_not_kept(
     engine: Engines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acp_session, "MOST_STEPS", 2)
+    monkeypatch.setattr(acp_session, "MAX_STEPS", 2)
     async with engine(coder(tmp_path)) as running:
         await running.ask("many")
         names = [name for name, _ in await steps(running)]

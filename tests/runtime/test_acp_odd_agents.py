@@ -76,8 +76,8 @@ async def test_a_habit_that_does_no_harm_costs_nothing(
 async def test_a_habit_that_ends_an_attempt_is_one_line(
     engine: Engines, tmp_path: Path, habit: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("engine.runtimes.programs.acp.LONGEST_LINE_BYTES", 100_000)
-    monkeypatch.setattr(f"{LINK}.MOST_MESSAGES", 2_000)
+    monkeypatch.setattr("engine.runtimes.programs.acp.MAX_LINE_BYTES", 100_000)
+    monkeypatch.setattr(f"{LINK}.MAX_MESSAGES", 2_000)
 
     async with engine(agent(tmp_path)) as running:
         assert HARMFUL[habit] in await running.fails(habit)
@@ -106,9 +106,9 @@ async def test_a_kind_of_tool_that_is_not_known_is_other(engine: Engines, tmp_pa
 
 
 FLOODS = [
-    ("MOST_BYTES", "messages without end", "wrote more than 500 bytes"),
-    ("MOST_BYTES", "lines without end", "wrote more than 500 bytes"),
-    ("MOST_UNSENT", "requests whose answers it does not read", "does not read its input: 500 answers wait"),
+    ("MAX_BYTES", "messages without end", "wrote more than 500 bytes"),
+    ("MAX_BYTES", "lines without end", "wrote more than 500 bytes"),
+    ("MAX_UNSENT", "requests whose answers it does not read", "does not read its input: 500 answers wait"),
 ]
 
 
@@ -117,7 +117,7 @@ async def test_each_bound_of_a_session_ends_it_in_one_line(
     engine: Engines, tmp_path: Path, limit: str, habit: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{LINK}.{limit}", 500)
-    monkeypatch.setattr(f"{LINK}.MOST_REQUESTS", 2_000)
+    monkeypatch.setattr(f"{LINK}.MAX_REQUESTS", 2_000)
 
     async with engine(agent(tmp_path)) as running:
         assert fault in await running.fails(habit)
@@ -129,7 +129,7 @@ async def test_each_bound_of_a_session_ends_it_in_one_line(
 def test_a_value_is_looked_at_up_to_a_bound_wherever_its_parts_are(shape: Callable[[int], Any]) -> None:
     from engine.runtimes.programs import acp_link
 
-    most, half = acp_link.MOST_VALUES, acp_link.MOST_VALUES // 2
+    most, half = acp_link.MAX_VALUES, acp_link.MAX_VALUES // 2
 
     assert acp_link._is_small(shape(most))
     assert not acp_link._is_small(shape(most + 1))

@@ -20,7 +20,7 @@ from engine.core.encoding.json_values import json_equal
 from engine.core.specs.model_spec import ModelSpec
 from engine.core.state import Escalation
 from engine.runtimes.toolbox.call_value import server_value
-from engine.runtimes.values import LONGEST_SHOWN
+from engine.runtimes.values import SHOWN_CHARACTERS
 from tests.depth import examples
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
@@ -243,7 +243,7 @@ async def test_what_is_too_long_to_be_shown_is_not_called_and_nobody_is_asked(en
         received.append(text)
         return "sent"
 
-    arguments = {"text": "x" * LONGEST_SHOWN}
+    arguments = {"text": "x" * SHOWN_CHARACTERS}
     spec, options = caller(kind, send, arguments, "always")
     async with engine(spec, **options) as running:
         run = await running.submit()

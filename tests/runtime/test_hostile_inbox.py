@@ -19,7 +19,7 @@ from engine.core.errors import BadValue
 from engine.core.queries.team.code import references_in_command
 from engine.core.specs.spec import AgentSpec
 from store import CommandRow, CommandTooLarge, InboxClient
-from store.journals.records import LARGEST_COMMAND_BYTES
+from store.journals.records import MAX_COMMAND_BYTES
 from tests.depth import examples
 from tests.runtime.engines import Engine, running, soon
 
@@ -75,7 +75,7 @@ HOSTILE: dict[str, tuple[object, ...]] = {
     "numbers": (7, 8, 9, 10, 11.5, "soon"),
     "blobs": ("c1", b"submit", b"{", b"me", b"operator", b"\xff"),
     "a sender of a megabyte": ("c1", "ping", b"{}", "x" * 1_000_000, "viewer", 1),
-    "too large": ("c1", "submit", b'{"request": "' + b"x" * LARGEST_COMMAND_BYTES + b'"}', "", "", 1),
+    "too large": ("c1", "submit", b'{"request": "' + b"x" * MAX_COMMAND_BYTES + b'"}', "", "", 1),
     "not a number": ("c1", "submit", b'{"request": NaN}', "", "", 1),
     "infinity": ("c1", "submit", b'{"request": 1e999}', "", "", 1),
     "half a character": ("c1", "submit", b'{"request": "\\ud800"}', "", "", 1),
@@ -180,7 +180,7 @@ def test_a_body_is_a_command_or_refused(row: Any) -> None:
 
 def test_a_command_larger_than_an_inbox_takes_is_refused_where_it_is_sent() -> None:
     with pytest.raises(CommandTooLarge, match=r"the command has 8\.0 MB, and at most 8 MB are taken: pass large data"):
-        CommandRow("c1", "submit", b"x" * (LARGEST_COMMAND_BYTES + 1), "", "", 1)
+        CommandRow("c1", "submit", b"x" * (MAX_COMMAND_BYTES + 1), "", "", 1)
 
 
 @pytest.mark.parametrize("request_", [float("nan"), float("inf"), "half \ud800", {"a": ["\udfff"]}])

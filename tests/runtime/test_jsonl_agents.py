@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from anyio.lowlevel import checkpoint
 
-from engine.children.child import LINES_A_TURN
+from engine.children.child import LINES_PER_TURN
 from engine.core.commands import Answer, Steer
 from engine.core.records.records import copy_with
 from engine.core.specs.limits import Limits
@@ -19,7 +19,7 @@ from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.platform.clock import VirtualClock
 from engine.runtimes.programs import lines, speaking
-from engine.runtimes.programs.speaking import MOST_ASKED
+from engine.runtimes.programs.speaking import MAX_PENDING_REQUESTS
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 from tests.runtime.test_process_agents import cancelled, program, shown
@@ -228,11 +228,11 @@ say(type='result', output=sorted((str(each['id']), each['answer']) for each in (
 
 async def test_one_that_floods_the_inbox_with_questions_fails(engine: Engines) -> None:
     code = f"""
-for number in range({MOST_ASKED + 1}): say(type='ask', id=number, question=f'Is it {{number}}?')
+for number in range({MAX_PENDING_REQUESTS + 1}): say(type='ask', id=number, question=f'Is it {{number}}?')
 time.sleep(1000)
 """
     async with engine(speaker(code)) as running:
-        assert f"it asked more than {MOST_ASKED} questions at once" in await running.fails()
+        assert f"it asked more than {MAX_PENDING_REQUESTS} questions at once" in await running.fails()
         assert not running.state.escalations
 
 
@@ -349,14 +349,14 @@ async def test_a_flood_of_lines_leaves_the_loop_its_turns(engine: Engines, monke
         assert str(await running.ask()).count("{}") == 20_000
         group.cancel_scope.cancel()
 
-    assert most <= 2 * LINES_A_TURN
+    assert most <= 2 * LINES_PER_TURN
 
 
 @pytest.mark.parametrize(
     ("bound", "code", "said"),
     [
-        ("MOST_LINES", "while True: say(type='usage', tokens_in=1)", "it wrote more than 50 lines"),
-        ("MOST_STEPS", "while True: say(type='step', name='page')", "it wrote more than 50 steps"),
+        ("MAX_LINES", "while True: say(type='usage', tokens_in=1)", "it wrote more than 50 lines"),
+        ("MAX_STEPS", "while True: say(type='step', name='page')", "it wrote more than 50 steps"),
     ],
 )
 async def test_one_that_writes_on_and_on_is_ended_and_its_attempt_fails(

@@ -72,8 +72,8 @@ def clock() -> Clock:
 async def link(clock: Clock) -> AsyncIterator[Link]:
     """One link, whose process is looked at often: starting one costs seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "SILENT_S", SILENT_S)
-        patch.setattr("engine.models.provider_process.LOOK_S", 0.1)
+        patch.setattr(bounds, "MAX_SILENCE_S", SILENT_S)
+        patch.setattr("engine.models.provider_process.WATCH_INTERVAL_S", 0.1)
         async with anyio.create_task_group() as group:
             link = Link(group.start_soon, now_s=clock)
             yield link
@@ -169,4 +169,6 @@ async def test_the_memory_of_the_process_is_bounded(link: Link) -> None:
 
     limits = await anyio.Path(f"/proc/{(await link._running_process()).child.pid}/limits").read_text()
 
-    assert str(bounds.PROCESS_BYTES) in next(line for line in limits.splitlines() if line.startswith("Max data size"))
+    assert str(bounds.MAX_PROCESS_BYTES) in next(
+        line for line in limits.splitlines() if line.startswith("Max data size")
+    )

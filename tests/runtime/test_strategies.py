@@ -193,7 +193,7 @@ async def test_the_category_of_a_request_chooses_the_strategy_and_who_takes_part
 async def test_a_pattern_that_never_ends_fails_its_run_and_does_not_stall_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("engine.host.built_in.guards.PATTERN_S", 0.5)
+    monkeypatch.setattr("engine.host.built_in.guards.MAX_PATTERN_S", 0.5)
     beats = 0
 
     async def heart() -> None:

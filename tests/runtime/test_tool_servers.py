@@ -193,7 +193,7 @@ async def test_a_server_that_does_not_start_fails_the_attempt_with_one_line(
 async def test_a_server_that_says_nothing_is_given_up(
     engine: Engines, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "STARTS_S", 0.3)
+    monkeypatch.setattr(mcp_servers, "START_TIMEOUT_S", 0.3)
     spec, settings = team(program(notes, "silent"), [])
     async with engine(spec, **settings) as running:
         assert "the tool server 'files' does not work: it did not answer for 0.3 s" in await running.fails()
@@ -290,7 +290,7 @@ async def test_a_server_over_http_that_was_started_anew_is_connected_to_anew(eng
 async def test_an_answer_over_http_that_is_too_long_is_not_read_to_its_end(
     engine: Engines, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.runtimes.toolbox.mcp_answers.LINE_BYTES", 100_000)
+    monkeypatch.setattr("engine.runtimes.toolbox.mcp_answers.MAX_LINE_BYTES", 100_000)
     with over_http(notes) as url:
         turns = [call("files__huge", characters=40_000)], [call("files__huge", characters=200_000)]
         spec, settings = team(McpSpec(url=url), *turns)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.models.assembly import Assembly
-from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES
+from engine.models.bounds import MAX_JSON_CHARACTERS, MAX_JSON_VALUES
 from engine.models.records import Call, ModelAnswer
 
 
@@ -91,8 +91,8 @@ ARGUMENTS: list[tuple[Any, Call]] = [
     ('{"a": NaN}', Call("c", "f", None, '{"a": NaN}')),
     ("{", Call("c", "f", None, "{")),
     ('{"a": "\ud800"}', Call("c", "f", {"a": "�"})),
-    (json.dumps({"a": [0] * (JSON_VALUES + 1)}), Call("c", "f", None, "(more than 200,000 values)")),
-    (json.dumps({"a": "x" * JSON_CHARACTERS}), Call("c", "f", None, "(more than 4,000,000 characters)")),
+    (json.dumps({"a": [0] * (MAX_JSON_VALUES + 1)}), Call("c", "f", None, "(more than 200,000 values)")),
+    (json.dumps({"a": "x" * MAX_JSON_CHARACTERS}), Call("c", "f", None, "(more than 4,000,000 characters)")),
 ]
 
 

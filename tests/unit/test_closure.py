@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import Unusable
-from engine.runtimes.functions.isolated import LOADED_VERSIONS, load
+from engine.runtimes.functions.isolated import MAX_LOADED_VERSIONS, load
 from engine.trusted_code.closure import Folder, digest_of, files_of
 from engine.trusted_code.references import Origin, resolve
 
@@ -83,7 +83,7 @@ def test_a_change_of_any_file_that_is_imported_is_another_hash_and_of_no_other(t
 
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, crew="import helpers", helpers="x" * 100)
-    monkeypatch.setattr("engine.trusted_code.closure.LARGEST_BYTES", 99)
+    monkeypatch.setattr("engine.trusted_code.closure.MAX_FILE_BYTES", 99)
 
     with pytest.raises(Unusable, match=r"helpers\.py is larger than 99 bytes"):
         Folder(tmp_path).sources("crew:run")
@@ -188,9 +188,9 @@ def test_of_code_that_is_edited_again_and_again_only_the_newest_versions_stay_lo
 
     write(tmp_path, crew_of_many="NUMBER = 0\ndef run(text): return NUMBER")
     first = resolve(Origin("crew_of_many:run", tmp_path, Folder(tmp_path).sources("crew_of_many:run")))
-    for number in range(1, 2 * LOADED_VERSIONS):
+    for number in range(1, 2 * MAX_LOADED_VERSIONS):
         write(tmp_path, crew_of_many=f"NUMBER = {number}\ndef run(text): return NUMBER")
         assert call("crew_of_many:run", tmp_path) == number
 
-    assert len(versions()) == LOADED_VERSIONS
+    assert len(versions()) == MAX_LOADED_VERSIONS
     assert first("x") == 0, "an attempt at work goes on with what it has loaded"

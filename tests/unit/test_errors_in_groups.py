@@ -3,7 +3,7 @@
 import pytest
 
 from engine.errors import PermanentFailure, RetryLater
-from engine.runtimes.functions.child import MOST_LEAVES
+from engine.runtimes.functions.child import MAX_LEAVES
 from engine.runtimes.values import one_line, traits
 
 
@@ -44,6 +44,6 @@ def test_a_group_asks_to_be_left_alone_for_the_longest_time_of_those_in_it() -> 
 
 
 def test_of_a_group_without_end_a_part_is_looked_at() -> None:
-    error = group(*(ValueError(str(one)) for one in range(MOST_LEAVES * 10)))
+    error = group(*(ValueError(str(one)) for one in range(MAX_LEAVES * 10)))
 
-    assert one_line(error) == f"ValueError: 0; ValueError: 1; ValueError: 2 and {MOST_LEAVES - 3} more"
+    assert one_line(error) == f"ValueError: 0; ValueError: 1; ValueError: 2 and {MAX_LEAVES - 3} more"

@@ -13,7 +13,7 @@ from engine.core.errors import Refused
 from engine.core.specs.check import Check
 from engine.core.specs.guard import check_guard, check_pattern, describe_guard
 from engine.core.strategies.sequential_with_validation import REJECTS
-from engine.host.built_in.guards import LONGEST_TEXT, CheckedOutput, asks_for, holds_for, score_in, verdict_of
+from engine.host.built_in.guards import MAX_TEXT_CHARACTERS, CheckedOutput, asks_for, holds_for, score_in, verdict_of
 from tests.depth import examples
 
 pytestmark = pytest.mark.anyio
@@ -277,13 +277,13 @@ async def test_a_guard_over_arguments_looks_at_the_whole_and_at_each_value(
 
 @pytest.mark.parametrize("guard", [{"contains": "zz"}, {"names": "zz"}, {"matches": "zz"}])
 async def test_arguments_that_are_too_long_to_look_at_are_asked_about(guard: JsonValue) -> None:
-    assert not await asks_for(guard, {"text": "x" * (LONGEST_TEXT - 20)})
-    assert await asks_for(guard, {"text": "x" * LONGEST_TEXT})
-    assert await asks_for(guard, {"texts": ["x"] * LONGEST_TEXT})
+    assert not await asks_for(guard, {"text": "x" * (MAX_TEXT_CHARACTERS - 20)})
+    assert await asks_for(guard, {"text": "x" * MAX_TEXT_CHARACTERS})
+    assert await asks_for(guard, {"texts": ["x"] * MAX_TEXT_CHARACTERS})
 
 
 async def test_where_a_pattern_takes_too_long_a_person_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.host.built_in.guards.PATTERN_S", 0.05)
+    monkeypatch.setattr("engine.host.built_in.guards.MAX_PATTERN_S", 0.05)
 
     assert await asks_for({"matches": r"(\w+\s?)+$"}, {"text": "a" * 5_000 + "!"})
 
@@ -292,7 +292,7 @@ async def test_where_a_pattern_takes_too_long_a_person_is_asked(monkeypatch: pyt
 async def test_a_pattern_for_which_the_loop_has_no_time_is_looked_for_in_a_thread(
     monkeypatch: pytest.MonkeyPatch, pattern: str, *, asks: bool
 ) -> None:
-    monkeypatch.setattr("engine.host.built_in.guards.BRIEF_S", 0.0)
+    monkeypatch.setattr("engine.host.built_in.guards.FAST_TIMEOUT_S", 0.0)
 
     assert await asks_for({"matches": pattern}, {"text": "x"}) is asks
 

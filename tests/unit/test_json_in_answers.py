@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine.errors import Unusable
-from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
+from engine.models.bounds import MAX_JSON_CHARACTERS, MAX_JSON_VALUES, excess_of_json
 from engine.runtimes.json_schema import NAMED
 from engine.runtimes.model.output import SchemaMismatch, check_schema, validate_output
 
@@ -45,13 +45,13 @@ def test_of_other_answers_nothing_is_read(text: str) -> None:
 
 def test_json_may_have_as_much_as_its_bounds() -> None:
     for sign in ",[{":
-        assert excess_of_json(sign * JSON_VALUES + " ") is None
-        assert excess_of_json(sign * (JSON_VALUES + 1)) == "values"
-    assert excess_of_json(",[{" * (JSON_VALUES // 3 + 1)) == "values"
-    assert excess_of_json(" " * JSON_CHARACTERS) is None
-    assert excess_of_json("," * (JSON_CHARACTERS + 1)) == "characters"
+        assert excess_of_json(sign * MAX_JSON_VALUES + " ") is None
+        assert excess_of_json(sign * (MAX_JSON_VALUES + 1)) == "values"
+    assert excess_of_json(",[{" * (MAX_JSON_VALUES // 3 + 1)) == "values"
+    assert excess_of_json(" " * MAX_JSON_CHARACTERS) is None
+    assert excess_of_json("," * (MAX_JSON_CHARACTERS + 1)) == "characters"
     with pytest.raises(SchemaMismatch, match=r"characters$"):
-        validate_output("```\n" + json.dumps("x" * JSON_CHARACTERS) + "\n```", {})
+        validate_output("```\n" + json.dumps("x" * MAX_JSON_CHARACTERS) + "\n```", {})
 
 
 @pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])

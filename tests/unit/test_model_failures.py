@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.models.failures import LONGEST_WAIT_S, MAX_CHARACTERS, Failure, failure_of
+from engine.models.failures import MAX_CHARACTERS, MAX_RETRY_AFTER_S, Failure, failure_of
 from engine.models.redaction import KEY_PLACEHOLDER
 from engine.models.wire import BadAnswer
 
@@ -150,7 +150,7 @@ WAITS: list[tuple[dict[str, str], float | None]] = [
     ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
     ({"retry-after": "Sun, 06 Nov 1994 08:50:37 GMT"}, 60.0),
     ({"retry-after": "Sun, 06 Nov 1994 08:48:37 GMT"}, 0.0),
-    ({"retry-after": "999999999"}, LONGEST_WAIT_S),
+    ({"retry-after": "999999999"}, MAX_RETRY_AFTER_S),
     ({"retry-after": "soon"}, None),
     ({"x": "1"}, None),
 ]

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from engine.errors import Unusable
-from engine.runtimes.json_schema import LONGEST_S
+from engine.runtimes.json_schema import MAX_CHECK_S
 from engine.runtimes.model.output import SchemaMismatch, check_schema, parse_output, validate_output
 
 
@@ -90,8 +90,8 @@ def test_names_of_properties_are_no_keywords_and_expressions_over_names_are_refu
 
 
 def test_a_schema_that_would_take_years_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert LONGEST_S == 2
-    monkeypatch.setattr("engine.runtimes.model.output.LONGEST_S", 0.2)
+    assert MAX_CHECK_S == 2
+    monkeypatch.setattr("engine.runtimes.model.output.MAX_CHECK_S", 0.2)
     parts: dict[str, Any] = {"x0": {"type": "integer"}}
     for level in range(1, 60):
         parts[f"x{level}"] = {"allOf": [{"$ref": f"#/$defs/x{level - 1}"}] * 2}
@@ -129,7 +129,7 @@ BOMB: Any = {"$defs": {"a0": {"type": "integer"}, **BRANCHES}, "$ref": "#/$defs/
 @pytest.mark.anyio
 @pytest.mark.parametrize("text", ['"x"', json.dumps([1] * 10_000)], ids=["schema", "answer"])
 async def test_the_loop_turns_while_an_answer_takes_long_to_check(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.runtimes.model.output.LONGEST_S", 0.3)
+    monkeypatch.setattr("engine.runtimes.model.output.MAX_CHECK_S", 0.3)
     schema = BOMB if text == '"x"' else {"items": {"$ref": "#/$defs/a", "$defs": {}}, "$defs": {"a": {"minimum": 0}}}
     turns = 0
 

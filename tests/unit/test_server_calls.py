@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.runtimes.toolbox.call_value import MOST_SCHEMA_PARTS, CallValue, server_value
+from engine.runtimes.toolbox.call_value import MAX_SCHEMA_PARTS, CallValue, server_value
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,6 @@ def test_a_schema_of_values_in_values_is_followed_as_far_as_the_call_goes() -> N
     assert server_value({"next": {"next": {}}}, schema) == CallValue({"next": {"next": {"n": 1}, "n": 1}, "n": 1})
 
 
-@pytest.mark.parametrize("schema", [{"$ref": "#"}, {"anyOf": [{}] * MOST_SCHEMA_PARTS}])
+@pytest.mark.parametrize("schema", [{"$ref": "#"}, {"anyOf": [{}] * MAX_SCHEMA_PARTS}])
 def test_a_schema_without_end_leaves_a_call_that_cannot_be_looked_at_whole(schema: Any) -> None:
     assert server_value({"a": 1}, schema) == CallValue({"a": 1}, is_exact=False)

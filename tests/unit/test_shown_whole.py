@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.runtimes.values import LONGEST_SHOWN, shown_whole
+from engine.runtimes.values import SHOWN_CHARACTERS, shown_whole
 
 SECRET = "svc-0123456789"
 
@@ -38,9 +38,9 @@ def test_keys_that_differ_in_secrets_alone_cannot_be_shown() -> None:
 
 
 def test_what_is_shown_has_a_bounded_length() -> None:
-    assert shown_whole("x" * LONGEST_SHOWN) == ("x" * LONGEST_SHOWN, False)
+    assert shown_whole("x" * SHOWN_CHARACTERS) == ("x" * SHOWN_CHARACTERS, False)
     with pytest.raises(ValueError, match="1,000,001 characters are more than the 1,000,000 that can be shown"):
-        shown_whole("x" * (LONGEST_SHOWN + 1))
+        shown_whole("x" * (SHOWN_CHARACTERS + 1))
 
 
 def test_a_secret_that_is_set_anew_is_shown_by_its_name_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,7 +174,7 @@ def test_a_reader_that_lies_far_behind_misses_no_event_and_is_told_how_much_text
 
 
 def test_text_that_waits_is_merged_and_beyond_the_limit_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "TASK_CHARACTERS", 30)
+    monkeypatch.setattr(limits, "MAX_TASK_CHARACTERS", 30)
 
     async def play() -> None:
         world = World()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.teamfile import TeamFileError, parse_team
-from engine.teamfile.document import MOST_PROBLEMS, MOST_SHOWN
+from engine.teamfile.document import MAX_PROBLEMS, MAX_SHOWN
 
 PATH = Path("team.yaml")
 
@@ -213,16 +213,16 @@ def test_a_name_that_fills_the_screen_is_cut_where_no_member_has_it() -> None:
 
 
 def test_a_file_with_very_many_faults_names_the_first_of_them() -> None:
-    agents = "".join(f"- {{name: a{number}, modle: m}}\n" for number in range(MOST_PROBLEMS + 50))
+    agents = "".join(f"- {{name: a{number}, modle: m}}\n" for number in range(MAX_PROBLEMS + 50))
     with pytest.raises(TeamFileError) as raised:
         parse_team(f"version: 1\nsupervisor: {{name: t, max_agents: 1000}}\nagents:\n{agents}", Path("team.yaml"))
 
-    assert len(raised.value.problems) == MOST_PROBLEMS
-    assert [problem.line for problem in raised.value.problems] == [*range(4, 4 + MOST_PROBLEMS)]
-    assert str(raised.value).endswith(f"and {MOST_PROBLEMS - MOST_SHOWN} more at least")
+    assert len(raised.value.problems) == MAX_PROBLEMS
+    assert [problem.line for problem in raised.value.problems] == [*range(4, 4 + MAX_PROBLEMS)]
+    assert str(raised.value).endswith(f"and {MAX_PROBLEMS - MAX_SHOWN} more at least")
 
 
-MANY = range(MOST_PROBLEMS + 50)
+MANY = range(MAX_PROBLEMS + 50)
 MEANINGLESS: dict[str, dict[str, Any]] = {
     "servers of many agents": {"agents": [{"name": f"a{n}", "type": "llm", "mcp": ["s"]} for n in MANY]},
     "work of many agents": {"agents": [{"name": f"a{number}"} for number in MANY]},
@@ -241,5 +241,5 @@ def test_a_file_with_very_much_that_means_nothing_names_the_first_of_it(kind: st
         parse_team(yaml.dump(team, sort_keys=False), PATH)
 
     lines = [problem.line for problem in raised.value.problems]
-    assert len(lines) == MOST_PROBLEMS
+    assert len(lines) == MAX_PROBLEMS
     assert lines == sorted(lines)

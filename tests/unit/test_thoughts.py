@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.thoughts import LONGEST_BLANK, TAGS, TaggedText, split_content, split_unopened_thought
+from engine.models.thoughts import MAX_BLANK_CHARACTERS, TAGS, TaggedText, split_content, split_unopened_thought
 
 PIECES = st.lists(
     st.sampled_from(["<think>", "</think>", "<th", "ink>", "</", "think>", "[THINK]", "a", "<", " ", "\n"])
@@ -74,13 +74,13 @@ def test_parts_are_joined_by_their_kind_and_others_left_out() -> None:
 def test_each_tag_holds_a_thought_up_to_its_own_end_however_it_is_streamed(tag: str) -> None:
     end = TAGS[tag]
     other = next(closing for closing in TAGS.values() if closing != end)
-    for before in ("", "\n ", " " * LONGEST_BLANK):
+    for before in ("", "\n ", " " * MAX_BLANK_CHARACTERS):
         answer = f"{before}{tag} plan {other} <b {end} \n4 {tag}x{end}"
         for pieces in ([answer], list(answer), [before, answer[len(before) :]]):
             assert divided(pieces) == (f" plan {other} <b ", f"4 {tag}x{end}")
-    late = f"{' ' * (LONGEST_BLANK + 1)}{tag}plan{end}4"
+    late = f"{' ' * (MAX_BLANK_CHARACTERS + 1)}{tag}plan{end}4"
     assert divided([late]) == divided(late) == ("", late)
-    assert list(TaggedText().feed(late[: LONGEST_BLANK + 1])) == [(False, late[: LONGEST_BLANK + 1])]
+    assert list(TaggedText().feed(late[: MAX_BLANK_CHARACTERS + 1])) == [(False, late[: MAX_BLANK_CHARACTERS + 1])]
     assert split_unopened_thought(f"see {tag}\n</think>\n4") == ("", f"see {tag}\n</think>\n4")
 
 

@@ -94,7 +94,7 @@ async def test_a_stream_with_ids_is_resumed_by_the_package() -> None:
 
 
 async def test_an_event_that_cannot_be_read_is_an_error_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.runtimes.toolbox.mcp_answers.LINE_BYTES", 1024 * 1024)
+    monkeypatch.setattr("engine.runtimes.toolbox.mcp_answers.MAX_LINE_BYTES", 1024 * 1024)
     assert await read(Body(f"data: {RESULT}", 4), 7) == f"event: message\ndata: {RESULT}\n\n{fault(*ENDED)}"
     unreadable = await read(Body("data: {\n\ndata: {}\n\n", 4), 7)
 

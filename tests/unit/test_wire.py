@@ -132,7 +132,7 @@ def test_a_page_is_no_answer_and_that_of_an_error_is_left_to_its_status(media: s
 def test_an_answer_may_be_as_long_as_its_bound(
     monkeypatch: pytest.MonkeyPatch, encoding: str | None, status: int, media: str
 ) -> None:
-    monkeypatch.setattr(bounds, "ANSWER_BYTES", 1_000)
+    monkeypatch.setattr(bounds, "MAX_ANSWER_BYTES", 1_000)
     bodies = [b"\n" * size for size in (1_000, 1_001)]
     fits, exceeds = (
         Answer(body if encoding is None else gzip.compress(body), media, encoding, status) for body in bodies
@@ -145,8 +145,8 @@ def test_an_answer_may_be_as_long_as_its_bound(
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("piece", [1, 7, 100_000])
 def test_each_event_may_be_as_long_as_its_bounds(monkeypatch: pytest.MonkeyPatch, end: bytes, piece: int) -> None:
-    monkeypatch.setattr(bounds, "EVENT_BYTES", 40)
-    monkeypatch.setattr(bounds, "EVENT_LINES", 4)
+    monkeypatch.setattr(bounds, "MAX_EVENT_BYTES", 40)
+    monkeypatch.setattr(bounds, "MAX_EVENT_LINES", 4)
     fine = [b"x" * (41 - len(end)) + end, (b"x" * 9 + end) * 4, (b"x" + end) * 4]
 
     several = Answer(end.join([*fine, *fine, b""]), EVENTS, piece=piece)

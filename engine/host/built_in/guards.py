@@ -17,15 +17,15 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text, preview
 from engine.core.specs.check import Check
 from engine.core.specs.guard import describe_guard
-from engine.platform.patterns import BRIEF_S, Pattern, TooSlow
+from engine.platform.patterns import FAST_TIMEOUT_S, Pattern, TooSlow
 
-LONGEST_TEXT = 200_000
+MAX_TEXT_CHARACTERS = 200_000
 """Characters of an output that a pattern is looked for in: its beginning; about longer arguments a person is asked."""
-BRIEF_TEXT = 10_000
+MAX_LOOP_CHARACTERS = 10_000
 """Characters of arguments that a guard is held against in the loop; longer ones in a thread."""
-PATTERN_S = 2.0
+MAX_PATTERN_S = 2.0
 """How long one pattern may take, in seconds."""
-REASONS = 200
+MAX_REASON_CHARACTERS = 200
 """Characters of the reasons that stand in a verdict; the whole is in the output that was looked at."""
 _SCORE = re.compile(
     r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:[\s*_`]{0,4}(?:/|out of)[\s*_`]{0,4}([0-9]{1,4}))?",
@@ -81,7 +81,7 @@ def score_in(output: JsonValue) -> float | None:
         if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) < 1e12:
             return None
         return float(score)
-    score_match = _SCORE.search(value[:LONGEST_TEXT]) if isinstance(value, str) else None
+    score_match = _SCORE.search(value[:MAX_TEXT_CHARACTERS]) if isinstance(value, str) else None
     if score_match is None:
         return None
     return (
@@ -108,7 +108,7 @@ def _approved(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[st
 
 def _shorten(reasons: JsonValue) -> str:
     text = "; ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
-    return " ".join(text.split())[:REASONS]
+    return " ".join(text.split())[:MAX_REASON_CHARACTERS]
 
 
 async def _guards(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
@@ -147,7 +147,7 @@ async def holds_for(guard: JsonValue, checked_outputs: Sequence[CheckedOutput]) 
         return any(_names(as_text(output), str(guard["names"])) for output in outputs)
     if "matches" in guard:
         pattern = Pattern(str(guard["matches"]))
-        return any([await _matches(pattern, as_text(output)[:LONGEST_TEXT]) for output in outputs])
+        return any([await _matches(pattern, as_text(output)[:MAX_TEXT_CHARACTERS]) for output in outputs])
     return any(json_equal(_at(output, str(guard.get("json", ""))), [guard.get("equals")]) for output in outputs)
 
 
@@ -162,16 +162,16 @@ async def asks_for(guard: JsonValue, arguments: JsonValue) -> bool:
     if "json" in guard:
         return json_equal(_at(arguments, str(guard["json"])), [guard.get("equals")])
     whole = as_text(arguments)
-    if len(whole) > LONGEST_TEXT:
+    if len(whole) > MAX_TEXT_CHARACTERS:
         return True
     look = partial(_holds_in, guard, list(dict.fromkeys((whole, *_scalars(arguments)))))
     try:
-        if len(whole) <= BRIEF_TEXT:
-            return look(within_s=BRIEF_S)
+        if len(whole) <= MAX_LOOP_CHARACTERS:
+            return look(within_s=FAST_TIMEOUT_S)
     except TooSlow:
         pass  # once more where it holds up nothing
     try:
-        return await anyio.to_thread.run_sync(partial(look, within_s=PATTERN_S))
+        return await anyio.to_thread.run_sync(partial(look, within_s=MAX_PATTERN_S))
     except TooSlow:
         return True
 
@@ -220,7 +220,7 @@ async def _matches(pattern: Pattern, text: str) -> bool:
     try:
         return pattern.is_in(text)
     except TooSlow:  # once more where it holds up nothing
-        return await anyio.to_thread.run_sync(partial(pattern.is_in, text, within_s=PATTERN_S))
+        return await anyio.to_thread.run_sync(partial(pattern.is_in, text, within_s=MAX_PATTERN_S))
 
 
 def _at(output: JsonValue, path: str) -> list[JsonValue]:

@@ -24,7 +24,7 @@ reporter: contextvars.ContextVar[Callable[[int, int, str], None] | None] = conte
     "reporter", default=None
 )
 """Receiver of `report_progress`, set by the runtime of the function."""
-MOST_LEAVES = 100
+MAX_LEAVES = 100
 """Of an exception group, how many exceptions are looked at."""
 SHOWN_LEAVES = 3
 """Of an exception group, how many exceptions are told."""
@@ -127,13 +127,13 @@ def traits_of(error: BaseException) -> dict[str, Any]:
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
-    """Return what an exception group holds, also in groups of groups, up to `MOST_LEAVES`."""
+    """Return what an exception group holds, also in groups of groups, up to `MAX_LEAVES`."""
     leaves: list[BaseException] = []
     open_groups = [error] if isinstance(error, BaseExceptionGroup) else []
-    while open_groups and len(leaves) < MOST_LEAVES:
+    while open_groups and len(leaves) < MAX_LEAVES:
         for exception in BaseExceptionGroup.exceptions.__get__(open_groups.pop()):
             (open_groups if isinstance(exception, BaseExceptionGroup) else leaves).append(exception)
-    return leaves[:MOST_LEAVES]
+    return leaves[:MAX_LEAVES]
 
 
 def _traits_of(error: BaseException) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Source(NamedTuple):
 Sources = Mapping[str, Source]
 """Modules of a folder by the names that its own code calls them by."""
 
-LOADED_VERSIONS = 20
+MAX_LOADED_VERSIONS = 20
 """Versions of a folder that stay loaded: each edit of its code makes another one."""
 
 _numbers = itertools.count(1)
@@ -47,7 +47,7 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
     """Import a module of a folder, with everything that it imports from there.
 
     Modules loaded from the same bytes are shared. If a file has changed since, all of `sources` are loaded again beside
-    the old modules, which attempts may still use. Only the newest `LOADED_VERSIONS` can import more of their modules.
+    the old modules, which attempts may still use. Only the newest `MAX_LOADED_VERSIONS` can import further modules.
 
     Args:
         module: One of `sources`.
@@ -63,7 +63,7 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
         if namespace is None:
             namespace = _Namespace(folder)
             namespaces.append(namespace)
-            while len(namespaces) > LOADED_VERSIONS:
+            while len(namespaces) > MAX_LOADED_VERSIONS:
                 namespaces.pop(0).unload()
         namespace.sources.update(sources)
     return importlib.import_module(f"{namespace.prefix}.{module}")

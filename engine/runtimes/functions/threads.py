@@ -14,7 +14,7 @@ from engine.runtimes.attempts.pending import Pending
 
 T = TypeVar("T")
 
-IDLE_THREADS = 32
+MAX_IDLE_THREADS = 32
 """Number of idle threads that are kept."""
 
 
@@ -62,7 +62,7 @@ class Threads:
 
     def release(self, thread: "_Thread", job: _Job, result: object, error: BaseException | None) -> None:
         """Return a thread to the idle ones; runs in the loop."""
-        if self._closed or len(self._idle) >= IDLE_THREADS:
+        if self._closed or len(self._idle) >= MAX_IDLE_THREADS:
             thread.jobs.put(None)
         else:
             self._idle.append(thread)

@@ -17,7 +17,7 @@ from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
 from engine.runtimes.attempts.work import DelegationResult, Work
 from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, CallResult, ForwardedAnswer, text_in
-from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
+from engine.runtimes.model.prompt import MAX_LISTED_AGENTS, capabilities_of
 from engine.runtimes.model.tools import Arguments, object_schema
 
 
@@ -46,7 +46,7 @@ class Workers:
     @property
     def names(self) -> list[str]:
         """Their names, of the first hundred."""
-        return [worker.name for worker in self.available[:MOST_NAMED]]
+        return [worker.name for worker in self.available[:MAX_LISTED_AGENTS]]
 
     @property
     def name_schema(self) -> dict[str, JsonValue]:
@@ -56,7 +56,7 @@ class Workers:
     def why_not(self, worker: str) -> str | None:
         """Return why `worker` cannot get work; None if it can."""
         workers = self.available
-        if worker in self._names or (len(workers) > MOST_NAMED and worker in capabilities_of(workers)):
+        if worker in self._names or (len(workers) > MAX_LISTED_AGENTS and worker in capabilities_of(workers)):
             return None
         return why_no_worker(self._work.state, self._home, worker, lead_id=self._work.effect.agent_id)
 
@@ -149,7 +149,7 @@ class ForwardMessage(WorkersTool):
         workers = self._workers.available
         if not workers:
             return None
-        enum = _worker_enum(workers) if len(workers) <= MOST_NAMED else {}
+        enum = _worker_enum(workers) if len(workers) <= MAX_LISTED_AGENTS else {}
         worker: dict[str, JsonValue] = {"type": "string", **enum}
         return ToolSchema(name, "End with the last answer of a worker, word for word.", object_schema(worker=worker))
 
@@ -183,5 +183,5 @@ class ForwardMessage(WorkersTool):
 
 def _worker_enum(workers: Sequence[Worker]) -> dict[str, JsonValue]:
     """Return the enum of workers, or of what very many of them can do."""
-    lists_names = len(workers) <= MOST_NAMED
+    lists_names = len(workers) <= MAX_LISTED_AGENTS
     return {"enum": [*([worker.name for worker in workers] if lists_names else capabilities_of(workers))]}

@@ -11,13 +11,13 @@ from engine.errors import Unusable
 from engine.models.bounds import (
     IN_LOOP_CHARACTERS,
     IN_LOOP_S,
-    JSON_CHARACTERS,
-    JSON_VALUES,
+    MAX_JSON_CHARACTERS,
+    MAX_JSON_VALUES,
     SCHEMA_CHARACTERS,
     excess_of_json,
 )
 from engine.platform.patterns import BadPattern, Pattern
-from engine.runtimes.json_schema import LONGEST_S, NAMED, CheckTimeout, faults_of
+from engine.runtimes.json_schema import MAX_CHECK_S, NAMED, CheckTimeout, faults_of
 
 _FENCE = "```"
 """What many models put around JSON, as Markdown has it."""
@@ -128,9 +128,9 @@ def check_value(value: JsonValue, schema: Any) -> None:
         SchemaMismatch: If it does not, or the schema leads nowhere.
     """
     try:
-        _check_fit(value, schema, LONGEST_S)
+        _check_fit(value, schema, MAX_CHECK_S)
     except CheckTimeout as error:
-        raise SchemaMismatch(f"it takes longer than {LONGEST_S:g} s to see whether it fits its schema") from error
+        raise SchemaMismatch(f"it takes longer than {MAX_CHECK_S:g} s to see whether it fits its schema") from error
 
 
 def _parse_json(text: str) -> JsonValue:
@@ -172,7 +172,7 @@ def _extract_json(text: str) -> str:
             text = "\n".join(lines[fences[0] + 1 : fences[1]]).strip()
     excess = excess_of_json(text)
     if excess is not None:
-        limit = JSON_CHARACTERS if excess == "characters" else JSON_VALUES
+        limit = MAX_JSON_CHARACTERS if excess == "characters" else MAX_JSON_VALUES
         raise SchemaMismatch(f"it has more than {limit:,} {excess}")
     return text
 

@@ -19,7 +19,7 @@ from engine.runtimes.model.builtin_tools import CallRefused, CallResult, text_in
 from engine.runtimes.model.delegation import WorkersTool
 from engine.runtimes.model.tools import Arguments, object_schema
 
-MOST_TASKS = 200
+MAX_TASKS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class CreatePlan(WorkersTool):
             "Have a plan carried out: tasks that wait for nothing begin at once, the others when the tasks that they"
             " come after are done, and are told their results. Returns the result of each."
         )
-        tasks: JsonValue = {"type": "array", "items": task, "minItems": 1, "maxItems": MOST_TASKS}
+        tasks: JsonValue = {"type": "array", "items": task, "minItems": 1, "maxItems": MAX_TASKS}
         return ToolSchema(name, about, object_schema(tasks=tasks))
 
     @override
@@ -104,8 +104,8 @@ def parse_plan(arguments: Arguments) -> list[PlannedTask]:
         CallRefused: If it cannot be carried out: ids twice or unknown, tasks that wait for themselves.
     """
     task_objects = arguments.get("tasks")
-    if not isinstance(task_objects, list) or not 0 < len(task_objects) <= MOST_TASKS:
-        raise CallRefused(f"tasks must be a list of 1 to {MOST_TASKS} tasks")
+    if not isinstance(task_objects, list) or not 0 < len(task_objects) <= MAX_TASKS:
+        raise CallRefused(f"tasks must be a list of 1 to {MAX_TASKS} tasks")
     tasks: list[PlannedTask] = []
     for task_object in task_objects:
         if not isinstance(task_object, dict):

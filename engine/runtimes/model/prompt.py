@@ -13,7 +13,7 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import TrackRecord
 from engine.runtimes.model.options import ModelOptions
 
-MOST_NAMED = 100
+MAX_LISTED_AGENTS = 100
 """Most workers that are listed by name; beyond that their capabilities are listed."""
 
 
@@ -49,7 +49,7 @@ def _lead_instructions(options: ModelOptions, workers: Sequence[Worker]) -> str:
     )
     if not workers:
         return f"{text}\n\nNo worker is available at the moment: answer yourself."
-    if len(workers) > MOST_NAMED:
+    if len(workers) > MAX_LISTED_AGENTS:
         return f"{text}\n\n{len(workers)} workers are there; name a capability, and one who has it does the work."
     return f"{text}\n\nWorkers:\n" + "\n".join(_worker_line(worker) for worker in workers)
 
@@ -62,7 +62,7 @@ def _worker_line(worker: Worker) -> str:
 
 def _records(workers: Sequence[Worker]) -> str:
     """Return what came of earlier work; it changes most, and so stands last."""
-    if len(workers) > MOST_NAMED:
+    if len(workers) > MAX_LISTED_AGENTS:
         return ""
     records = [(worker.name, worker.record) for worker in workers if worker.record is not None]
     lines = [f"- {name}: {_record(record)}" for name, record in records if record.done or record.failed]

@@ -28,7 +28,7 @@ from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.typed_output import check_output_schema
 
-LONGEST_LINE_BYTES = 16_000_000
+MAX_LINE_BYTES = 16_000_000
 """Longest message: whole files stand in them."""
 
 
@@ -68,7 +68,7 @@ class AcpRuntime:
         env, cwd = await looked_up(code, options, self._reference, work.folder or code.folder)
         text, servers = as_text(await work.value()), await session_servers(work, code)
         async with placed(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
-            program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=LONGEST_LINE_BYTES)
+            program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=MAX_LINE_BYTES)
             attended = Attended(work, program, self._name, code.threads)
             session = AcpSession(
                 work,

@@ -24,11 +24,11 @@ from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.acp_messages import Choice, ToolCall
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
 from engine.runtimes.programs.terminals import Terminals
-from engine.runtimes.values import LONGEST_SHOWN, clean, json_value, shown_input, shown_whole, without_secrets
+from engine.runtimes.values import SHOWN_CHARACTERS, clean, json_value, shown_input, shown_whole, without_secrets
 
 Change: TypeAlias = tuple[str, str, str]
 """Path, old text and new text of a file."""
-MOST_TEXT = 20_000
+MAX_TEXT_CHARACTERS = 20_000
 """Characters of a diff, or of what a tool said, that are kept with the step."""
 RUNS_PROGRAMS = frozenset({"execute", "other", "switch_mode", None})
 """Kinds of tools that may run anything: leave for all of them cannot be given at once."""
@@ -102,7 +102,7 @@ class AcpAsking:
         rule = self._work.spec.approve.get(kind or "other")
         if rule is None or rule in PLAIN:
             return None if rule is None else rule == "always"
-        if _size_of(changes) > LONGEST_SHOWN:
+        if _size_of(changes) > SHOWN_CHARACTERS:
             return True
         return await asks_for(rule, await self._value(title, arguments, changes))
 
@@ -137,8 +137,8 @@ class AcpAsking:
             NotShown: If it is too long.
         """
         try:
-            if _size_of(changes) > LONGEST_SHOWN:
-                raise ValueError(f"its files have more than the {LONGEST_SHOWN:,} characters that can be shown")
+            if _size_of(changes) > SHOWN_CHARACTERS:
+                raise ValueError(f"its files have more than the {SHOWN_CHARACTERS:,} characters that can be shown")
             whole, has_secret = shown_whole(await self._value(title, arguments, changes))
         except ValueError as error:
             raise NotShown(line_of(title)[:200], str(error)) from error
@@ -221,7 +221,9 @@ def _digest(text: str) -> str:
 def cut(text: str) -> str:
     """Return a text, or its beginning with how long it is."""
     text = clean(text)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n[cut; {len(text):,} characters in all]"
+    if len(text) <= MAX_TEXT_CHARACTERS:
+        return text
+    return f"{text[:MAX_TEXT_CHARACTERS]}\n[cut; {len(text):,} characters in all]"
 
 
 def _size_of(changes: Sequence[Change]) -> int:
@@ -230,7 +232,7 @@ def _size_of(changes: Sequence[Change]) -> int:
 
 def diff(path: str, old: str, new: str) -> JsonValue:
     """Return a diff for a step; of what is very long, that it is."""
-    if len(old) + len(new) > 50 * MOST_TEXT:
+    if len(old) + len(new) > 50 * MAX_TEXT_CHARACTERS:
         return {"path": clean(path), "diff": f"[{len(old):,} characters before, {len(new):,} after]"}
     change = whole_diff(path, old, new)
     return {**change, "diff": cut(str(change["diff"]))}

@@ -29,15 +29,15 @@ M = TypeVar("M", bound=BaseModel)
 LOGIN_WANTED = -32000
 """The error that says that a login is required."""
 PROTOCOL = 1
-MOST_MESSAGES = 1_000_000
+MAX_MESSAGES = 1_000_000
 """Messages of a session."""
-MOST_BYTES = 2_000_000_000
+MAX_BYTES = 2_000_000_000
 """Bytes of all messages of a session."""
-MOST_REQUESTS = 100
+MAX_REQUESTS = 100
 """Requests of an agent that are open at once; more are refused."""
-MOST_UNSENT = 1_000
+MAX_UNSENT = 1_000
 """Answers that wait for an agent to read them."""
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 """Values in the input, or the output, of a tool call that is looked at."""
 
 
@@ -145,8 +145,8 @@ class AcpLink:
             if method == "session/update":
                 self._update(schema.SessionNotification.model_validate(_known_kind(params, "update")).update)
                 return None
-            if self._requests >= MOST_REQUESTS:
-                raise RequestError(-32603, f"more than {MOST_REQUESTS} requests are open")
+            if self._requests >= MAX_REQUESTS:
+                raise RequestError(-32603, f"more than {MAX_REQUESTS} requests are open")
             self._requests += 1
             try:
                 return await self._answer(method, params)
@@ -169,7 +169,7 @@ class AcpLink:
         if method == "session/request_permission":
             request = schema.RequestPermissionRequest.model_validate(_known_kind(params, "toolCall"))
             if not _is_small(request.tool_call.raw_input):
-                raise RequestError.invalid_params({"details": f"its input has more than {MOST_VALUES:,} values"})
+                raise RequestError.invalid_params({"details": f"its input has more than {MAX_VALUES:,} values"})
             choices = [Choice(option.option_id, option.name, option.kind) for option in request.options]
             chosen = await self._client.permit(_tool_call(request.tool_call), choices)
             return {"outcome": {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}}
@@ -256,11 +256,11 @@ class _Lines:
 
     def _flood(self) -> str | None:
         """Return what there is too much of."""
-        if self._program.lines_read > MOST_MESSAGES:
-            return f"wrote more than {MOST_MESSAGES:,} messages"
-        if self._program.bytes_read > MOST_BYTES:
-            return f"wrote more than {MOST_BYTES:,} bytes"
-        return f"does not read its input: {MOST_UNSENT:,} answers wait" if self._unsent > MOST_UNSENT else None
+        if self._program.lines_read > MAX_MESSAGES:
+            return f"wrote more than {MAX_MESSAGES:,} messages"
+        if self._program.bytes_read > MAX_BYTES:
+            return f"wrote more than {MAX_BYTES:,} bytes"
+        return f"does not read its input: {MAX_UNSENT:,} answers wait" if self._unsent > MAX_UNSENT else None
 
     async def close(self) -> None:
         """Nothing to close: the watcher owns the pipes."""
@@ -292,16 +292,16 @@ def _known_kind(params: Any, place: str) -> Any:
 def _is_small(value: Any) -> bool:
     """Return whether a value has few enough values in it to be looked at; 100,000 of them take some milliseconds."""
     values, count = [value], 1
-    while values and count <= MOST_VALUES:
+    while values and count <= MAX_VALUES:
         inner = values.pop()
         children = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()
         count += len(children)
-        values.extend(islice(children, MOST_VALUES))
-    return count <= MOST_VALUES
+        values.extend(islice(children, MAX_VALUES))
+    return count <= MAX_VALUES
 
 
 def _looked_at(value: Any) -> Any:
-    return value if _is_small(value) else f"[more than {MOST_VALUES:,} values]"
+    return value if _is_small(value) else f"[more than {MAX_VALUES:,} values]"
 
 
 def _tool_call(update: Any) -> ToolCall:

@@ -30,13 +30,13 @@ from engine.runtimes.programs.watched import Watched
 from engine.runtimes.typed_output import OutputMismatch, typed_text
 from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
 
-ANSWERS_S = 60.0
+START_TIMEOUT_S = 60.0
 """How long an agent may take to say who it is, and to begin a session."""
-ENDS_S = 2.0
+EXIT_TIMEOUT_S = 2.0
 """How long it may take to exit when its work is done."""
-CANCELS_S = 1.5
+CANCEL_TIMEOUT_S = 1.5
 """How long it may take to end its turn when it is told to."""
-LONGEST_TEXT = 10_000_000
+MAX_TEXT_CHARACTERS = 10_000_000
 """Longest answer of an attempt, in characters; as `output_bytes` of another program."""
 SESSION = "session"
 """The step that says which session it is."""
@@ -62,9 +62,9 @@ class LoginMissing(EngineError):
     retryable = False
 
 
-MOST_CALLS = 1_000
+MAX_CALLS = 1_000
 """Tool calls of a session that are remembered, the newest."""
-MOST_STEPS = 100_000
+MAX_STEPS = 100_000
 """Steps of an attempt; beyond them its calls are shown and not kept."""
 
 
@@ -171,8 +171,8 @@ class AcpSession(AcpAsking):
 
     @property
     def too_much(self) -> str | None:
-        """What is wrong with an answer longer than `LONGEST_TEXT`."""
-        return f"said more than {LONGEST_TEXT:,} characters" if self._text_size > LONGEST_TEXT else None
+        """What is wrong with an answer longer than `MAX_TEXT_CHARACTERS`."""
+        return f"said more than {MAX_TEXT_CHARACTERS:,} characters" if self._text_size > MAX_TEXT_CHARACTERS else None
 
     @property
     def text(self) -> str:
@@ -214,13 +214,13 @@ class AcpSession(AcpAsking):
         else:
             self.broken = self.too_much
         self._attended.program.close_input()
-        await self._attended.end_soon(ENDS_S)
+        await self._attended.end_soon(EXIT_TIMEOUT_S)
 
     async def cancel(self) -> None:
         """Ask it to end its turn, and let it."""
         if self._link is not None and self._session_id is not None:
             await self._link.cancel(self._session_id)
-            with self._work.limit_time(CANCELS_S):
+            with self._work.limit_time(CANCEL_TIMEOUT_S):
                 await self._finished.wait()
 
     def raise_if_broken(self) -> None:
@@ -288,10 +288,10 @@ class AcpSession(AcpAsking):
     @contextmanager
     def _answers_soon(self, action: str) -> Iterator[None]:
         try:
-            with anyio.fail_after(ANSWERS_S):
+            with anyio.fail_after(START_TIMEOUT_S):
                 yield
         except TimeoutError:
-            raise ProgramFailed(f"{self._name} did not {action} within {ANSWERS_S:g} s") from None
+            raise ProgramFailed(f"{self._name} did not {action} within {START_TIMEOUT_S:g} s") from None
 
     def _login(self, ways: list[str]) -> str:
         listed = f" ({', '.join(clean(way) for way in ways)})" if ways else ""
@@ -388,7 +388,7 @@ class AcpSession(AcpAsking):
     def _call(self, call_id: str) -> dict[str, Any]:
         new: dict[str, Any] = {"title": "", "kind": None, "input": None, "output": None, "is_shown": False}
         notes = self._calls.setdefault(call_id, new | {"texts": [], "diffs": []})
-        if len(self._calls) > MOST_CALLS:
+        if len(self._calls) > MAX_CALLS:
             del self._calls[next(iter(self._calls))]
         return notes
 
@@ -442,7 +442,7 @@ class AcpSession(AcpAsking):
     ) -> None:
         work = self._work
         self._steps += 1
-        if not work.over and self._steps <= MOST_STEPS:
+        if not work.over and self._steps <= MAX_STEPS:
             kind: StepKind = "tool" if is_tool else "code"
             work.record_soon(
                 work.finished_step(kind, name, work.new_key(name), output, step_input=arguments, began_ms=began_ms)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.errors import EngineError
 
-LARGEST_BYTES = 10_000_000
+MAX_FILE_BYTES = 10_000_000
 
 
 class OutOfBounds(EngineError):
@@ -48,11 +48,11 @@ def text_of(folder: Path, name: str, line: int | None, limit: int | None) -> str
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OutOfBounds(f"{path} is not a regular file")
-            content = file.read(LARGEST_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise OutOfBounds(f"{path} cannot be read ({error.strerror})") from error
-    if len(content) > LARGEST_BYTES:
-        raise OutOfBounds(f"{path} is larger than {LARGEST_BYTES:,} bytes")
+    if len(content) > MAX_FILE_BYTES:
+        raise OutOfBounds(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
     text = content.decode(errors="replace")
     if line is None and limit is None:
         return text

@@ -14,8 +14,8 @@ from engine.runtimes.programs.worktree import GitFailed, Worktree, added, existi
 
 STEP = "worktree"
 """The step that says where an attempt works, and the one that says what it left there."""
-TIDIES_UP_S = 60.0
-TIDIES_UP_STOPPED_S = 1.5
+CLEANUP_TIMEOUT_S = 60.0
+STOPPED_CLEANUP_TIMEOUT_S = 1.5
 """How long git may take after an attempt that was stopped; a worktree that is not looked at stays."""
 
 
@@ -56,7 +56,7 @@ async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, 
     try:
         yield place
     finally:
-        with work.limit_time(TIDIES_UP_STOPPED_S if work.stopping else TIDIES_UP_S):
+        with work.limit_time(STOPPED_CLEANUP_TIMEOUT_S if work.stopping else CLEANUP_TIMEOUT_S):
             await _tidy_up(work, tree, place, threads)
 
 

@@ -15,19 +15,19 @@ from engine.runtimes.programs import lines
 from engine.runtimes.programs.attending import Attended
 from engine.runtimes.values import Amounts, clean, json_value, usage_of
 
-ENDS_S = 5.0
+EXIT_TIMEOUT_S = 5.0
 """How long a program may take to exit after its result."""
-CLEANS_UP_S = 1.5
+CLEANUP_TIMEOUT_S = 1.5
 """How long it may take to exit after it was told to, before it gets a signal."""
 STEP = "step:"
 """How the keys of its steps begin."""
 
 
-MOST_ASKED = 100
+MAX_PENDING_REQUESTS = 100
 """Questions of a program that are open at once."""
-MOST_LINES = 1_000_000
+MAX_LINES = 1_000_000
 """Lines of an attempt."""
-MOST_STEPS = 100_000
+MAX_STEPS = 100_000
 """Lines of an attempt that are steps: each is journaled."""
 
 
@@ -105,7 +105,7 @@ class Speaking:
     async def cancel(self) -> None:
         """Tell it that it is to stop, and let it."""
         await self._program.send(lines.encode("cancel"))
-        with self._work.limit_time(CLEANS_UP_S):
+        with self._work.limit_time(CLEANUP_TIMEOUT_S):
             await self._program.exited.wait()
 
     async def read(self) -> None:
@@ -140,8 +140,8 @@ class Speaking:
             line = await self._program.line()
         except ValueError:
             raise LineTooLong(f"it wrote a line of more than {self._most_bytes:,} bytes; see output_bytes") from None
-        if self._program.lines_read > MOST_LINES:
-            raise TooManyLines(f"it wrote more than {MOST_LINES:,} lines")
+        if self._program.lines_read > MAX_LINES:
+            raise TooManyLines(f"it wrote more than {MAX_LINES:,} lines")
         return line
 
     async def _take(self, line: bytes, group: TaskGroup) -> None:
@@ -166,8 +166,8 @@ class Speaking:
                 raise lines.NotUnderstood(str(error)) from None
         elif isinstance(line, lines.AskLine):
             self._open_questions += 1
-            if self._open_questions > MOST_ASKED:
-                raise TooManyQuestions(f"it asked more than {MOST_ASKED} questions at once")
+            if self._open_questions > MAX_PENDING_REQUESTS:
+                raise TooManyQuestions(f"it asked more than {MAX_PENDING_REQUESTS} questions at once")
             group.start_soon(self._ask, line)
         else:
             assert isinstance(line, lines.ResultLine)
@@ -175,13 +175,13 @@ class Speaking:
             if not self.has_result:
                 self.has_result = True
                 self._program.close_input()
-                group.start_soon(self._attended.end_soon, ENDS_S)
+                group.start_soon(self._attended.end_soon, EXIT_TIMEOUT_S)
 
     async def _record(self, line: lines.StepLine) -> None:
         work, name = self._work, clean(line.name)
         self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise TooManyLines(f"it wrote more than {MOST_STEPS:,} steps")
+        if self._steps > MAX_STEPS:
+            raise TooManyLines(f"it wrote more than {MAX_STEPS:,} steps")
         began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
         step = work.finished_step(
             "code", name, work.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms

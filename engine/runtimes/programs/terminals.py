@@ -13,9 +13,9 @@ from engine.children.tail import signal_name
 from engine.errors import EngineError
 from engine.runtimes.programs.watched import Watched
 
-MOST_BYTES = 1_000_000
+MAX_OUTPUT_BYTES = 1_000_000
 """Limit on kept output, from the end; the agent may ask for less."""
-MOST_TERMINALS = 20
+MAX_TERMINALS = 20
 
 
 class NoTerminal(EngineError):
@@ -70,11 +70,11 @@ class Terminals:
             NoTerminal: If there are too many.
             NotStarted: If it cannot be started.
         """
-        if len(self._terminals) >= MOST_TERMINALS:
-            raise NoTerminal(f"there are {MOST_TERMINALS} terminals; release one first")
+        if len(self._terminals) >= MAX_TERMINALS:
+            raise NoTerminal(f"there are {MAX_TERMINALS} terminals; release one first")
         program = await self._programs.start(argv, env={**self._env, **env}, cwd=cwd)
         program.close_input()
-        terminal = Terminal(program, min(MOST_BYTES, MOST_BYTES if most_bytes is None else most_bytes))
+        terminal = Terminal(program, min(MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES if most_bytes is None else most_bytes))
         name = f"terminal-{next(self._numbers)}"
         self._terminals[name] = terminal
         program.on_errors = terminal.add

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import anyio
 
-from engine.children.child import GONE_S, Child, start_child
+from engine.children.child import EXIT_TIMEOUT_S, Child, start_child
 from engine.errors import EngineError
 
-LINE_BYTES = 1_000_000
+MAX_LINE_BYTES = 1_000_000
 """Default limit on a line, and on unread output in memory."""
 
 GATE = 'read -r _ && exec "$@"'
@@ -49,7 +49,7 @@ class Watched:
         self._starting = anyio.Lock()
 
     async def start(
-        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, line_bytes: int = LINE_BYTES
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, line_bytes: int = MAX_LINE_BYTES
     ) -> Child:
         """Start a program with pipes for standard input, output and error.
 
@@ -88,7 +88,7 @@ class Watched:
         for program in list(self._programs.values()):
             await program.end()
         if self._watcher is not None:
-            await self._watcher.end(GONE_S)
+            await self._watcher.end(EXIT_TIMEOUT_S)
             self._watcher = None
 
     async def _watch(self) -> None:

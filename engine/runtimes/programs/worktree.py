@@ -21,9 +21,9 @@ from store.layout.files import open_for_writing
 
 PREFIX = "quarterdeck/"
 """How the names of our branches begin."""
-LONGEST_S = 120.0
+GIT_TIMEOUT_S = 120.0
 """How long git may take for one thing."""
-MOST_TRIES = 100
+MAX_TRIES = 100
 _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -108,7 +108,7 @@ def added(top: Path, name: str) -> Worktree:
 
 
 def _added(top: Path, name: str, folder: Path) -> Worktree:
-    for number in range(1, MOST_TRIES):
+    for number in range(1, MAX_TRIES):
         unique = name if number == 1 else f"{name}-{number}"
         path, branch = folder / unique, f"{PREFIX}{unique}"
         if path.exists() or _has(top, branch):
@@ -120,7 +120,7 @@ def _added(top: Path, name: str, folder: Path) -> Worktree:
                 continue  # another attempt was faster
             raise
         return Worktree(path, branch, top)
-    raise GitFailed(f"there are {MOST_TRIES} worktrees for {name} in {folder}; remove those that are not needed")
+    raise GitFailed(f"there are {MAX_TRIES} worktrees for {name} in {folder}; remove those that are not needed")
 
 
 def existing(path: str, branch: str, top: str) -> Worktree | None:
@@ -212,10 +212,16 @@ def _git(folder: Path, *words: str) -> str:
     command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *words]
     try:
         done = subprocess.run(
-            command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST_S, check=False
+            command,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        raise GitFailed(f"git {words[0]} took longer than {LONGEST_S:g} s") from None
+        raise GitFailed(f"git {words[0]} took longer than {GIT_TIMEOUT_S:g} s") from None
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         raise GitFailed(f"git {words[0]}: {(lines or ['failed'])[-1]}")

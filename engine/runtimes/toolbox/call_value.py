@@ -15,7 +15,7 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.tools import KEY, options_of
 from engine.runtimes.values import clean, json_value
 
-MOST_SCHEMA_PARTS = 10_000
+MAX_SCHEMA_PARTS = 10_000
 """Parts of a server's schema that are looked at for defaults of one call."""
 
 
@@ -98,7 +98,7 @@ class _SchemaDefaults:
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._parts_left = MOST_SCHEMA_PARTS
+        self._parts_left = MAX_SCHEMA_PARTS
 
     def add_defaults(self, value: JsonValue, schema: Any) -> JsonValue:
         """Return the value with the defaults of a part of the schema.

@@ -17,13 +17,13 @@ from engine.runtimes.values import json_value
 if TYPE_CHECKING:
     from mcp_types import JSONRPCError, JSONRPCMessage
 
-LINE_BYTES = 32 * 1024 * 1024
+MAX_LINE_BYTES = 32 * 1024 * 1024
 """Longest message of a server."""
 LOOP_BYTES = 128 * 1024
 """Longer messages are parsed in a thread."""
-MOST_BLOCKS = 1_000
+MAX_BLOCKS = 1_000
 """Most blocks (texts, pictures) of a result."""
-MOST_TOOLS = 1_000
+MAX_TOOLS = 1_000
 """Most tools of one server; the rest are ignored."""
 _END_BYTES = 256
 """How much of each end of a message is searched for its id."""
@@ -93,10 +93,10 @@ def _tidy(result: dict[str, Any]) -> None:
         except NotJson as error:
             raise Unreadable(f"its structured content is no JSON: {error}") from error
     blocks, tools = result.get("content"), result.get("tools")
-    if isinstance(blocks, list) and len(blocks) > MOST_BLOCKS:
-        raise Unreadable(f"it has more than {MOST_BLOCKS:,} blocks of content")
+    if isinstance(blocks, list) and len(blocks) > MAX_BLOCKS:
+        raise Unreadable(f"it has more than {MAX_BLOCKS:,} blocks of content")
     if isinstance(tools, list):
-        result["tools"] = [tool for tool in tools[:MOST_TOOLS] if isinstance(tool, dict)]
+        result["tools"] = [tool for tool in tools[:MAX_TOOLS] if isinstance(tool, dict)]
         for tool in result["tools"]:
             tool.pop("outputSchema", None)
             schema = tool.get("inputSchema")
@@ -112,7 +112,7 @@ def error_response(request_id: int | str, fault: Fault, reason: str) -> "JSONRPC
 
 def too_large() -> str:
     """Return why a message is not read to its end."""
-    return f"it is too large: more than {LINE_BYTES // 1024 // 1024} MB"
+    return f"it is too large: more than {MAX_LINE_BYTES // 1024 // 1024} MB"
 
 
 def answered_id(start: bytes, end: bytes) -> int | None:

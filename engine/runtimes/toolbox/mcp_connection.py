@@ -20,7 +20,7 @@ from engine.errors import EngineError
 from engine.models.bounds import SCHEMA_CHARACTERS
 from engine.platform.garbage import importing_package
 from engine.runtimes.toolbox.calling import ToolError
-from engine.runtimes.toolbox.mcp_answers import MOST_TOOLS, Fault
+from engine.runtimes.toolbox.mcp_answers import MAX_TOOLS, Fault
 from engine.runtimes.toolbox.mcp_http import over_http
 from engine.runtimes.toolbox.mcp_pipes import LastWords, over_pipes
 from engine.runtimes.values import clean, json_value, one_line
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
-MOST_PAGES = 50
+MAX_PAGES = 50
 DESCRIPTION_CHARACTERS = 10_000
 """Most characters of a tool's description for a model."""
 
@@ -72,16 +72,16 @@ class Connection:
         offered: dict[str, OfferedTool] = {}
         cursors: set[str | None] = {None}
         cursor = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             with self._translate_errors():
                 page = await self._client.list_tools(cursor=cursor)
                 for tool in page.tools:
                     offered.setdefault(tool.name, _to_offered_tool(tool))
             cursor = page.next_cursor
-            if cursor in cursors or len(offered) >= MOST_TOOLS:
+            if cursor in cursors or len(offered) >= MAX_TOOLS:
                 break
             cursors.add(cursor)
-        return list(offered.values())[:MOST_TOOLS]
+        return list(offered.values())[:MAX_TOOLS]
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
         """Return the result of a tool: its text, or its structured content.

@@ -158,7 +158,7 @@ async def _body(response: Any) -> bytes:
     body = bytearray()
     async for piece in response.stream:
         body += piece
-        if len(body) > mcp_answers.LINE_BYTES:
+        if len(body) > mcp_answers.MAX_LINE_BYTES:
             raise Unreadable(too_large())
     return bytes(body)
 
@@ -239,7 +239,7 @@ async def _whole_events(body: Any) -> AsyncIterator[bytes]:
             yield bytes(rest[: match.end()])
             del rest[: match.end()]
             start = 0
-        if len(rest) > mcp_answers.LINE_BYTES:
+        if len(rest) > mcp_answers.MAX_LINE_BYTES:
             raise Unreadable(too_large())
     if rest:
         yield bytes(rest)

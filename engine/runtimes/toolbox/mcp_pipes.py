@@ -14,7 +14,7 @@ from engine.runtimes.toolbox import mcp_answers
 from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, answered_id, error_response, parse, too_large
 
 CHUNK_BYTES = 256 * 1024
-MOST_LINES_SKIPPED = 8
+MAX_SKIPPED_LINES = 8
 """How many times as long as a message an answer may be that is passed over."""
 EXIT_TIMEOUT_S = 0.5
 """How long a program may take to end by itself after its input was closed, in seconds."""
@@ -102,7 +102,7 @@ async def _lines(program: Child) -> AsyncIterator[_Line]:
         while chunk := await program.stdout.read(CHUNK_BYTES):
             *endings, rest = chunk.split(b"\n")
             for piece in endings:
-                if length + len(piece) <= mcp_answers.LINE_BYTES:
+                if length + len(piece) <= mcp_answers.MAX_LINE_BYTES:
                     line = b"".join((*pieces, piece))
                     yield _Line(line, line)
                 else:
@@ -110,12 +110,12 @@ async def _lines(program: Child) -> AsyncIterator[_Line]:
                 pieces, start, last, length = [], b"", b"", 0
             length += len(rest)
             start, last = start or rest, (last + rest)[-CHUNK_BYTES:]
-            if length <= mcp_answers.LINE_BYTES:
+            if length <= mcp_answers.MAX_LINE_BYTES:
                 pieces.append(rest)
                 continue
             pieces = []
-            if not start.lstrip().startswith(b"{") or length > MOST_LINES_SKIPPED * mcp_answers.LINE_BYTES:
-                program.kill_reason = f"it wrote a line of more than {mcp_answers.LINE_BYTES // 1024 // 1024} MB"
+            if not start.lstrip().startswith(b"{") or length > MAX_SKIPPED_LINES * mcp_answers.MAX_LINE_BYTES:
+                program.kill_reason = f"it wrote a line of more than {mcp_answers.MAX_LINE_BYTES // 1024 // 1024} MB"
                 return
 
 

@@ -28,10 +28,10 @@ from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
 from engine.trusted_code.references import Origin
 
-STARTS_S = 30.0
+START_TIMEOUT_S = 30.0
 """Time limit for the start of a server, in seconds."""
 FIRST_PAUSE_MS = 500
-LONGEST_PAUSE_MS = 60_000
+PAUSE_LIMIT_MS = 60_000
 STEADY_MS = 60_000
 """A server that ran at least this long starts again with the shortest pause."""
 
@@ -108,11 +108,11 @@ class Server:
 
     async def _refresh_tools(self, connection: Connection) -> None:
         try:
-            with anyio.fail_after(STARTS_S):
+            with anyio.fail_after(START_TIMEOUT_S):
                 self._tools = await connection.tools()
         except TimeoutError as error:
             connection.close_event.set()
-            raise ServerDown(self.name, f"it did not say its tools for {STARTS_S:g} s") from error
+            raise ServerDown(self.name, f"it did not say its tools for {START_TIMEOUT_S:g} s") from error
         except NotReached:
             raise
         except EngineError as error:
@@ -147,7 +147,7 @@ class Server:
     def _count_start(self, now_ms: int) -> None:
         """Count a start, and set the earliest time of the next one: later each time, unless the server ran long."""
         is_steady = self._starts == 0 or now_ms - self._began_ms >= STEADY_MS
-        self._pause_ms = FIRST_PAUSE_MS if is_steady else min(2 * self._pause_ms, LONGEST_PAUSE_MS)
+        self._pause_ms = FIRST_PAUSE_MS if is_steady else min(2 * self._pause_ms, PAUSE_LIMIT_MS)
         self._not_before_ms, self._began_ms = now_ms + self._pause_ms, now_ms
         self._starts += 1
 
@@ -161,14 +161,14 @@ class Server:
         words, failure = LastWords(), ServerDown(self.name, "it ended")
         try:
             with anyio.CancelScope() as self._scope:
-                with anyio.move_on_after(STARTS_S) as starting:
+                with anyio.move_on_after(START_TIMEOUT_S) as starting:
                     await code.locate(reference_of_server(self.spec))
                     async with connect(self.spec, partial(self._start_program, code), words) as connection:
                         starting.deadline = float("inf")
                         self._set_connection(connection)
                         await connection.close_event.wait()
                 if starting.cancelled_caught:
-                    reasons = [f"it did not answer for {STARTS_S:g} s", words.kill_reason]
+                    reasons = [f"it did not answer for {START_TIMEOUT_S:g} s", words.kill_reason]
                     failure = ServerDown(self.name, "; ".join(filter(None, reasons)))
         except Unusable as unusable:
             failure, self._not_before_ms = ServerDown(self.name, unusable.reason, retryable=False), 0

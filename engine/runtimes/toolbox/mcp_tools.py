@@ -18,12 +18,12 @@ from engine.runtimes.toolbox.call_value import CallValue, server_value
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, wait_for_approval
 from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, OfferedTool
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
-from engine.runtimes.toolbox.schemas import MOST_FAULTS
+from engine.runtimes.toolbox.schemas import MAX_FAULTS
 
 if TYPE_CHECKING:
     from engine.runtimes.code import Code
 
-LONGEST_NAME = 64
+MAX_NAME_CHARACTERS = 64
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$id", "$schema"})
 """Schema keywords that could make a check take forever or open addresses; the server itself checks these."""
@@ -116,7 +116,7 @@ class ServerTool:
             for fault in faults_of(dict(arguments), _checkable_schema(self.parameters), within_s=IN_LOOP_S):
                 place = ".".join(str(part) for part in fault.absolute_path)
                 faults.append(f"{place}: {fault.message[:200]}" if place else fault.message[:200])
-                if len(faults) == MOST_FAULTS:
+                if len(faults) == MAX_FAULTS:
                     break
         except Exception:  # the schema is a server's: it may raise anything, and the server looks at the call itself
             return
@@ -146,8 +146,8 @@ def legal_names(server: str, names: Sequence[str]) -> dict[str, str]:
 def _legal_name(server: str, name: str) -> str:
     full_name = f"{server}__{name}"
     legal = _ILLEGAL.sub("_", full_name)
-    is_plain = legal == full_name and len(legal) <= LONGEST_NAME
+    is_plain = legal == full_name and len(legal) <= MAX_NAME_CHARACTERS
     if is_plain and full_name.count("__") == 1 and not server.endswith("_") and not name.startswith("_"):
         return legal
     mark = hashlib.blake2b(f"{server}/{name}".encode(), digest_size=4).hexdigest()
-    return f"{legal[: LONGEST_NAME - len(mark) - 1]}_{mark}"
+    return f"{legal[: MAX_NAME_CHARACTERS - len(mark) - 1]}_{mark}"

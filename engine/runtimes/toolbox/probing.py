@@ -11,7 +11,7 @@ from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.toolbox.mcp_connection import connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
-from engine.runtimes.toolbox.mcp_servers import STARTS_S
+from engine.runtimes.toolbox.mcp_servers import START_TIMEOUT_S
 from engine.runtimes.values import one_line
 
 
@@ -37,11 +37,11 @@ async def _probe(spec: McpSpec, folder: Path) -> list[str]:
         return await programs.start(spec.argv, env=env, cwd=folder)
 
     try:
-        with anyio.fail_after(STARTS_S):
+        with anyio.fail_after(START_TIMEOUT_S):
             async with connect(spec, start, words) as connection:
                 return [tool.name for tool in await connection.tools()]
     except TimeoutError:
-        raise Unusable(f"it did not answer for {STARTS_S:g} s") from None
+        raise Unusable(f"it did not answer for {START_TIMEOUT_S:g} s") from None
     except Unusable:
         raise
     except Exception as error:  # a server may break the protocol in any way

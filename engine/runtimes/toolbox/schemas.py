@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every provider takes as the name of a tool."""
-MOST_FAULTS = 5
+MAX_FAULTS = 5
 """Wrong arguments that one message names."""
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
 _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -92,14 +92,14 @@ class FunctionSchema:
     def _describe_faults(self, error: Any) -> str:
         faults = error.errors(include_url=False, include_context=False)
         lines = []
-        for fault in faults[:MOST_FAULTS]:
+        for fault in faults[:MAX_FAULTS]:
             place = ".".join(str(part) for part in fault["loc"]) or "the arguments"
             if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
                 names = ", ".join(parameter.name for parameter in self._parameters) or "no arguments"
                 lines.append(f"{place}: is not an argument of it; it takes {names}")
             else:
                 lines.append(f"{place}: {fault['msg']}")
-        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+        more = f"; and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
         return f"wrong arguments of {self._name}: {'; '.join(lines)}{more}"
 
 
