@@ -40,7 +40,7 @@ class DiskStayedFull(EngineError):
     """The disk had no room for so long that the engine gave up; nothing that was acknowledged is lost."""
 
     waited_s: float
-    """How long it tried again."""
+    """How long the engine retried, in seconds."""
     says = "the disk has been full for {waited_s:.0f} s; free some space and start the engine again, nothing is lost"
 
 
@@ -62,7 +62,7 @@ class ToolRejected(EngineError):
 
 @dataclass(eq=False)
 class NotShown(ToolRejected):
-    """A person has to be asked about a call, and cannot be shown its arguments whole."""
+    """A call needs approval, but its arguments cannot be shown to a person in full."""
 
     why: str
     says = "{tool} was not called: a person has to allow that, and {why}"
@@ -78,7 +78,7 @@ class UnknownRun(EngineError):
 
 @dataclass(eq=False)
 class OpenRun(UnknownRun):
-    """A run has not ended, and what was asked for is there only of ended ones."""
+    """An operation needs a finished run, and this one is still open."""
 
     says = "run {run_id!r} is still open; ask again when it has ended"
 
@@ -96,18 +96,18 @@ class Unusable(EngineError):
 
 
 class NotImported(Unusable):
-    """The module of an agent's code cannot be imported; what else is in it cannot be used either."""
+    """The module of an agent's code cannot be imported, so nothing else in it can be used either."""
 
 
 class CodeChanged(Unusable):
-    """The code of an agent is not the one that was recorded: it was edited while no engine ran; `up` takes it over."""
+    """The code of an agent differs from the recorded one: it was edited while no engine ran; `up` accepts it."""
 
 
 class BoundElsewhere(Unusable):
-    """An agent calls what is bound to another program; it is there again when that program runs on the team's file.
+    """An agent calls code that is bound to another program; it works while that program runs on the team's file.
 
     Attributes:
-        name: What it calls.
+        name: Short name of the code.
     """
 
     def __init__(self, name: str) -> None:
@@ -119,10 +119,10 @@ class BoundElsewhere(Unusable):
 
 
 class UnknownRuntime(Unusable):
-    """An agent type that no runtime is registered for.
+    """No runtime is registered for an agent type.
 
     Attributes:
-        name: The type that was asked for.
+        name: The unknown type.
     """
 
     def __init__(self, name: str, near: Iterable[str], known: Iterable[str]) -> None:
@@ -133,14 +133,15 @@ class UnknownRuntime(Unusable):
 
 
 class NotJson(EngineError):
-    """A value is not one that JSON can hold."""
+    """A value cannot be represented in JSON."""
 
 
 @dataclass(eq=False)
 class TooManyValues(NotJson):
-    """A value holds more values than one may: an output, a result, an input."""
+    """An output, result or input contains too many values."""
 
     most: int
+    """The limit."""
     says = "the value holds more than {most:,} values; write it to a file, and pass the name of that"
 
 
@@ -149,7 +150,7 @@ class DelegationFailed(EngineError):
     """A task that an agent delegated failed, or no agent is able to do it."""
 
     target: str
-    """Who was asked."""
+    """Name of the member, or the capability."""
     reason: str
     """Why it failed."""
     task_id: str | None = None
@@ -161,7 +162,7 @@ class ProcessDied(EngineError):
     """A process that ran a function ended without an answer.
 
     Attributes:
-        killed: A signal ended it, which may come from outside and says little about the function.
+        killed: A signal ended it, which may have come from outside and says little about the function.
     """
 
     def __init__(self, text: str, *, killed: bool = False) -> None:
@@ -174,7 +175,7 @@ class CallFailed(EngineError):
 
     Attributes:
         error_type: Name of the class of its exception.
-        traits: What the exception said of itself there: `types`, `retryable`, `retry_after_s`.
+        traits: Properties of the exception: `types`, `retryable`, `retry_after_s`.
     """
 
     def __init__(self, error_type: str, text: str, traits: Mapping[str, object] | None = None) -> None:
@@ -184,18 +185,18 @@ class CallFailed(EngineError):
 
 
 class PermanentFailure(EngineError):
-    """Raised by an agent's code: trying again cannot help, so retries are passed over."""
+    """Raised by an agent's code: a retry cannot help, so none is made."""
 
     retryable = False
 
 
 class RetryLater(EngineError):
-    """Raised by an agent's code: it can work once some time has passed, as after a Retry-After header.
+    """Raised by an agent's code: a retry may succeed after some time, as after a Retry-After header.
 
-    Any exception with a number in an attribute of that name says the same.
+    Any exception with a number in its attribute `retry_after_s` has the same effect.
 
     Attributes:
-        retry_after_s: How long to wait at least, in seconds.
+        retry_after_s: Minimum delay of the retry, in seconds.
     """
 
     retryable = True
@@ -206,7 +207,7 @@ class RetryLater(EngineError):
 
 
 class AgentCrashed(EngineError):
-    """Raised by an agent's code: not the task went wrong but the agent, which has to be started anew."""
+    """Raised by an agent's code: the agent failed, not the task, and has to be restarted."""
 
 
 class Defect(EngineError):
@@ -214,10 +215,10 @@ class Defect(EngineError):
 
 
 class UnknownOption(EngineError, TypeError):
-    """Something was given an option that it does not have.
+    """An option does not exist.
 
     Attributes:
-        name: The option.
+        name: The unknown option.
     """
 
     def __init__(self, where: str, name: str, known: Iterable[str]) -> None:
@@ -230,16 +231,17 @@ class UnknownOption(EngineError, TypeError):
 
 @dataclass(eq=False)
 class NotInThisVersion(EngineError):
-    """Something was asked for that this version of Quarterdeck does not do."""
+    """A feature is not part of this version of Quarterdeck."""
 
     feature: str
-    """What was asked for."""
+    """Name of the feature."""
     instead: str
+    """What to do instead."""
     says = "{feature} is not part of this version; {instead}"
 
 
 class NotRunning(EngineError):
-    """Work was handed over without an engine that would go on with it."""
+    """Work was submitted while no engine runs that would execute it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -249,7 +251,7 @@ class NotRunning(EngineError):
 
 
 class NotEmpty(EngineError):
-    """A state was to be taken in by a supervisor that runs or has worked, or whose database holds a team."""
+    """A state cannot be restored: the supervisor runs or has worked, or its database contains a team."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -259,7 +261,7 @@ class NotEmpty(EngineError):
 
 
 class AlreadyStarted(EngineError):
-    """A supervisor was to join another and is too far for that, or was to be kept running twice."""
+    """A supervisor cannot join another because it has started, or is kept running already."""
 
     def __init__(self, name: str, *, is_kept: bool = False) -> None:
         join_text = (
@@ -271,7 +273,7 @@ class AlreadyStarted(EngineError):
 
 
 class AttemptOver(EngineError, RuntimeError):
-    """`ctx` was called after the function that it was made for had returned."""
+    """`ctx` was used after the function that received it had returned."""
 
     def __init__(self, agent: str, task_id: str) -> None:
         super().__init__(
@@ -298,10 +300,10 @@ class WrongLoop(EngineError, RuntimeError):
 
 
 class ArchiveError(EngineError):
-    """Base of what can go wrong with an archive.
+    """Base of errors about archives.
 
     Attributes:
-        path: The file; None for a state that came as a value.
+        path: The file; None for a state that was passed as a value.
     """
 
     def __init__(self, path: Path | None, detail: str) -> None:
@@ -310,7 +312,7 @@ class ArchiveError(EngineError):
 
 
 class ImportRefused(ArchiveError):
-    """The import is not an archive, or an inconsistent one; nothing was written."""
+    """The file is not an archive, or an inconsistent one; nothing was written."""
 
 
 class ExportRefused(ArchiveError):

@@ -82,7 +82,8 @@ class Attempts:
             return
         work = Work(effect, spec, self._runtimes.folder, self._services, self._give_up)
         self._works[effect.task_id, effect.attempt] = work
-        # The task itself: `create_task` takes half as long again. One constant name: asyncio would else format one.
+        # `asyncio.Task` directly, because `create_task` takes half as long again; a constant name, because asyncio
+        # would format one for each task.
         self._tasks[work] = asyncio.Task(self._run(work), name="attempt")
 
     def stop(self, effect: StopAttempt) -> None:
@@ -172,7 +173,7 @@ class Attempts:
                 self._report(work, signal or _interrupted_outcome(work))
                 return
             if signal is not None:
-                work.spend(copy_with(signal.usage, time_ms=0))  # the time was counted when it was reported as ended
+                work.spend(copy_with(signal.usage, time_ms=0))  # its time was counted when it was reported as ended
             work.note_return()
         except Exception as error:
             self._services.fail(error)
@@ -229,7 +230,7 @@ class Attempts:
     def _report(self, work: Work, signal: AttemptEnd) -> None:
         key = work.effect.task_id, work.effect.attempt
         self._works.pop(key, None)
-        # One that finished or failed in spite of the hand-over is reported: its outcome would else be worked out twice.
+        # An attempt that finished or failed despite the hand-over is reported, or its work would be done twice.
         if key not in self._handed_over or not isinstance(signal, AttemptStopped):
             self._services.signal(signal)
         if self._on_empty is not None and not self._works:
@@ -245,18 +246,10 @@ def _returned_outcome(work: Work, output: JsonValue) -> AttemptEnd:
     if work.saw_stopping:
         work.stuck = work.outside > 0
         return AttemptStopped(
-            **of_attempt(effect),
-            partial=output,
-            duration_ms=duration_ms,
-            usage=usage,
-            stuck=work.stuck,
+            **of_attempt(effect), partial=output, duration_ms=duration_ms, usage=usage, stuck=work.stuck
         )
     return AttemptSucceeded(
-        **of_attempt(effect),
-        output=output,
-        duration_ms=duration_ms,
-        usage=usage,
-        said=list(work.utterances),
+        **of_attempt(effect), output=output, duration_ms=duration_ms, usage=usage, said=list(work.utterances)
     )
 
 
@@ -275,11 +268,7 @@ def _interrupted_outcome(work: Work) -> AttemptEnd:
             stuck=work.stuck,
         )
     return AttemptStopped(
-        **of_attempt(effect),
-        partial=work.partial,
-        duration_ms=duration_ms,
-        usage=_take_usage(work),
-        stuck=work.stuck,
+        **of_attempt(effect), partial=work.partial, duration_ms=duration_ms, usage=_take_usage(work), stuck=work.stuck
     )
 
 

@@ -1,4 +1,4 @@
-"""What is known of finished runs, also of those that the state has dropped: the journal has it."""
+"""Looks up finished runs, from the journal if the state has dropped them."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypedDict
@@ -16,7 +16,7 @@ from store.journals.journal import Journal
 
 
 class FinishedRunFields(TypedDict):
-    """What an order needs of finished runs, as fields of `Order`."""
+    """Fields of an `Order` that come from finished runs."""
 
     run_outcomes: dict[str, str]
     again: Submit | None
@@ -26,7 +26,7 @@ class FinishedRuns:
     """Looks up finished runs.
 
     Args:
-        written: Waits until everything decided so far is in the journal.
+        flush: Waits until everything decided so far is in the journal.
     """
 
     def __init__(self, services: Services, journal: Journal, *, flush: Callable[[], Awaitable[None]]) -> None:
@@ -50,7 +50,7 @@ class FinishedRuns:
         return summary_in(records, run_id)
 
     async def fields_for(self, command: Command) -> FinishedRunFields:
-        """Return what a command needs of the finished runs that it names; the caller holds the clock."""
+        """Return the fields for a command that names finished runs; the caller holds the clock."""
         run_ids = dict.fromkeys(map(id_in, command.after if isinstance(command, Submit) else []))
         summaries = [
             await self._summary(run_id, self._flush_on_running_clock)
@@ -74,7 +74,7 @@ class FinishedRuns:
         submitted = next((event for event in events_of(records) if isinstance(event, RunSubmitted)), None)
         if submitted is not None:
             return resubmission_of(submitted)
-        # It came with an archive, and its settings stayed in the journal of its own team.
+        # The run was imported with an archive; its settings are only in the journal of the exporting team.
         return Submit(
             request=copy_json(await self._services.text(summary.request)),
             supervisor=at(summary.supervisor_id),
@@ -82,7 +82,7 @@ class FinishedRuns:
         )
 
     async def _flush_on_running_clock(self) -> None:
-        """Wait for the journal while time passes, which a slow disk waits for: the caller's hold is given back."""
+        """Flush the journal without the caller's hold on the clock: retries on a slow disk wait for time to pass."""
         self._services.clock.release()
         try:
             await self._flush()

@@ -318,7 +318,7 @@ class Host:
         await self._writer.flush()
 
     async def state_written(self) -> bool:
-        """Wait until the present state may take effect; False if the engine stops first."""
+        """Wait until effects of the present state may be performed; False if the engine stops first."""
         return await self._loop.flush()
 
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:
@@ -472,8 +472,7 @@ class Host:
         if self._handover.divert(order):
             return True
         if isinstance(order.command, ImportState):
-            # Reading an archive takes long, so it runs beside the loop; the same row may be read from the inbox
-            # meanwhile.
+            # Reading an archive takes long, so it runs in a task; the inbox may deliver the same row again meanwhile.
             if order.id not in self._importing:
                 self._importing.add(order.id)
                 self.spawn(self._import, order, order.command)

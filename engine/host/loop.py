@@ -192,7 +192,7 @@ class Loop:
             self._begin_to_write()
         else:
             await self._write_batch(self._take_open())
-        # Everything ran without a pause; other tasks get a turn before the next batch.
+        # Nothing above has yielded; other tasks get a turn before the next batch.
         if self._messages:
             await checkpoint()
 
@@ -238,7 +238,7 @@ class Loop:
             raise
         # `max`, because a batch without rows begins after events that may be in flight.
         self.written_seq = max(self.written_seq, batch.first_seq + len(batch.rows) - 1)
-        # First: an attempt whose step is recorded goes on before the effects can stop others that it may make needless.
+        # Callbacks first: an attempt whose step is recorded continues before an effect may stop other attempts.
         for callback in batch.callbacks:
             callback(None)
         self._perform(batch)

@@ -136,7 +136,7 @@ class PendingCommands:
             log.warning("outcomes of commands cannot be written yet: %s", error)
         if self._inbox.has_unwritten:
             self._later(self._try_again)
-        # Also after a failed write: the inbox keeps those outcomes (`has_kept`) and does not offer their rows again.
+        # Also after a failed write: the inbox keeps those outcomes, and does not offer their rows again.
         self._from_inbox.difference_update(outcome.id for outcome in outcomes)
         self.settled.set()
 
@@ -157,8 +157,8 @@ class Intake:
 
     Args:
         trusting: Decides which code in a command may be imported.
-        recalled: Returns what an order needs of finished runs that its command names.
-        written: Waits until decided events are on disk; returns False if they were dropped.
+        finished_fields_for: Returns the fields of an order that come from finished runs that its command names.
+        flush: Waits until decided events are on disk; returns False if they were dropped.
         put: Queues a message for the core.
     """
 
@@ -191,7 +191,7 @@ class Intake:
         with self._scope:
             async with self._inbox.arrivals() as arrivals:
                 while True:
-                    # Before reading: an outcome that is written between the read and the wait below must wake the wait.
+                    # Reset before the read, so that an outcome written after it wakes the wait below.
                     self._orders.settled = anyio.Event()
                     rows = await self._inbox.pending(MAX_PENDING, priority_kinds=URGENT_KINDS)
                     for row in rows:
@@ -225,8 +225,8 @@ class Intake:
     async def _refuse(self, row: CommandRow, reason: str) -> None:
         earlier_outcome = self._services.state.commands.get(row.id)
         if earlier_outcome is not None:
-            # The journal has the outcome, but the inbox does not: an earlier engine ended in between, or it is being
-            # written just now.
+            # The journal has the outcome and the inbox does not: an earlier engine ended in between, or the outcome is
+            # being written now.
             if await self._flush():
                 self._orders.repeat(row.id, earlier_outcome)
             return

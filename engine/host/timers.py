@@ -63,7 +63,7 @@ class Timers:
             if timer.call is None:
                 self._cancelled_count -= 1
             else:
-                # Cleared before the call, so that a `take_back` from inside it changes nothing.
+                # Cleared before the call, so that cancelling the timer from inside it has no effect.
                 call, timer.call = timer.call, None
                 call()
 
@@ -73,7 +73,7 @@ class Timers:
             self._wake()
         # Cancelled entries stay in the heap until they are half of it: removing one at a time would cost O(n).
         elif self._cancelled_count > 64 and self._cancelled_count > len(self._timers) // 2:
-            self._timers = [timer for timer in self._timers if timer.call is not None]
+            self._timers = [pending_timer for pending_timer in self._timers if pending_timer.call is not None]
             heapq.heapify(self._timers)
             self._cancelled_count = 0
 

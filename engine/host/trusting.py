@@ -64,7 +64,7 @@ class Trusting:
         return grants_for_own_program(command) if self._is_program else self.grants_of_inbox(command)
 
     def granted(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
-        """Return the trusted ones of some references, with the hashes of their code; blocks."""
+        """Return those of `references` that are trusted, with the hashes of their code; blocks."""
         sources_by_reference = self._look_up(references, self._team() if team is None else team)
         return {reference: digest_of(sources) for reference, sources in sources_by_reference.items()}
 
@@ -91,24 +91,22 @@ class Trusting:
             kind = CodeChanged if digest else Unusable
             trusts = shlex.join(["quarterdeck", "trust", str(self._trust_target(team))])
             raise kind(f"{reference!r} {self._why_not(digest)}: {trusts}")
-        # Allowed now, but not what the core recorded: the journal would name other code than the agent runs.
+        # Trusted, but not the recorded code: the journal would name other code than the agent runs.
         if digest and digest_of(granted[reference]) != digest:
             raise CodeChanged(self._describe_changed_code(reference, team))
         return granted[reference]
 
     def _check_load(self, command: LoadTeam, references: list[str]) -> None:
-        """Check that a team is what its text says, and that the user of the engine loads its file here.
+        """Check that a team matches its text, and that the user of the engine loads its file here.
 
         Raises:
             ForeignTeam: If not.
         """
-        from engine.teamfile import declares  # with pydantic and yaml: only who loads a team needs them
+        from engine.teamfile import declares  # imports pydantic and yaml, which only loading a team needs
 
         if not declares(command):
-            why = (
-                "describes another team than the command would load; if quarterdeck was updated, start the engine anew"
-            )
-            raise ForeignTeam(command.path, why)
+            fault = "describes another team than the command would load"
+            raise ForeignTeam(command.path, f"{fault}; if quarterdeck was updated, start the engine anew")
         folder = None
         if self._allowed is not None and self._db is not None:
             folder = self._allowed.work_folder(Path(command.path), self._db)
@@ -125,14 +123,14 @@ class Trusting:
     def _describe_changed_code(self, reference: str, team: Path | None) -> str:
         if team is not None:
             return f"the code of {reference!r} has changed; take it over with: {self._up_command(team)}"
-        # Without a team file the code is searched in the folder in which the engine was started, which may be another.
+        # Without a team file the code is searched in the folder in which the engine was started, which may differ.
         return (
             f"the code of {reference!r} in {self.folder} is not the one that was trusted;"
             " start the engine in the folder of its code, or swap its agents"
         )
 
     def _trust_target(self, team: Path | None) -> Path | None:
-        """Return what the user trusts so that this engine grants its code: its team file, or the database."""
+        """Return the argument of `quarterdeck trust` that lets this engine import its code: team file or database."""
         if team is None or self._allowed is None or self._db is None:
             return team or self._db
         return team if self._allowed.work_folder(team, self._db) is not None else self._db

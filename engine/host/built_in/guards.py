@@ -20,13 +20,13 @@ from engine.core.specs.guard import describe_guard
 from engine.platform.patterns import FAST_TIMEOUT_S, Pattern, TooSlow
 
 MAX_TEXT_CHARACTERS = 200_000
-"""Characters of an output that a pattern is looked for in: its beginning; about longer arguments a person is asked."""
+"""Characters of an output that are searched for a pattern, from its beginning; longer arguments need approval."""
 MAX_LOOP_CHARACTERS = 10_000
-"""Characters of arguments that a guard is held against in the loop; longer ones in a thread."""
+"""Arguments with more characters are checked in a thread, not in the loop."""
 MAX_PATTERN_S = 2.0
-"""How long one pattern may take, in seconds."""
+"""Time limit of one pattern in a thread, in seconds."""
 MAX_REASON_CHARACTERS = 200
-"""Characters of the reasons that stand in a verdict; the whole is in the output that was looked at."""
+"""Characters of the reasons in a verdict; the checked output has all of them."""
 _SCORE = re.compile(
     r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:[\s*_`]{0,4}(?:/|out of)[\s*_`]{0,4}([0-9]{1,4}))?",
     re.IGNORECASE,
@@ -35,7 +35,7 @@ _SCORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CheckedOutput:
-    """One output that is looked at."""
+    """An output to be checked, with its task's outcome."""
 
     agent: str
     status: str
@@ -44,17 +44,17 @@ class CheckedOutput:
 
 
 async def verdict_of(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
-    """Return what a check finds.
+    """Return the verdict of a check.
 
     Args:
-        check: `score`: `until`. `approved`: `rejects`. `guards`: `guards`, and `all` to look at every one. `items`:
-            `most`.
-        checked_outputs: What is looked at, resolved.
+        check: A check with its arguments: `score` has `until`; `approved` has `rejects`; `guards` has `guards`, and
+            `all` to evaluate every guard; `items` has `most`.
+        checked_outputs: The outputs, resolved.
 
     Returns:
-        `score`: score (the lowest; null where none was given) and enough. `approved`: approved and reasons. `guards`:
-        holds (numbers of those that do), said, and failed (an unhandled error). `items`: items (how many;
-        null where there is no list), titles, and list where it stood in a text or under a key.
+        For `score`: score (the lowest; null if one is missing) and enough. For `approved`: approved and reasons. For
+        `guards`: holds (numbers of the guards that hold), said (their descriptions), and failed (an unhandled error).
+        For `items`: items (their number; null without a list), titles, and list if it was in a text or under a key.
 
     Raises:
         BadPattern: If a pattern takes too long.
@@ -84,11 +84,8 @@ def score_in(output: JsonValue) -> float | None:
     score_match = _SCORE.search(value[:MAX_TEXT_CHARACTERS]) if isinstance(value, str) else None
     if score_match is None:
         return None
-    return (
-        float(score_match[1]) / float(score_match[2])
-        if score_match[2] and float(score_match[2])
-        else float(score_match[1])
-    )
+    score, maximum = float(score_match[1]), float(score_match[2] or 0)
+    return score / maximum if maximum else score
 
 
 def _approved(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
@@ -129,7 +126,7 @@ async def _guards(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dic
 
 
 async def holds_for(guard: JsonValue, checked_outputs: Sequence[CheckedOutput]) -> bool:
-    """Return whether a guard holds for what is looked at: for one of them; `status: done` for all.
+    """Return whether a guard holds for any of the outputs; `status: done` has to hold for all.
 
     Raises:
         BadPattern: If its pattern takes too long.
@@ -152,32 +149,32 @@ async def holds_for(guard: JsonValue, checked_outputs: Sequence[CheckedOutput]) 
 
 
 async def asks_for(guard: JsonValue, arguments: JsonValue) -> bool:
-    """Return whether a person is asked about a call, by a guard over its arguments.
+    """Return whether a call needs approval, by a guard over its arguments.
 
-    A person is where the guard holds for the arguments as one text (`as_text`), or for a text, a key, a number or a
-    truth value in them by itself; and where they are too long to look at, or looking takes too long.
+    It does if the guard holds for the arguments as one text (`as_text`) or for any text, key, number or boolean in
+    them, and if they are too long to check or the check takes too long.
     """
     if not isinstance(guard, dict):
         return True
     if "json" in guard:
         return json_equal(_at(arguments, str(guard["json"])), [guard.get("equals")])
-    whole = as_text(arguments)
-    if len(whole) > MAX_TEXT_CHARACTERS:
+    text = as_text(arguments)
+    if len(text) > MAX_TEXT_CHARACTERS:
         return True
-    look = partial(_holds_in, guard, list(dict.fromkeys((whole, *_scalars(arguments)))))
+    holds = partial(_holds_in, guard, list(dict.fromkeys((text, *_scalars(arguments)))))
     try:
-        if len(whole) <= MAX_LOOP_CHARACTERS:
-            return look(within_s=FAST_TIMEOUT_S)
+        if len(text) <= MAX_LOOP_CHARACTERS:
+            return holds(within_s=FAST_TIMEOUT_S)
     except TooSlow:
-        pass  # once more where it holds up nothing
+        pass  # checked again in a thread, which does not block the loop
     try:
-        return await anyio.to_thread.run_sync(partial(look, within_s=MAX_PATTERN_S))
+        return await anyio.to_thread.run_sync(partial(holds, within_s=MAX_PATTERN_S))
     except TooSlow:
         return True
 
 
 def _scalars(value: JsonValue) -> Iterator[str]:
-    """Yield the texts, keys, numbers and truth values in a value."""
+    """Yield the texts, keys, numbers and booleans in a value."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield key
@@ -190,10 +187,10 @@ def _scalars(value: JsonValue) -> Iterator[str]:
 
 
 def _holds_in(guard: dict[str, JsonValue], texts: Sequence[str], *, within_s: float) -> bool:
-    """Return whether a guard holds for one of some texts.
+    """Return whether a guard holds for any of `texts`.
 
     Raises:
-        TooSlow: If its pattern takes longer for all of them.
+        TooSlow: If its pattern takes longer than `within_s` in all.
     """
     kind, value = next(iter(guard.items()))
     operand = str(value)
@@ -219,7 +216,7 @@ def _names(text: str, name: str) -> bool:
 async def _matches(pattern: Pattern, text: str) -> bool:
     try:
         return pattern.is_in(text)
-    except TooSlow:  # once more where it holds up nothing
+    except TooSlow:  # again in a thread, which does not block the loop
         return await anyio.to_thread.run_sync(partial(pattern.is_in, text, within_s=MAX_PATTERN_S))
 
 
@@ -254,7 +251,7 @@ def _items(check: Check, checked_outputs: Sequence[CheckedOutput]) -> dict[str, 
 
 
 def _value(output: JsonValue) -> JsonValue:
-    """Return an output, or what its text says where that is JSON, in a fence or not."""
+    """Return an output, parsed if it is a text of JSON, fenced or not."""
     if not isinstance(output, str):
         return output
     text = output.strip()

@@ -1,4 +1,4 @@
-"""Built-in joins: how the results of a graph become one, without a model.
+"""Built-in joins: combine the results of a graph without a model.
 
 Pure functions over resolved outputs, in the order of the plan.
 """
@@ -26,13 +26,13 @@ class Result:
 
 
 def join(aggregation: Joining, results: Sequence[Result]) -> JsonValue:
-    """Return what the results are together.
+    """Return the combined result.
 
     Args:
-        how: `concat`: all of them, in order. `vote`: the most frequent answer, with the counts. `best`: the one with
-            the highest `score`. `first`: the one that was there first. `list`: the outputs themselves, in order.
-            `synthesis` is an agent's work; here it is `concat`.
-        results: What there is, in the order of the plan.
+        aggregation: `concat`: all outputs, in order. `vote`: the most frequent answer, with the counts. `best`: the
+            output with the highest `score`. `first`: the output that was finished first. `list`: a list of the outputs,
+            in order. `synthesis` is an agent's work; here it is `concat`.
+        results: The results, in the order of the plan.
 
     Returns:
         None when there is nothing to join.
@@ -51,7 +51,7 @@ def join(aggregation: Joining, results: Sequence[Result]) -> JsonValue:
 
 
 def concat(results: Sequence[Result]) -> JsonValue:
-    """Return texts under the names of their agents; or a list, where one of them is not a text."""
+    """Return the texts under the names of their agents; a list of objects if an output is not a text."""
     if len(results) == 1:
         return results[0].output
     if all(isinstance(result.output, str) for result in results):
@@ -60,9 +60,9 @@ def concat(results: Sequence[Result]) -> JsonValue:
 
 
 def vote(results: Sequence[Result]) -> JsonValue:
-    """Return the answer that most gave, as the first of them put it, and how many gave each.
+    """Return the most frequent answer, in the wording of its first occurrence, and the count of each answer.
 
-    Answers are the same when they differ in case, spaces and closing punctuation only. Ties go to the earlier one.
+    Answers that differ only in case, spaces and closing punctuation are equal. In a tie the earlier answer wins.
     """
     keys = [_normalize(result.output) for result in results]
     first: dict[str, JsonValue] = {}
@@ -85,7 +85,7 @@ def _normalize(output: JsonValue) -> str:
 
 
 def _score(output: JsonValue) -> float:
-    """Return the number under `score`, also of JSON that came as text; below all others where there is none."""
+    """Return the number under `score`, also in a text of JSON; minus infinity if there is none."""
     if isinstance(output, str) and output.lstrip().startswith("{"):
         try:
             output = json.loads(output)
