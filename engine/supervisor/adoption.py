@@ -67,7 +67,7 @@ class Adoption:
         }
 
     def mark_new_members(self, before: State, state: State) -> None:
-        """Mark the members that came since `before`, which this program saw last, as left by another process."""
+        """Mark the members added since `before`, the last state this program saw, as left by another process."""
         self._unadopted |= {*state.agents, *state.supervisors}.difference(before.agents, before.supervisors)
 
     def bind_ahead(self, state: State, command: Command) -> None:

@@ -165,7 +165,7 @@ class RemoteEngine(EngineLink):
             _resolve(future, None, error)
 
     def post(self, make: Make) -> None:
-        """Refuse: the outcome from another process has to be awaited."""
+        """Raise NotInThisVersion: the outcome from another process has to be awaited."""
         raise NotInThisVersion("a change by assignment from another process", "await reconfigure_coordination")
 
     async def wait_for_run(self, run_id: str) -> RunSummary:

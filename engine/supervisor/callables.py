@@ -29,7 +29,7 @@ _OF_THIS_PROCESS: WeakValueDictionary[str, Call] = WeakValueDictionary()
 """Callables given to any supervisor of this process, while they are alive."""
 _NUMBER = re.compile(r"#[^#]*$")
 _PROCESS = secrets.token_hex(3)
-"""Tells bound references of this process from those that another one left in a file or a state."""
+"""Distinguishes bound references of this process from those of other processes in a file or a state."""
 
 
 class Callables:

@@ -204,7 +204,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         Raises:
             StoreError: If there is no Quarterdeck database.
         """
-        from engine.supervisor.attached import AttachedSupervisor  # of no use to most programs
+        from engine.supervisor.attached import AttachedSupervisor  # most programs do not need it
 
         return AttachedSupervisor(path, supervisor)
 
@@ -279,9 +279,9 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         parent._engine.add_nodes(nodes)
 
     async def serialize_complete_state(self) -> dict[str, JsonValue]:
-        """Return agents, registry, open work, history and figures as one JSON value, as in an archive.
+        """Return agents, registry, open work, history and metrics as one JSON value, as in an archive.
 
-        Work in progress is included as work to be started again, with its finished steps.
+        Work in progress is included as work to be restarted, with its finished steps.
         """
         if len(self._path) > 1:
             raise NotInThisVersion("serialize_complete_state under another supervisor", "ask the one at the top")
@@ -292,18 +292,18 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
     async def deserialize_state(
         self, state: Mapping[str, Any], paused: bool = False, *, trusted: Iterable[str] = ()
     ) -> Applied:
-        """Take in what `serialize_complete_state` returned; its first supervisor goes on as this one.
+        """Restore what `serialize_complete_state` returned; its first supervisor becomes this one.
 
-        Agents that this program declares are then said on top of it: by name they take over those in the state.
+        The agents that this program declares are declared again on top of it, and replace those of the same name.
 
         Args:
             state: The value, from this process or another.
-            paused: Let its open runs wait for `resume`.
-            trusted: References to code in it that may be imported, besides what programs of this process were given.
+            paused: Pause its open runs until `resume`.
+            trusted: References to code in it that may be imported, in addition to callables of this process.
 
         Raises:
-            NotEmpty: If this supervisor runs or has worked, or its file holds a team.
-            ImportRefused: If the value cannot be believed.
+            NotEmpty: If this supervisor runs or has worked, or its file contains a team.
+            ImportRefused: If the value is invalid.
             CommandRefusedError: If it refers to code that is not trusted.
         """
         if len(self._path) > 1:

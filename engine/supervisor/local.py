@@ -267,7 +267,7 @@ class LocalEngine(EngineLink):
                 try:
                     await self.callables.check_usable(host.state.spec_of(agent), host.processes)
                 except BoundElsewhere:
-                    continue  # what was changed since its declaration stays, and its code is not here
+                    continue  # its spec was changed since the declaration, and the new code is not in this program
                 except Unusable:
                     if agent.name in names:
                         raise

@@ -1,6 +1,6 @@
-"""How a team does, as a program gets it: one view for each agent, and the figures of a supervisor.
+"""Metrics of a team for programs: a view of each agent, and the totals of a supervisor.
 
-Pure functions of the state. A share of fewer than `MIN_ATTEMPTS` is NaN, so that no comparison with it is true.
+Pure functions of the state. A share of fewer than `MIN_ATTEMPTS` attempts is NaN, so that no comparison with it holds.
 """
 
 import math
@@ -19,7 +19,7 @@ from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
 from engine.supervisor.registry import capability_of
 
 MIN_ATTEMPTS = 5
-"""How many attempts a share is taken from at least."""
+"""Minimum number of attempts for a share."""
 _RATE_SUFFIX = "_success_rate"
 
 
@@ -42,19 +42,15 @@ class AgentView:
     p50_ms: float
     """Median time at work of its last attempts that ended well, in milliseconds; NaN before the first."""
     current_task: str | None
-    """Id of the task that it has been at work on for longest."""
+    """Id of the task that it has worked on for longest."""
     error: str | None
-    """Why it cannot work, such as a spent budget (its status is `paused` then); None while it can."""
+    """Why it cannot work, such as an exhausted budget (its status is `paused` then); None while it can."""
     track_record: dict[str, TrackRecord]
-    """What its attempts came to and used, by the category of the request; "" where it had none."""
+    """Outcomes and usage of its attempts by category of the request; "" without a category."""
 
 
 def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
-    """Return the view of an agent.
-
-    Args:
-        spec: Of its current generation.
-    """
+    """Return the view of an agent; `spec` is that of its current generation."""
     rate = share(agent.done, agent.failed)
     return AgentView(
         id=agent.id,
@@ -82,24 +78,24 @@ def share(done: int, failed: int) -> float:
 
 
 def median_ms(times_ms: Iterable[int]) -> float:
-    """Return the median, in milliseconds; NaN of nothing."""
+    """Return the median, in milliseconds; NaN without samples."""
     samples_ms = list(times_ms)
     return float(statistics.median(samples_ms)) if samples_ms else math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisionMetrics:
-    """The figures of a supervisor with everything under it.
+    """Metrics of a supervisor with everything under it.
 
-    Besides the fields there is `<specialty>_success_rate` for every specialty and category, such as
-    `research_success_rate` or `machine_learning_success_rate`: NaN where nobody has it or below 5 attempts.
+    In addition to the fields there is `<specialty>_success_rate` for every specialty and category, such as
+    `research_success_rate` or `machine_learning_success_rate`: NaN if no agent has it, and below 5 attempts.
     """
 
     agents: int
     busy: int
     """Agents at work."""
     tasks_done: int
-    """Attempts of today's agents that ended well."""
+    """Attempts of the present agents that ended well."""
     tasks_failed: int
     success_rate: float
     """Share of attempts that ended well, 0 to 1; NaN below 5."""
@@ -123,7 +119,7 @@ class SupervisionMetrics:
 
 
 def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
-    """Return the figures of `supervisor` with everything under it."""
+    """Return the metrics of `supervisor` with everything under it."""
     below = {descendant.id for descendant in subtree_of(state, supervisor)}
     agents = [agent for agent in state.agents.values() if agent.supervisor_id in below]
     done, failed = sum(agent.done for agent in agents), sum(agent.failed for agent in agents)

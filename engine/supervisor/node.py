@@ -247,7 +247,7 @@ class Node:
     def _target_for(self, target: str | None, find: Callable[..., Member | Work] = find_any) -> str:
         """Return the unambiguous target of one of its own members, or None for the supervisor itself.
 
-        What names none of them is returned as it is: the core looks for it in the whole tree.
+        A target that names none of them is returned unchanged; the core searches the whole tree for it.
 
         Args:
             target: As a person names it.
@@ -265,7 +265,7 @@ class Node:
                 return target
 
     def _agent(self, target: str) -> Agent:
-        """Return the agent that a target names, its own ones first; raises CommandRefusedError as the core does."""
+        """Return the agent that a target names, its own agents first; raises CommandRefusedError if there is none."""
         with translate_refusals():
             return find_agent(self._state, self._target_for(target, find_agent))
 

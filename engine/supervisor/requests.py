@@ -102,17 +102,14 @@ class Requests(Node):
                     async for update in subscription:
                         for event in narrator.tell(update):
                             yield await self._with_result(event)
-                        if (
-                            isinstance(update, tuple)
-                            and isinstance(update[1], RunFinished)
-                            and update[1].run_id == run_id
-                        ):
+                        finished = update[1] if isinstance(update, tuple) else None
+                        if isinstance(finished, RunFinished) and finished.run_id == run_id:
                             break
                     summary = await self._engine.wait_for_run(run_id)
             await self._to_result(summary)
 
     async def _with_result(self, event: StreamEvent) -> StreamEvent:
-        """Return an event with a result of its own, in place of a reference or of that of the journaled event."""
+        """Return an event whose result is resolved, and is a copy that the program may change."""
         result: Any = event.result
         if isinstance(result, TextRef):
             return replace(event, result=await self._engine.text(result))
@@ -185,7 +182,7 @@ class Requests(Node):
         )
 
     async def cancel(self, id: Target, reason: str = "cancelled by the program") -> Applied:
-        """Stop a run, a task or an agent's work at its next steps; results so far are kept.
+        """Stop a run, a task or an agent's work at the next steps; results so far are kept.
 
         Raises:
             CommandRefusedError: If there is none, or it has ended.
@@ -258,8 +255,8 @@ class Requests(Node):
     async def retry(self, id: Target) -> Applied:
         """Retry a failed or waiting task now, or submit the request of a finished run again, however old it is.
 
-        A run is submitted with the settings with which it was: its priority, category, limits, failure policies and
-        conversation, and a deadline as far away.
+        A run keeps its settings: priority, category, limits, failure policies, conversation, and the time to its
+        deadline.
 
         Raises:
             CommandRefusedError: If there is nothing to retry.
@@ -332,9 +329,8 @@ def _agents_needed(
         _, graph = plan_graph(state, supervisor, cast)
     except Refused:
         return
-    for member_id in _members_needed(
-        state, cast, [node.worker_id for node in graph.nodes if node.worker_id is not None]
-    ):
+    worker_ids = [node.worker_id for node in graph.nodes if node.worker_id is not None]
+    for member_id in _members_needed(state, cast, worker_ids):
         if member_id in state.agents:
             yield state.agents[member_id]
         else:
@@ -342,7 +338,7 @@ def _agents_needed(
 
 
 def _members_needed(state: State, cast: Cast, worker_ids: list[str]) -> list[str]:
-    """Return the members that must be able to work: all that have a node, and one of those that share a map's items."""
+    """Return the members that must be able to work: those with a node, and one of those that share a map's items."""
     if cast.mode != "map" or "to" in cast.settings:
         return worker_ids
     others = [member_id for member_id in cast.members if member_id not in worker_ids]

@@ -15,12 +15,12 @@ class RunResult:
     run_id: str
     status: RunStatus
     output: JsonValue
-    """What it came to; of a run that failed, was skipped or was cancelled, what there was by then."""
+    """Its output; if it failed, was skipped or was cancelled, the output so far."""
     usage: Usage
     tasks: int
-    """How many tasks of agents it had."""
+    """Number of agents' tasks."""
     seq: int
-    """The event that ended it."""
+    """Seq of the event that ended it."""
     error: str | None = None
     """Why it failed or was skipped; one line."""
 
@@ -37,11 +37,11 @@ class WorkStatus:
     status: RunStatus | TaskStatus
     title: str
     tasks: int
-    """Tasks of agents so far; of a task, those that it asked for."""
+    """Number of agents' tasks so far; for a task, those that it delegated."""
     done: int
     failed: int
     output: JsonValue = None
-    """What it came to; None while it has not ended."""
+    """Its output; None until it has ended."""
     error: str | None = None
 
 
@@ -54,15 +54,14 @@ class RunFailed(EngineError):
 
     def __init__(self, result: RunResult) -> None:
         status, reason = result.status.value, result.error or "no reason was given"
-        outcome = (
-            reason if reason.startswith(status) else f"{status}: {reason}"
-        )  # "cancelled by the operator" says both
+        # A reason such as "cancelled by the operator" names the status already.
+        outcome = reason if reason.startswith(status) else f"{status}: {reason}"
         super().__init__(f"run {result.run_id} {outcome}")
         self.result = result
 
 
 class RunCancelled(RunFailed):
-    """A run was cancelled by another caller while it was waited for."""
+    """A run was cancelled by another caller while this one waited for it."""
 
 
 class RunSkipped(RunFailed):

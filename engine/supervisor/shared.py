@@ -22,7 +22,9 @@ Lifecycle: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[Non
 class LoopGuard:
     """Counts the users of a supervisor, and refuses users from other event loops meanwhile.
 
-    The message names the `resource`, and what a program does `instead` that calls from another loop.
+    Args:
+        resource: Name of the supervisor, for the message.
+        instead: What a program does that calls from another loop, for the message.
     """
 
     def __init__(self, resource: str, *, instead: str) -> None:
@@ -196,7 +198,7 @@ class PendingCommands:
             await carry_out(pending.make())
         except HostStopped:
             raise
-        except Exception as error:  # belongs to who waits for this command; the next one is carried out all the same
+        except Exception as error:  # raised to the caller that waits for this command; the queue goes on
             pending.error = error
             self._failed.append(pending)
         self._waiting.popleft()
@@ -206,7 +208,7 @@ class PendingCommands:
         """Wait until all commands put so far are carried out, or the engine has ended.
 
         Raises:
-            CommandRefusedError, Unusable: The error of the first command that failed, if no caller has got it yet.
+            CommandRefusedError, Unusable: The error of the first command that failed, if it was not raised yet.
         """
         batch = [*self._failed, *self._waiting]
         for pending in batch:

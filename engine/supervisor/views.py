@@ -38,7 +38,7 @@ class Views(Node):
         return metrics_of(self._state, self._supervisor)
 
     def discover_agents(self, request: str) -> list[AgentView]:
-        """Return its own agents that would be chosen for `request`, in the order of the words they match."""
+        """Return its own agents that would be chosen for `request`, best match first."""
         choice = choose_agents(self._state, list(self._agents), request, self._supervisor.max_matches)
         views = {view.id: view for view in self.active_agents.values()}
         return [views[match.id] for match in choice.matches]
@@ -125,7 +125,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         """Return the index of a spec.
 
         Raises:
-            ValueError: If it is none of these.
+            ValueError: If the list does not contain it.
         """
         return super().index(spec_of(value), start, stop)  # type: ignore[arg-type]  # None is its default
 
