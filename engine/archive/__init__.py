@@ -1,10 +1,9 @@
 """Archives: a team with its open work in one file, for another machine.
 
 An archive is a zip of JSON files. It is untrusted: nothing is written before all of it was checked, and every failure
-is an `ImportRefused`.
-
-Format: `manifest`. The file itself: `container`. Its JSON: `core.encoding.strict_json`. Whether it
-may come in: `core.transfer.admission`. See docs/reference/archive.md.
+is an `ImportRefused`. `manifest` has the format and limits, `container` reads and writes the zip file,
+`core.encoding.strict_json` reads its JSON, and `core.transfer.admission` checks the state. See
+docs/reference/archive.md.
 """
 
 from engine.archive.exporting import ExportResult, export_archive

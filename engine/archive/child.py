@@ -1,7 +1,7 @@
 """The child process that reads and checks an archive, with limits on memory and time.
 
 Run as `python -P -m engine.archive.child MEMORY_BYTES CPU_S PATH SHA256 AT_WORK`; it prints a line of JSON for each
-piece of the archive, or one that says why it is refused. It ends where its standard input does.
+piece of the archive, or the refusal. It exits when its standard input ends.
 """
 
 import contextlib
@@ -27,7 +27,8 @@ def set_own_limits(memory_bytes: int, cpu_s: int) -> None:
     os.nice(_NICE)
     for resource_kind, maximum in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource_kind, (maximum, maximum + 2))  # 0 s mean 1 s to Linux, which then kills at once
+            # Above the soft limit, because Linux treats 0 s as 1 s and kills at the hard limit at once.
+            resource.setrlimit(resource_kind, (maximum, maximum + 2))
 
 
 def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:

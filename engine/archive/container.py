@@ -226,7 +226,7 @@ def _rename_exclusively(temporary: Path, target: Path) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # A file system without hard links: check and rename is not atomic, but all there is.
+        # The file system has no hard links; checking and renaming is not atomic, but the only way.
         if target.exists():
             raise FileExistsError(target) from None
         temporary.rename(target)

@@ -43,7 +43,7 @@ class Allowance:
     memory_bytes: int = 1_000_000_000
     cpu_s: int = 60
     longest_s: float = 300.0
-    """Wall-clock limit in seconds, generous for a machine under load."""
+    """Time limit in seconds of real time, generous for a machine under load."""
 
 
 DEFAULT_ALLOWANCE = Allowance()
@@ -69,7 +69,7 @@ def open_pieces(
     program = [sys.executable, "-P", "-m", "engine.archive.child", str(allowance.memory_bytes), str(allowance.cpu_s)]
     with subprocess.Popen(
         [*program, str(path.absolute()), sha256 or "", "yes" if at_work else "no"],
-        stdin=subprocess.PIPE,  # its end says that this process is gone, also by `kill -9`
+        stdin=subprocess.PIPE,  # closed by the system when this process is gone, also after `kill -9`
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -137,7 +137,7 @@ class Imports:
     """Imports one archive at a time.
 
     Args:
-        granted: Returns the trusted ones of some references, with the hashes of their code; blocks.
+        granted: Returns those of some references that are trusted, with the hashes of their code; blocks.
         tell: Sends a signal to the core, and returns once its events are on disk or the engine has ended.
     """
 

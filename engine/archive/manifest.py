@@ -27,18 +27,18 @@ class Manifest(Struct, kw_only=True, forbid_unknown_fields=True):
     program: str = ""
     """Version of quarterdeck that wrote it."""
     created_ms: int = 0
-    """When, UTC milliseconds."""
+    """Time of the export, UTC milliseconds."""
     seq: int = 0
     """The last event that is included."""
     at_ms: int = 0
-    """When that event happened."""
+    """Time of that event, UTC milliseconds."""
     counts: dict[str, int] = field(default_factory=dict)
     bound: list[str] = field(default_factory=list)
     """Bound callables of the exporting process; their agents have to be swapped."""
     parts: dict[str, str] = field(default_factory=dict)
     """SHA-256 of every other part, 64 hex digits, by name."""
     state_sha256: str = ""
-    """Of the state in canonical form; the same for the same state in another file."""
+    """SHA-256 of the state in canonical form; equal states have equal hashes in all files."""
 
 
 MAX_COUNTS = {
@@ -87,7 +87,7 @@ def counts_of(state: State, texts: int) -> dict[str, int]:
 
 
 def check_amount(parts: Mapping[str, bytes]) -> None:
-    """Check how many values the parts of an archive hold: before they are parsed, and before they are written.
+    """Check the number of values in the parts of an archive, before they are parsed or written.
 
     Raises:
         NotStrict: If there are more than can be imported.

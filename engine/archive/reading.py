@@ -73,7 +73,7 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         at_work: Whether the database contains a team.
 
     Raises:
-        ImportRefused: If it is not an archive, is damaged, or cannot be believed; one line, and nothing was written.
+        ImportRefused: If it is not an archive, is damaged or inconsistent; one line, and nothing was written.
     """
     parts = read_parts(path, expected_sha256)
     with _refuse_invalid(path, "cannot be imported"):
@@ -100,7 +100,7 @@ def read_state(value: Mapping[str, Any]) -> Archive:
     """Check a state in the form of `complete_state`.
 
     Raises:
-        ImportRefused: If it is not one, or cannot be believed.
+        ImportRefused: If it is not such a state, or inconsistent.
     """
     with _refuse_invalid(None, "the state cannot be imported"):
         plain = json_value(dict(value), most_values=MAX_VALUES)
@@ -137,7 +137,7 @@ def _check_document(document: Document, texts: list[JsonValue], manifest: Manife
 
 
 def contents_of(state: State, counts: dict[str, int]) -> Contents:
-    """Return what a state holds."""
+    """Return the summary of a state."""
     return Contents(
         counts=counts,
         tasks_of_agents=sum(task.kind == "agent" for task in state.tasks.values()),

@@ -124,7 +124,7 @@ class Board:
             self._on_news()
 
     def _save_memory(self, task_texts: "_TaskTexts", note: _Note) -> None:
-        """Merge notes or drop ended tasks: without a live file nobody may ever call `take`."""
+        """Merge notes or drop ended tasks: without a live file `take` may never be called."""
         if isinstance(note, Piece) and note.kind == "closed" and not task_texts.is_public:
             del self._tasks[task_texts.task_id], self._changed[task_texts.task_id]
         elif len(task_texts.notes) >= MAX_NOTES and self._taking.acquire(blocking=False):
@@ -137,15 +137,15 @@ class Board:
         """Drop tasks whose attempt ended longer ago than a tape lasts; return their tapes as empty texts."""
         due_s = time.monotonic() - (TAPE_S if self._with_tapes else 0)
         with self._lock:
-            old = [
-                task_texts
-                for task_texts in self._tasks.values()
+            silent_tasks = [task_texts for task_texts in self._tasks.values() if not task_texts.notes]
+            ended_ids = [
+                task_texts.task_id
+                for task_texts in silent_tasks
                 if task_texts.ended_s is not None and task_texts.ended_s <= due_s
             ]
-            old = [task_texts for task_texts in old if not task_texts.notes]
-            for task_texts in old:
-                del self._tasks[task_texts.task_id]
-        return {f"{TAPE}{task_texts.task_id}": "" for task_texts in old} if self._with_tapes else {}
+            for task_id in ended_ids:
+                del self._tasks[task_id]
+        return {f"{TAPE}{task_id}": "" for task_id in ended_ids} if self._with_tapes else {}
 
 
 class _TaskTexts:
@@ -241,7 +241,7 @@ class _Tape:
         if isinstance(note, int):
             self._entries.append(_Entry(now_s, note, []))
         elif note.kind != "closed":
-            # Text is only merged into an entry that nobody has read: entries with a number never change once written.
+            # Text is only merged into an unwritten entry, because a written entry must not change under its number.
             last = None if self._is_written or not self._entries else self._entries[-1].content
             if isinstance(last, Piece) and note.name is None and (last.kind, last.speaker) == (note.kind, note.speaker):
                 self._entries[-1].texts.append(note.text)

@@ -61,10 +61,9 @@ class Bus:
 
     def say(self, piece: Piece) -> None:
         """Deliver live output, once the events that its attempt reported before are journaled."""
-        if (
-            self._pending
-            and (pending_items := self._pending.get((piece.speaker.task_id, piece.speaker.attempt))) is not None
-        ):
+        speaker = piece.speaker
+        pending_items = self._pending.get((speaker.task_id, speaker.attempt)) if self._pending else None
+        if pending_items is not None:
             pending_items.append(piece)
         else:
             self._deliver(piece)
@@ -107,9 +106,9 @@ class Bus:
             subscription.push(seq, event)
         if pending_items is not None:
             while pending_items and isinstance(pending_items[0], Piece):
-                self._deliver(pending_items.popleft())  # type: ignore[arg-type]  # just looked at
+                self._deliver(pending_items.popleft())  # type: ignore[arg-type]  # checked by the condition
             if not pending_items:
-                del self._pending[attempt]  # type: ignore[arg-type]  # something was held for it
+                del self._pending[attempt]  # type: ignore[arg-type]  # not None: it has pending items
 
     def _deliver(self, piece: Piece) -> None:
         self.board.add(piece)
@@ -118,7 +117,7 @@ class Bus:
 
 
 def _is_answer(event: Event) -> bool:
-    """Tell whether an event holds what a model wrote, or says that it failed on the way."""
+    """Return whether an event contains the answer of a model, or its failure."""
     return isinstance(event, ModelFailed) or (isinstance(event, StepRecorded) and event.what == "model")
 
 

@@ -55,10 +55,10 @@ class Merger:
             self._last_seq = seq
         for tape in self._tapes.values():
             yield from tape.after(self._last_seq)
-        for task_id in [
-            task_id for task_id, tape in self._tapes.items() if not tape.entries and f"{TAPE}{task_id}" not in texts
-        ]:
-            del self._tapes[task_id]
+        read_tapes = [task_id for task_id, tape in self._tapes.items() if not tape.entries]
+        for task_id in read_tapes:
+            if f"{TAPE}{task_id}" not in texts:
+                del self._tapes[task_id]
 
 
 class _TapeReader:
@@ -77,15 +77,13 @@ class _TapeReader:
         """Read the new entries of the tape."""
         tape = json.loads(text)
         first, before, entries = int(tape["n"]), int(tape["c"]), tape["e"]
-        # A reader that joins gets what is on the tape, and does not count what came before as missed.
+        # A new reader starts with what is on the tape; earlier output does not count as missed.
         if self._number == -1:
             self._number, self._characters = first, before
         elif first > self._number:
             if before > self._characters and entries:
-                missed = before - self._characters
-                self.entries.append(
-                    _piece(self._task_id, ["dropped", _attempt(entries), _at_ms(entries), "", None, missed])
-                )
+                dropped = ["dropped", _attempt(entries), _at_ms(entries), "", None, before - self._characters]
+                self.entries.append(_piece(self._task_id, dropped))
             self._number, self._characters = first, before
         for entry in entries[max(0, self._number - first) :]:
             self._number += 1
@@ -118,7 +116,7 @@ class _TapeReader:
                     return
                 self.entries.popleft()
             else:
-                yield self.entries.popleft()  # type: ignore[misc]  # just looked at
+                yield self.entries.popleft()  # type: ignore[misc]  # checked above
 
 
 def _piece(task_id: str, entry: list[Any]) -> Piece:

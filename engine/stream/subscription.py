@@ -47,10 +47,10 @@ class _Merged:
 
 
 class EventSource(Protocol):
-    """What a reader subscribes to."""
+    """The source that a reader subscribes to."""
 
     delivered_seq: int
-    """The newest event that it has told its readers."""
+    """Seq of the newest event that was delivered to the readers."""
 
     def remove(self, subscription: "Subscription[Any]") -> None:
         """Remove a reader."""
@@ -71,8 +71,7 @@ class Subscription(Generic[ItemT]):
         self._buffered = buffered
         self._with_pieces = pieces
         self._queue: deque[_Merged | StreamItem] = deque()
-        self._events = 0
-        """Number of events in the queue."""
+        self._queued_events = 0
         self._last: dict[str, _Merged] = {}
         """By task: the text into which more is merged, as long as nothing of the task is queued behind it."""
         self._waiting: dict[str, int] = {}
@@ -127,14 +126,14 @@ class Subscription(Generic[ItemT]):
         """Buffer an event, or note from where to read the journal."""
         if self._behind_after is not None:
             return
-        if self._events >= self._buffered:
+        if self._queued_events >= self._buffered:
             self._behind_after = seq - 1
             self._last.clear()
         else:
             if self._last or self._dropped:
                 self._end_merging(getattr(event, "task_id", None))
             self._queue.append((seq, event))
-            self._events += 1
+            self._queued_events += 1
         self._wake()
 
     def push_piece(self, piece: Piece) -> None:
@@ -178,7 +177,7 @@ class Subscription(Generic[ItemT]):
     def _take(self) -> StreamItem:
         item = self._queue.popleft()
         if isinstance(item, tuple):
-            self._events -= 1
+            self._queued_events -= 1
             return item
         if isinstance(item, Piece):
             if item.kind != "dropped":
@@ -221,7 +220,7 @@ class Subscription(Generic[ItemT]):
         """Read the next events from the journal, until the reader is no longer behind."""
         events = [item for item in await self._read_on(after_seq) if item[0] > after_seq]
         self._queue.extend(events)
-        self._events += len(events)
+        self._queued_events += len(events)
         last_seq = events[-1][0] if events else after_seq
         is_level = last_seq >= self._bus.delivered_seq or (self._has_ended and not events)
         self._behind_after = None if is_level else last_seq
