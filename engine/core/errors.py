@@ -1,11 +1,11 @@
-"""What can go wrong in the core: refusals that a person reads, and journals that cannot be folded."""
+"""Errors of the core: refusals for people to read, journals that cannot be folded, and defects."""
 
 import re
 from collections.abc import Iterable
 
 
 def snake_case(name: str) -> str:
-    """Return how the name of a class is written in JSON, such as `unknown_agent`."""
+    """Return the name of a class in snake case, as JSON has it, such as `unknown_agent`."""
     return re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
 
 
@@ -29,7 +29,7 @@ class CorruptJournal(CoreError):
 
 
 class ChangesNothing(CoreError):
-    """A follow-up left the state as it was, so it would follow again endlessly. A defect of the core."""
+    """A follow-up left the state unchanged, so it would repeat endlessly. A defect of the core."""
 
     def __init__(self, followup: object) -> None:
         super().__init__(f"{followup} changed nothing")
@@ -60,7 +60,7 @@ class Refused(CoreError):
     code = "refused"
 
     def __init_subclass__(cls) -> None:
-        """Call the kind of refusal as its class."""
+        """Derive `code` from the name of the class."""
         if "code" not in vars(cls):
             cls.code = snake_case(cls.__name__)
 
@@ -70,13 +70,13 @@ class Refused(CoreError):
 
 
 class BadValue(Refused, ValueError):
-    """A value that cannot be, in a spec, an option, a limit, a policy or a command.
+    """An invalid value in a spec, an option, a limit, a policy or a command.
 
     A `ValueError` too, for programs that build a spec in Python.
 
     Attributes:
-        path: Where the value stands: names of fields and keys, places in lists.
-        text: What it must be, and what it is.
+        path: The path to the value: names of fields and keys, indices of lists.
+        text: What the value must be, and what it is.
     """
 
     def __init__(self, whose: str, path: tuple[str | int, ...], text: str) -> None:
@@ -92,28 +92,28 @@ def _suggestion(near: Iterable[str], fallback: str) -> str:
 
 
 class UnknownAgent(Refused):
-    """A command named an agent that is not there."""
+    """A command named an agent that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no agent {name!r}; {_suggestion(near, 'list them with: quarterdeck agents')}")
 
 
 class NoTeam(Refused):
-    """There is no member to give work to."""
+    """There is no supervisor to submit work to."""
 
     def __init__(self) -> None:
         super().__init__("there is no team here yet; load one with: quarterdeck up TEAM.yaml")
 
 
 class UnknownSupervisor(Refused):
-    """A command named a supervisor that is not there."""
+    """A command named a supervisor that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no supervisor {name!r}; {_suggestion(near, 'list them with: quarterdeck ps')}")
 
 
 class UnknownTarget(Refused):
-    """A command named something that is not there."""
+    """A command named something that does not exist."""
 
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"there is no {name!r} here; {_suggestion(near, 'list agents with: quarterdeck agents')}")
@@ -150,28 +150,28 @@ class UnknownStrategy(Refused):
 
 
 class AmbiguousName(Refused):
-    """A name stands for several things."""
+    """A name matches several objects."""
 
     def __init__(self, name: str, choices: Iterable[str]) -> None:
         super().__init__(f"{name!r} is not unique; say one of {', '.join(choices)}")
 
 
 class DuplicateName(Refused):
-    """A name is in use."""
+    """A name is in use already."""
 
     def __init__(self, name: str, where: str) -> None:
         super().__init__(f"{where} already has a member {name!r}; choose another name or remove that one first")
 
 
 class NoAgentMatches(Refused):
-    """No agent is able to do what was asked."""
+    """No agent has the requested name or capability."""
 
     def __init__(self, capability: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no agent can {capability!r}; {_suggestion(near, 'add one with that specialty')}")
 
 
 class NotTrusted(Refused):
-    """References would be imported that the operator has not allowed."""
+    """A command names code that the operator has not allowed."""
 
     def __init__(self, references: Iterable[str]) -> None:
         super().__init__(f"not trusted: {', '.join(references)}; allow them with --trust")

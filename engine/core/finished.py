@@ -1,4 +1,4 @@
-"""Finished runs: what is remembered of each, also after the state has dropped it; from the events that told it."""
+"""Summaries of finished runs, made from their events: they outlive the state's tasks of the run."""
 
 from engine.core.commands import Submit
 from engine.core.documents.importing import state_from
@@ -9,7 +9,7 @@ from engine.core.state import RunSummary
 
 
 def summary_of(event: RunFinished, seq: int) -> RunSummary:
-    """Return what is remembered of the run that ended with event `seq`."""
+    """Return the summary of the run that ended with event `seq`."""
     return RunSummary(
         id=event.run_id,
         status=event.status,
@@ -22,7 +22,7 @@ def summary_of(event: RunFinished, seq: int) -> RunSummary:
 
 
 def resubmission_of(event: RunSubmitted) -> Submit:
-    """Return the command that submits the request of a run with its settings again; its deadline is as far away."""
+    """Return the command that submits the request of a run with its settings again; the deadline starts anew."""
     return Submit(
         request=event.request,
         supervisor=at(event.supervisor_id),
@@ -36,5 +36,5 @@ def resubmission_of(event: RunSubmitted) -> Submit:
 
 
 def imported_summary(event: StateImported | SummariesImported, seq: int, run_id: str) -> RunSummary | None:
-    """Return what is remembered of a run that had ended before event `seq` brought it in; None if it did not."""
+    """Return the summary of a finished run from the import that is event `seq`; None if it does not contain the run."""
     return state_from(event.state, seq).summary(run_id)

@@ -1,11 +1,11 @@
 """Finds handlers by their annotations: the second argument of a function says which kinds it handles.
 
-`def _run_paused(state: State, event: events.RunPaused) -> None` in a file of `fold/` folds every `RunPaused`, and no
-other line names it; `A | B` handles two kinds. So a kind is named once, where it is handled. Annotations are compared
-as objects: quoted ones, or those under `from __future__ import annotations`, are not found. A function with those of a
-handler is one, also where it is meant to help another.
+`def _run_paused(state: State, event: events.RunPaused) -> None` in a file of `fold/` folds every `RunPaused`; `A | B`
+handles two kinds. So a kind is named once, where it is handled. Annotations are compared as objects: quoted ones, or
+those under `from __future__ import annotations`, are not found. Every function with the annotations of a handler is
+taken for one, so a helper needs other annotations.
 
-`tests/unit/test_handlers.py` compares what was found with all kinds.
+`tests/unit/test_handlers.py` checks that every kind has a handler.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -23,11 +23,11 @@ def handlers_in(
     """Return the function of some files that handles each kind.
 
     Args:
-        files: Their `vars`; what they import is not looked at.
-        kinds: What may be handled.
-        extra_hints: Annotations of what a handler takes after the state and what it handles; arguments with a default
-            are not looked at.
-        result_hint: The annotation of its result.
+        files: The `vars` of modules; imported functions are ignored.
+        kinds: The classes that may be handled.
+        extra_hints: Annotations of the required arguments after the state and the handled object; arguments with a
+            default are ignored.
+        result_hint: The annotation of the result.
 
     Raises:
         TypeError: If two functions handle one kind.
@@ -39,12 +39,8 @@ def handlers_in(
                 continue
             required = function.__code__.co_argcount - len(function.__defaults__ or ())
             hints = list(function.__annotations__.values())
-            if [required, hints[0], *hints[2:required], hints[-1]] != [
-                len(extra_hints) + 2,
-                State,
-                *extra_hints,
-                result_hint,
-            ]:
+            signature = [required, hints[0], *hints[2:required], hints[-1]]
+            if signature != [len(extra_hints) + 2, State, *extra_hints, result_hint]:
                 continue
             handled = get_args(hints[1]) or (hints[1],)
             if any(kind not in kinds for kind in handled):

@@ -1,4 +1,4 @@
-"""Previews of commands, made by the code that decides them, without changing the state."""
+"""Previews of commands, by the code that decides them; the state is not changed."""
 
 from typing import Literal, TypeAlias
 
@@ -21,7 +21,7 @@ __all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview"
 
 Fate: TypeAlias = Literal["ends", "migrates", "begins again", "stops"]
 _FATES: dict[StopReason | None, Fate] = {None: "ends", "migrate": "migrates", "restart": "begins again"}
-"""What becomes of an attempt by why it is asked to stop; it stops for the other reasons, as without a swap."""
+"""What happens to an attempt, by the reason why it is asked to stop; for other reasons it stops, as without a swap."""
 
 
 @fact
@@ -33,10 +33,10 @@ class AttemptPreview:
     steps: int
     """Number of finished steps."""
     waits: bool
-    """It is parked."""
+    """The attempt is parked."""
     fate: Fate
     becomes: str
-    """What the swap does with it, in words."""
+    """The effect of the swap on it, in words."""
 
 
 @fact
@@ -46,14 +46,14 @@ class SwapPreview:
     attempts: list[AttemptPreview]
     """The attempts at work, oldest first."""
     refusals: list[str]
-    """Why it cannot be swapped now, if so."""
+    """Why the agent cannot be swapped now; empty if it can."""
 
 
 def preview(state: State, command: Command, now_ms: int) -> Decided:
-    """Return what a command would do now, as if all code that it names were trusted: the dialog asks for that.
+    """Return what a command would do now, as if all code that it names were trusted: a dialog asks for trust later.
 
     Raises:
-        Refused: If it would be refused.
+        Refused: If the command would be refused.
     """
     granted = {reference: state.trusted.get(reference, "") for reference in references_in_command(command)}
     return carry_out(state, command, DecisionContext(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted))
@@ -76,7 +76,7 @@ def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
 
 
 def _preview_attempt(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
-    """Tell what becomes of an attempt: a swap asks those to stop that are of the generation it leaves."""
+    """Return the effect on an attempt: a swap only stops attempts of the generation that it replaces."""
     reason = STOP_REASONS.get(mode) if attempt.generation == agent.generation else None
     fate = _FATES.get(stronger_reason(attempt.stopping, reason), "stops")
     return AttemptPreview(

@@ -20,7 +20,7 @@ PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
 
 @shared_fields
 class Signal:
-    """What every signal is."""
+    """Base of all signals."""
 
     __slots__ = ()
 

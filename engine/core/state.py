@@ -1,9 +1,9 @@
-"""The state of a team: one object of plain entities, the fold of its journal and nothing else.
+"""The state of a team: one object of plain entities, and a pure fold of the journal.
 
-Only `core/fold/` changes what is here. It is bounded: open runs with their tasks, the team, timers, totals, and one
-line for each of the last `SUMMARIES` finished runs. Long texts are in the journal (`values.TextRef`).
+Only `core/fold/` changes it. It is bounded: open runs with their tasks, the team, timers, totals, and a summary for
+each of the last `SUMMARIES` finished runs. Long texts are in the journal (`values.TextRef`).
 
-The entities are in `entities/`, one file per subject, and by name here. See docs/reference/journal.md.
+The entities are defined in `entities/`, one file per subject, and exported here. See docs/reference/journal.md.
 """
 
 from collections import OrderedDict
@@ -20,23 +20,23 @@ from engine.core.records.values import Usage
 from engine.core.specs.spec import AgentSpec
 
 SUMMARIES = 200
-"""How many finished runs are remembered in one line each."""
+"""Number of finished runs whose summaries are kept."""
 OUTCOMES = 1000
-"""How many commands are remembered, so that one that arrives again is not carried out again."""
+"""Number of commands whose outcomes are kept, so that a duplicate is not carried out again."""
 UNDOABLE = 1000
-"""How many commands can be taken back: one key may change as many marked rows."""
+"""Number of commands that can be undone: one key may change as many marked rows."""
 NO_CODE = ("", "")
 """Code hashes (current generation, previous generation) of an agent whose code has none."""
 
 
 @entity
 class State:
-    """Everything that decisions are made from."""
+    """Everything that decisions depend on, besides their `DecisionContext`."""
 
     seq: int = 0
     """The last event that was folded."""
     at_ms: int = 0
-    """When it happened, UTC milliseconds."""
+    """Time of the last event, UTC milliseconds."""
     minted: dict[str, int] = field(default_factory=dict)
     """Last number issued for each kind of id, by the letter of the kind; ids are never used twice."""
     engine: Engine | None = None
@@ -66,20 +66,20 @@ class State:
     escalations: dict[str, Escalation] = field(default_factory=dict)
     """Questions that wait for a person, the oldest first."""
     grants: dict[str, Grant] = field(default_factory=dict)
-    """What people said of tools for longer than one answer."""
+    """Standing answers of people about tools."""
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     """Budget warnings and extensions, by the id of the task, run, agent or supervisor."""
     limited: Ids = field(default_factory=OrderedDict)
     """Specs, supervisors and open runs that set a budget, by content hash or id. Empty skips all budget checks."""
     insights: dict[str, Insight] = field(default_factory=dict)
-    """What agents remember; each is in the list of its agent."""
+    """Insights of agents; each is in the list of its agent."""
     parts: Ids = field(default_factory=OrderedDict)
     """Prompt parts by content hash, with the event that carries each, in order of last use."""
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)
     undoable: OrderedDict[str, Undoable] = field(default_factory=OrderedDict)
-    """The last commands that can be taken back, by their ids, the newest last."""
+    """The last commands that can be undone, by id, the newest last."""
     tasks_total: int = 0
     tasks_done: int = 0
     tasks_failed: int = 0

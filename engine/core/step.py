@@ -1,4 +1,4 @@
-"""One message through the core: decide, fold, follow up, until nothing more follows.
+"""Processes one message: decide, fold, decide the follow-ups, until none is left.
 
 See docs/semantics/execution.md.
 """
@@ -13,15 +13,7 @@ from engine.core.effects.table import effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import CommandApplied, EngineStarted, Event
 from engine.core.fold import apply
-from engine.core.followups import (
-    CheckLeaving,
-    Dispatch,
-    FinishRun,
-    FollowUp,
-    LookAtPool,
-    PlaceAgain,
-    TakeSlot,
-)
+from engine.core.followups import CheckLeaving, CheckPool, Dispatch, FinishRun, FollowUp, PlaceAgain, TakeSlot
 from engine.core.followups.table import ABILITY_EVENTS, followups_of
 from engine.core.records.records import copy_with
 from engine.core.scheduler import Schedule
@@ -35,7 +27,7 @@ def step(
     """Decide `message`, fold the events into `state`, and process follow-ups until none is left.
 
     Args:
-        begins: Begin what can begin. False where nothing can, which spares making a schedule.
+        begins: Start tasks that can begin. False if none can: it avoids building a schedule.
 
     Returns:
         The events, to be journaled in this order, and the effects to perform once the events are on disk.
@@ -48,36 +40,36 @@ def step(
     effects: list[Effect] = []
     followups: deque[FollowUp] = deque()
     current_message: Order | Signal | FollowUp = message
-    is_news = True
-    is_changed = False
+    has_new_events = True
+    abilities_changed = False
     since = state.seq
     urgent: _UrgentQueues | None = None
     last: list[Event] = []
-    # A state without one, such as a snapshot, gets it where it is asked: its first events would make it twice.
+    # A state without one, such as a snapshot, gets it on demand below, after its first events: they may make it stale.
     schedule = Schedule.of(state) if state.schedule is not None else None
     while True:
         decided = decide(state, current_message, ctx)
-        # These follow-ups come from the schedule, not from an event: one that leaves the schedule as it was would be
-        # taken again for ever and hang the engine.
+        # These follow-ups come from the schedule, not from an event: one that leaves the schedule unchanged would
+        # repeat endlessly and hang the engine.
         if type(current_message) in _REPEATED_FOLLOWUPS:
             if not decided or decided == last:
                 raise ChangesNothing(current_message)
             last = decided
         for event in decided:
-            is_news = True
+            has_new_events = True
             apply(state, event)
             events.append(event)
             effects += effects_of(state, event)
             followups += followups_of(state, event)
-            is_changed = is_changed or type(event) in ABILITY_EVENTS
+            abilities_changed = abilities_changed or type(event) in ABILITY_EVENTS
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
-        # Placement runs before dispatch, so that tasks that change their queue are ranked with those that wait there.
-        # Preemption runs after it: only a task that dispatch could not start may take a slot from another.
+        # Placement runs before dispatch, so that tasks that change their queue are ranked among those waiting there.
+        # Preemption runs after it: only a task that dispatch could not start may take the slot of another.
         if followups:
             current_message = followups.popleft() if type(followups[0]) is not FinishRun else _take_followup(followups)
-        elif is_changed:
-            current_message, is_changed = PlaceAgain(), False
+        elif abilities_changed:
+            current_message, abilities_changed = PlaceAgain(), False
         elif begins and (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
             current_message = Dispatch()
         elif (
@@ -87,23 +79,23 @@ def step(
         ):
             current_message = TakeSlot(task_id=task_id)
         elif schedule is not None and schedule.resizable:
-            current_message = LookAtPool(agent_id=next(iter(schedule.resizable)))
-        elif state.leaving and is_news:  # last, because everything before may still begin work on a member that leaves
-            current_message, is_news = CheckLeaving(), False
+            current_message = CheckPool(agent_id=next(iter(schedule.resizable)))
+        elif state.leaving and has_new_events:  # last: the follow-ups before may still start work on a leaving member
+            current_message, has_new_events = CheckLeaving(), False
         else:
             return _with_extent(events) if type(message) is Order else events, effects
 
 
 def _with_extent(events: list[Event]) -> list[Event]:
-    """Say in the outcome of a command which events are its own: others may have happened in the same millisecond."""
+    """Record in `CommandApplied` how many events around it are the command's: others may have the same time."""
     for place, event in enumerate(events):
         if type(event) is CommandApplied:
             events[place] = copy_with(event, before=place, after=len(events) - place - 1)
     return events
 
 
-_REPEATED_FOLLOWUPS: tuple[type, ...] = (Dispatch, LookAtPool)
-"""Follow-ups that repeat until the schedule no longer asks for them."""
+_REPEATED_FOLLOWUPS: tuple[type, ...] = (Dispatch, CheckPool)
+"""Follow-ups that repeat until the schedule no longer calls for them."""
 
 
 class _UrgentQueues:
@@ -121,7 +113,7 @@ class _UrgentQueues:
 
     def next(self, state: State, schedule: Schedule) -> str | None:
         """Return the next urgent task that may preempt; None when no queue can get another slot."""
-        # Still urgent after its `TakeSlot`: it found no attempt to stop. The tasks behind it in the queue compete for
+        # Still urgent after its `TakeSlot`: there was no attempt to stop. The tasks behind it in the queue compete for
         # the same slots, so trying them would only repeat the search.
         if self._last in schedule.urgent:
             self._queues[state.tasks[self._last or ""].queue or ""] = False
@@ -136,7 +128,7 @@ class _UrgentQueues:
 def _newly_urgent(schedule: Schedule, since: int) -> list[str]:
     """Return the tasks that became urgent after event `since`, oldest first."""
     task_ids: list[str] = []
-    # `urgent` is in order of insertion: reading it backwards costs what is new, not what is waiting.
+    # `urgent` is in order of insertion: read backwards, only the new tasks are visited.
     for task_id, seq in reversed(schedule.urgent.items()):
         if seq <= since:
             break

@@ -211,11 +211,7 @@ class World:
         if (
             job is None
             or job.attempt is None
-            or (job.attempt.number, job.attempt.generation)
-            != (
-                effect.attempt,
-                effect.generation,
-            )
+            or (job.attempt.number, job.attempt.generation) != (effect.attempt, effect.generation)
         ):
             return
         # Where its last turn is one that was taken before, what was said since waits for a turn of its own.

@@ -179,11 +179,7 @@ def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
 
 def _warning_event(subject: Subject, budget: Budget) -> BudgetWarned:
     return BudgetWarned(
-        subject=subject.id,
-        **_ids_of(subject),
-        amount=budget.name,
-        spent=budget.spent,
-        limit=budget.limit,
+        subject=subject.id, **_ids_of(subject), amount=budget.name, spent=budget.spent, limit=budget.limit
     )
 
 

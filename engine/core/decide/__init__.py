@@ -1,10 +1,10 @@
-"""Decides messages: a command, signal or follow-up and the state become events; one file per subject.
+"""Decides messages: turns a command, signal or follow-up and the state into events; one file per subject.
 
-A handler is a function of the state, what it decides on, and `ctx`: its annotations say which message that is, and
-`core/handlers.py` finds it by them in the files of `_FILES`. Those of commands return `Decided`, others events.
+A handler takes the state, a message and `ctx`. `core/handlers.py` finds the handlers in `_FILES` by the annotation of
+the message. Handlers of commands return `Decided`, all others return events.
 
 Pure: time and one random draw come in `ctx`, and the state is only read. A command becomes events and `CommandApplied`,
-or `CommandRefused` and nothing else.
+or `CommandRefused` alone.
 """
 
 from engine.core import commands
@@ -52,7 +52,7 @@ def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Decided:
     """Carry out the inverse of a command."""
     command_id, undoable = undoing.find_undoable(state, command)
     inverse = as_command(undoable.inverse)
-    if isinstance(inverse, commands.Resume):  # of the pause alone: what has failed stays so
+    if isinstance(inverse, commands.Resume):  # ends the pause only: a failed member stays failed
         decided = team.resume_decision(team.find_pausable(state, inverse.target), [])
     else:
         decided = ON_COMMAND[type(inverse)](state, inverse, ctx)
@@ -76,7 +76,7 @@ def carry_out(state: State, command: Command, ctx: DecisionContext) -> Decided:
     """Return the events of a command, without changing `state`.
 
     Raises:
-        Refused: If it is not carried out; `BadValue` if a value in it is invalid.
+        Refused: If the command is refused; `BadValue` if a value in it is invalid.
     """
     applied: Decided = ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
     stamp(state, applied.events, ctx.now_ms)

@@ -44,7 +44,7 @@ def engine_ends(state: State, signal: EngineEnds, ctx: DecisionContext) -> list[
 
 
 def engine_woke(state: State, signal: EngineWoke, ctx: DecisionContext) -> list[Event]:
-    """Record that time passed in which nothing could work."""
+    """Record that the computer slept: attempts are not charged for that time."""
     return [EngineSlept(slept_ms=signal.slept_ms)]
 
 
@@ -66,7 +66,7 @@ def hand_over(state: State, command: HandOver, ctx: DecisionContext) -> Decided:
 
 
 def ping(state: State, command: Ping, ctx: DecisionContext) -> Decided:
-    """Answer."""
+    """Answer without an event."""
     return Decided(events=[], summary="the engine answers")
 
 

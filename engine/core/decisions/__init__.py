@@ -1,1 +1,1 @@
-"""What a decision may know, and what it is made of."""
+"""Inputs and building blocks of decisions."""

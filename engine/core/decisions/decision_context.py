@@ -1,4 +1,4 @@
-"""What a decision may know besides the state: the time, one draw, and what the one who runs the engine trusts."""
+"""The inputs of a decision besides the state: time, one random draw, trusted references, facts about finished runs."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from engine.core.records.records import fact
 
 @fact
 class DecisionContext:
-    """Handed in by the shell, so that the core needs neither a clock nor chance."""
+    """Passed in by the shell, so that the core needs no clock and no random source."""
 
     now_ms: int
     """UTC milliseconds, never before the last event."""
@@ -19,10 +19,10 @@ class DecisionContext:
     granted: Mapping[str, str] = field(default_factory=dict)
     """References of the order that may be imported, each with the hash of its code; empty for installed code."""
     sender: str = ""
-    """Who sent the order."""
+    """The sender of the order."""
     ended: Mapping[str, str] = field(default_factory=dict)
-    """How runs ended that the order names, where the engine has looked them up."""
+    """Statuses of finished runs that the order names, by id, if the engine has looked them up in the journal."""
     again: Submit | None = None
-    """The request of the finished run that the order names, where the engine has looked it up."""
+    """Request of the finished run that the order names, if the engine has looked it up in the journal."""
     run_id: str | None = None
-    """The run whose agent gave the order."""
+    """The run whose agent sent the order; None if a person or program did."""

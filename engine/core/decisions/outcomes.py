@@ -51,7 +51,7 @@ def stamp(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
     """Return newly decided events, with the time and the run of their task filled in where missing."""
     event_list = events if type(events) is list else list(events)
     event: Any
-    # Set in place although events are frozen: these were just built, and nobody else holds them yet.
+    # Set in place although events are frozen: these were just built and are not shared yet.
     for event in event_list:
         if not event.at_ms:
             force_setattr(event, "at_ms", at_ms)
@@ -80,7 +80,7 @@ def ask(
         kind: A key of `decide.people.escalations.ON_ANSWER`.
         subject: Id of the task, run, agent or supervisor that the question is about.
         run_id: The run that waits for the answer, if one does.
-        question: One line: what happened, and what is to be decided.
+        question: One line: what happened, and what to decide.
         options: The possible answers.
         default: The answer if none is given in time.
         after_ms: How long to wait for a person, in milliseconds; with None there is no limit.

@@ -83,9 +83,7 @@ def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int
 
 
 def choose_category(
-    request: str,
-    categories: Mapping[str, object],
-    candidates: Iterable[Candidate] | CapabilityIndex,
+    request: str, categories: Mapping[str, object], candidates: Iterable[Candidate] | CapabilityIndex
 ) -> str | None:
     """Return the key of `categories` that `request` belongs to; None means the supervisor's default mode.
 

@@ -86,10 +86,7 @@ def strict_lines(body: bytes) -> list[Any]:
 def _read_again(body: bytes) -> Any:
     try:
         return json.loads(
-            body.decode("utf-8"),
-            object_pairs_hook=_object,
-            parse_float=_number,
-            parse_constant=_constant,
+            body.decode("utf-8"), object_pairs_hook=_object, parse_float=_number, parse_constant=_constant
         )
     except RecursionError as error:
         raise NotStrict("is nested too deeply") from error

@@ -33,11 +33,7 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     task.attempts = event.attempt
     agent_id, at_ms = event.agent_id, state.at_ms  # the state's: each event has a number and a text of its own
     attempt = task.attempt = Attempt(
-        number=event.attempt,
-        agent_id=agent_id,
-        generation=event.generation,
-        started_ms=at_ms,
-        since_ms=at_ms,
+        number=event.attempt, agent_id=agent_id, generation=event.generation, started_ms=at_ms, since_ms=at_ms
     )
     if task.started_ms is None:
         task.started_ms = at_ms
@@ -142,7 +138,7 @@ def _model_failed(state: State, event: events.ModelFailed) -> None:
     charge_attempt(task, event.usage)
 
 
-def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
+def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     """End the attempt of `task` and free its slot."""
     attempt, run = task.attempt, state.runs[task.run_id]
     assert attempt is not None
@@ -189,7 +185,7 @@ def _release_claim(state: State, task: Task) -> None:
 def _attempt_done(state: State, event: events.AttemptDone) -> None:
     task = state.tasks[event.task_id]
     attempt, duration_ms = task.attempt, event.duration_ms
-    agent = _close(state, task)
+    agent = _end_attempt(state, task)
     if agent is not None and attempt is not None:
         record_progress(agent, attempt.generation, has_ended=True)
         count_end(state, task, agent, done=1)
@@ -211,9 +207,9 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
     task = state.tasks[event.task_id]
     attempt = task.attempt
     if event.agent_id is not None:
-        # Before `_close`, which gives up the probe of a half-open circuit: the failure of a probe counts.
+        # Before `_end_attempt`, which gives up the probe of a half-open circuit: the failure of a probe counts.
         count_failure(state.agents[event.agent_id], task)
-    agent = _close(state, task, stuck=event.stuck)
+    agent = _end_attempt(state, task, stuck=event.stuck)
     if agent is not None and attempt is not None:
         record_progress(agent, attempt.generation, failed=True, has_ended=True)
         count_end(state, task, agent, failed=1)
@@ -227,7 +223,7 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
 
 def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
     task = state.tasks[event.task_id]
-    agent = _close(state, task, stuck=event.stuck)
+    agent = _end_attempt(state, task, stuck=event.stuck)
     if agent is not None:
         agent.cancelled += 1
         record_of(state, task, agent).cancelled += 1
@@ -245,7 +241,7 @@ def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
 
 def _attempt_set_aside(state: State, event: events.AttemptSetAside) -> None:
     task = state.tasks[event.task_id]
-    agent = _close(state, task, stuck=event.stuck)
+    agent = _end_attempt(state, task, stuck=event.stuck)
     charge(state, task, agent, event.usage)
     if event.partial is not None:
         task.output = stored_value(event.partial, state.seq, "partial")
@@ -255,7 +251,7 @@ def _attempt_set_aside(state: State, event: events.AttemptSetAside) -> None:
 
 def _attempt_preempted(state: State, event: events.AttemptPreempted) -> None:
     task = state.tasks[event.task_id]
-    agent = _close(state, task, stuck=event.stuck)
+    agent = _end_attempt(state, task, stuck=event.stuck)
     charge(state, task, agent, event.usage)
     task.status = TaskStatus.PREEMPTED
     task.preemptions += 1
@@ -264,7 +260,7 @@ def _attempt_preempted(state: State, event: events.AttemptPreempted) -> None:
 
 def _attempt_lost(state: State, event: events.AttemptLost) -> None:
     task = state.tasks[event.task_id]
-    _close(state, task)
+    _end_attempt(state, task)
     task.status = _WAITING
     if task.queue is not None:
         enqueue(state, task, again=True)

@@ -36,7 +36,7 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     else:
         allow_next_item(state, task)
     if task.parent_id is not None:
-        _tell_parent(state, task, state.tasks[task.parent_id])
+        _update_parent(state, task, state.tasks[task.parent_id])
     if unblock and task.before:
         _unblock(state, task)
 
@@ -117,7 +117,7 @@ def _count(state: State, task: Task) -> None:
         state.tasks_failed += 1
 
 
-def _tell_parent(state: State, task: Task, parent: Task) -> None:
+def _update_parent(state: State, task: Task, parent: Task) -> None:
     parent.open -= 1
     if task.call_key is None:
         return

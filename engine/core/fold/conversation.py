@@ -5,17 +5,7 @@ from collections.abc import Sequence
 from engine.core.events import RunFinished
 from engine.core.events.attempt import Said
 from engine.core.records.values import StoredValue, stored_value
-from engine.core.state import (
-    CONVERSATIONS,
-    EXCHANGES,
-    UTTERANCES,
-    Conversation,
-    Exchange,
-    Run,
-    State,
-    Task,
-    Utterance,
-)
+from engine.core.state import CONVERSATIONS, EXCHANGES, UTTERANCES, Conversation, Exchange, Run, State, Task, Utterance
 
 
 def join(state: State, run: Run) -> None:

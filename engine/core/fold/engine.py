@@ -9,11 +9,7 @@ from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, 
 
 def _engine_started(state: State, event: events.EngineStarted) -> None:
     state.engine = Engine(
-        pid=event.pid,
-        token=event.token,
-        version=event.version,
-        started_ms=event.at_ms,
-        processes=event.processes,
+        pid=event.pid, token=event.token, version=event.version, started_ms=event.at_ms, processes=event.processes
     )
     # An import in parts ends with its engine; the next one starts it again from the command.
     state.incoming = None

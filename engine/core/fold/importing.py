@@ -20,17 +20,17 @@ def begin_import(state: State, event: ImportBegan) -> None:
     state.incoming = Incoming(command_id=event.command_id, above=dict(event.above))
 
 
-def take_part(state: State, event: PartImported) -> None:
+def add_part(state: State, event: PartImported) -> None:
     """Add a part to those received so far; the team is not changed yet."""
     incoming = state.incoming
     assert incoming is not None
     if event.texts:
         incoming.texts.append((incoming.texts_total, state.seq))
         incoming.texts_total += len(event.texts)
-    _gather(incoming.state, part_from(event.state, incoming.texts))
+    _merge_entities(incoming.state, part_from(event.state, incoming.texts))
 
 
-def take_summaries(state: State, event: SummariesImported) -> None:
+def add_summaries(state: State, event: SummariesImported) -> None:
     """Add finished runs to the parts received so far."""
     assert state.incoming is not None
     state.incoming.state.finished += state_from(event.state, state.seq).finished
@@ -40,13 +40,13 @@ def end_import(state: State, event: StateImported) -> None:
     """Add all parts, and the state that this event carries, to the team."""
     last = state_from(event.state, state.seq)
     if state.incoming is not None:
-        _gather(last, state.incoming.state)
+        _merge_entities(last, state.incoming.state)
         last.finished += state.incoming.state.finished
     state.incoming = None
     fold_import(state, last, paused=event.paused)
 
 
-def _gather(into: State, part: State) -> None:
+def _merge_entities(into: State, part: State) -> None:
     for kind in KINDS:
         getattr(into, kind).update(getattr(part, kind))
 
@@ -73,7 +73,7 @@ def fold_import(state: State, imported: State, *, paused: bool) -> None:
     for agent in imported.agents.values():
         note_code(state, agent)
     _add_totals(state, imported)
-    _take_up(state, imported, paused=paused)
+    _activate(state, imported, paused=paused)
 
 
 def _take_specs(state: State, imported: State) -> None:
@@ -96,7 +96,7 @@ def _add_totals(state: State, imported: State) -> None:
     state.usage = state.usage.plus(imported.usage)
 
 
-def _take_up(state: State, imported: State, *, paused: bool) -> None:
+def _activate(state: State, imported: State, *, paused: bool) -> None:
     """Set timers relative to the present time, rebuild derived fields, and queue ready tasks."""
     for timer in imported.timers.values():
         timer.due_ms = state.at_ms + timer.due_ms

@@ -243,11 +243,7 @@ def _task_requeued(state: State, event: events.TaskRequeued) -> None:
 def _item_taken(state: State, event: events.ItemTaken) -> None:
     task, team = state.tasks[event.task_id], state.supervisors[event.supervisor_id]
     if task.ready:  # taking an item counts as a turn of its run, as beginning an attempt does
-        state.runs[task.run_id].turns[turn_key(task.priority, task.queue or "")] = (
-            state.at_ms,
-            state.seq,
-            task.id,
-        )
+        state.runs[task.run_id].turns[turn_key(task.priority, task.queue or "")] = (state.at_ms, state.seq, task.id)
     dequeue(state, task)
     # An agent may have tried the task before: its error or preemption does not apply to the graph made of it.
     task.status, task.error = TaskStatus.WAITING, None

@@ -1,6 +1,6 @@
 """Follow-ups: decisions that an event makes necessary. They are not journaled, because they follow from the events.
 
-A follow-up is decided like a message. `table.py` says which events have which.
+A follow-up is decided like a message. `table.py` maps events to follow-ups.
 """
 
 from engine.core.events import EscalationAnswered
@@ -10,7 +10,7 @@ from engine.core.state import RunStatus
 
 @shared_fields
 class FollowUp:
-    """What every follow-up is."""
+    """Base of all follow-ups."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class PlanGroup(FollowUp):
 
 
 @fact
-class LookAt(FollowUp):
+class StartUnblocked(FollowUp):
     """A node has no blockers left: plan the group, or start the join or check."""
 
     task_id: str
@@ -106,17 +106,17 @@ class ApplyPolicy(FollowUp):
     error_types: list[str]
     """Names of the exception's class and of its bases."""
     retryable: bool | None
-    """Whether the exception declared itself worth a retry; None if it did not say."""
+    """Whether the exception declared itself retryable; None if it did not say."""
     retry_after_s: float | None
-    """Delay that the exception asked for, in seconds."""
+    """Delay requested by the exception, in seconds."""
 
 
 @fact
-class LookAtCircuit(FollowUp):
+class CheckCircuit(FollowUp):
     """An attempt ended, and the agent's circuit may open or close."""
 
     agent_id: str
-    well: bool
+    succeeded: bool
 
 
 @fact
@@ -158,7 +158,7 @@ class PlaceAgain(FollowUp):
 
 
 @fact
-class StopLeftOver(FollowUp):
+class StopDelegations(FollowUp):
     """A task restarts from its input: stop what it had delegated."""
 
     task_id: str
@@ -172,7 +172,7 @@ class CheckGeneration(FollowUp):
 
 
 @fact
-class LookAtPool(FollowUp):
+class CheckPool(FollowUp):
     """A pool may have to grow, or needs an idle timer."""
 
     agent_id: str

@@ -1,4 +1,4 @@
-"""The table from events to their follow-ups: functions found by the annotation of their event (`core/handlers.py`)."""
+"""Maps events to their follow-ups, by functions found by the annotation of their event (`core/handlers.py`)."""
 
 from typing import Any
 
@@ -60,12 +60,12 @@ def _budget_checks(state: State, event: Any) -> list[FollowUp]:
     # Most steps report no usage; walking up the levels for them would cost more than the fold of the event.
     if type(event) in (events.StepRecorded, events.ModelFailed, events.ThreadReturned) and is_empty(event.usage):
         return []
-    # A thread may return after its run has finished: then only the agent and its supervisors are left to pay.
+    # A thread may return after its run has finished: then only the agent and its supervisors pay.
     task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")
     agent = state.agents.get(event.agent_id or "")
     if not is_limited(state, task, run, agent):
         return []
-    # Such an attempt is at a step: under a spent budget it stops at its next one, unless it returns before.
+    # Such an attempt is between steps: with a spent budget it stops at the next one, unless it returns before.
     reporter = event.task_id if type(event) in (events.StepRecorded, events.AttemptResumed) else None
     limited = (spender.id for spender in paying_subjects(state, task, run, agent) if limits_of(state, spender))
     return [followups.CheckBudget(subject=subject, reporter=reporter) for subject in limited]
@@ -77,7 +77,7 @@ def _budget_exhausted(state: State, event: events.BudgetExhausted) -> list[Follo
     return [] if event.then == "ask" else _after_cut_off(state, event.run_id, event.task_id, event.ended)
 
 
-def _look_at_budget(state: State, event: events.BudgetExtended) -> list[FollowUp]:
+def _budget_extended(state: State, event: events.BudgetExtended) -> list[FollowUp]:
     return [followups.CheckBudget(subject=event.subject)]
 
 
@@ -88,12 +88,10 @@ def _supervisor_changed(state: State, event: events.SupervisorChanged) -> list[F
 
 def _member_moved(state: State, event: events.MemberMoved) -> list[FollowUp]:
     """Check the budgets that a moved member inherits, and return its shared items: the new parent may be paused."""
-    budgets = _member_budget_checks(state, event.member_id)
-    return (
-        [*budgets, followups.ReturnItems(supervisor_id=event.member_id)]
-        if event.member_id in state.supervisors
-        else budgets
-    )
+    follow_ups = _member_budget_checks(state, event.member_id)
+    if event.member_id in state.supervisors:
+        follow_ups.append(followups.ReturnItems(supervisor_id=event.member_id))
+    return follow_ups
 
 
 def _supervisor_paused(state: State, event: events.SupervisorPaused) -> list[FollowUp]:
@@ -114,7 +112,7 @@ def _member_budget_checks(state: State, member_id: str) -> list[FollowUp]:
 def _resume_pending_work(state: State, event: events.EngineStarted | events.StateImported) -> list[FollowUp]:
     """Repeat work of the previous engine process that left no event, such as reading the request of a group."""
     return [
-        followups.LookAt(task_id=task.id)
+        followups.StartUnblocked(task_id=task.id)
         for task in state.tasks.values()
         if task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers and task.attempt is None
     ]
@@ -130,28 +128,31 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> list[FollowUp]:
 def _group_planned(state: State, event: events.GroupPlanned) -> list[FollowUp]:
     if not event.nodes:
         return [followups.CheckGroup(task_id=event.task_id)]
-    return [followups.LookAt(task_id=node.task_id) for node in event.nodes if node.kind != "agent" and not node.after]
+    return [
+        followups.StartUnblocked(task_id=node.task_id)
+        for node in event.nodes
+        if node.kind != "agent" and not node.after
+    ]
 
 
 def _group_grown(state: State, event: events.GroupGrown) -> list[FollowUp]:
-    return _look_at_graph(state, event.task_id)
+    return _graph_followups(state, event.task_id)
 
 
 def _need_met(state: State, event: events.NeedMet) -> list[FollowUp]:
-    return [followups.LookAt(task_id=event.task_id)]
+    return [followups.StartUnblocked(task_id=event.task_id)]
 
 
-def _look_at_graph(state: State, group_id: str) -> list[FollowUp]:
+def _graph_followups(state: State, group_id: str) -> list[FollowUp]:
     """Return the follow-ups of a graph whose edges have changed."""
     nodes = map(state.tasks.__getitem__, state.tasks[group_id].children)
-    to_look_at = (node for node in nodes if node.kind != "agent" or node.need)
-    waiting = (node for node in to_look_at if node.status is TaskStatus.WAITING)
-    can_go_on = (node for node in waiting if node.need or not node.blockers)
-    return [*(followups.LookAt(task_id=node.id) for node in can_go_on), followups.CheckGroup(task_id=group_id)]
+    waiting = (node for node in nodes if node.status is TaskStatus.WAITING)
+    unblocked = (node for node in waiting if node.need or (node.kind != "agent" and not node.blockers))
+    return [*(followups.StartUnblocked(task_id=node.id) for node in unblocked), followups.CheckGroup(task_id=group_id)]
 
 
 def _strategy_switched(state: State, event: events.StrategySwitched) -> list[FollowUp]:
-    return [followup for change in event.groups for followup in _look_at_graph(state, change.task_id)]
+    return [followup for change in event.groups for followup in _graph_followups(state, change.task_id)]
 
 
 def _delegated(state: State, event: events.Delegated) -> list[FollowUp]:
@@ -189,9 +190,9 @@ def _after_end(state: State, *task_ids: str) -> list[FollowUp]:
 
 
 def _is_awaited(state: State, task_id: str) -> bool:
-    """Return whether anything follows from the end of a task.
+    """Return whether the end of a task has follow-ups.
 
-    Nothing does from an item of a delegation before the last one, which is how most tasks of a large map end.
+    It has none for an item of a delegation before the last one, as most tasks of a large map are.
     """
     task = state.tasks[task_id]
     if task.before or task.open or task.parent_id is None:
@@ -219,7 +220,7 @@ def _after_attempt(state: State, event: Any) -> list[FollowUp]:
 
 
 def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[FollowUp]:
-    """Try the urgent tasks of an agent's queues again: an attempt that resumes is one more that can be preempted."""
+    """Try the urgent tasks of an agent's queues again: the resumed attempt can be preempted for them."""
     schedule = Schedule.of(state)
     if not schedule.urgent:
         return []
@@ -243,10 +244,10 @@ def _attempt_done(state: State, event: events.AttemptDone) -> list[FollowUp]:
     if _is_awaited(state, event.task_id):
         after.insert(0, followups.AfterEnd(task_id=event.task_id))
     if event.agent_id is not None and state.agents[event.agent_id].circuit != "closed":
-        after.append(followups.LookAtCircuit(agent_id=event.agent_id, well=True))
+        after.append(followups.CheckCircuit(agent_id=event.agent_id, succeeded=True))
     if state.tasks[event.task_id].kind != "check":
         return after
-    # First: nodes that the verdict rules out must not start, and a graph that grows must not be taken as ended.
+    # First: nodes that the verdict rules out must not start, and a growing graph must not end.
     return [followups.GrowGroup(check_id=event.task_id, verdict=event.output, seq=state.seq), *after]
 
 
@@ -257,12 +258,12 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> list[FollowUp]
         retryable=event.retryable,
         retry_after_s=event.retry_after_s,
     )
-    # Circuit and restart first: a failover must see the agents that they take out of work.
+    # Circuit and restart first: a failover must not choose an agent that they take out of work.
     follow_ups: list[FollowUp] = []
     if event.agent_id is not None:
         agent = state.agents[event.agent_id]
         if agent.circuit != "closed" or _has_circuit(state, agent):
-            follow_ups.append(followups.LookAtCircuit(agent_id=event.agent_id, well=False))
+            follow_ups.append(followups.CheckCircuit(agent_id=event.agent_id, succeeded=False))
         if event.crashed:
             follow_ups.append(followups.MemberCrashed(member_id=event.agent_id, because=event.error))
     return [*follow_ups, policy, *_after_attempt(state, event)]
@@ -282,13 +283,12 @@ def _supervisor_failed(state: State, event: events.SupervisorFailed) -> list[Fol
 
 
 def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> list[FollowUp]:
+    kind: type[followups.AfterEnd | followups.StopDelegations | followups.Requeue] = followups.AfterEnd
     if event.restarted:
-        after: FollowUp = followups.StopLeftOver(task_id=event.task_id)
-    else:
-        after = (
-            followups.Requeue(task_id=event.task_id) if event.requeued else followups.AfterEnd(task_id=event.task_id)
-        )
-    return [after, *_after_attempt(state, event)]
+        kind = followups.StopDelegations
+    elif event.requeued:
+        kind = followups.Requeue
+    return [kind(task_id=event.task_id), *_after_attempt(state, event)]
 
 
 def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[FollowUp]:
@@ -296,7 +296,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[Follo
 
 
 def _attempt_lost(state: State, event: events.AttemptLost) -> list[FollowUp]:
-    return [followups.LookAt(task_id=event.task_id)] if event.agent_id is None else _after_attempt(state, event)
+    return [followups.StartUnblocked(task_id=event.task_id)] if event.agent_id is None else _after_attempt(state, event)
 
 
 def _cancel_requested(state: State, event: events.CancelRequested) -> list[FollowUp]:
@@ -321,7 +321,7 @@ def _agent_swapped(
 
 
 def _task_reopened(state: State, event: events.TaskReopened) -> list[FollowUp]:
-    return [followups.LookAt(task_id=task_id) for task_id in event.reopened]
+    return [followups.StartUnblocked(task_id=task_id) for task_id in event.reopened]
 
 
 _DOUBT_EVENTS = frozenset(
@@ -349,12 +349,9 @@ def _doubt_questions(state: State, event: Any) -> list[FollowUp]:
 
 def _tasks_of(state: State, event: Any) -> list[Task]:
     """Return the tasks that an event leaves waiting."""
-    kind = type(event)
-    ids = (
-        event.reopened
-        if kind is events.TaskReopened
-        else [event.subject if kind is events.EscalationAnswered else event.task_id]
-    )
+    ids = [event.subject if type(event) is events.EscalationAnswered else event.task_id]
+    if type(event) is events.TaskReopened:
+        ids = event.reopened
     return [state.tasks[task_id] for task_id in ids if task_id in state.tasks]
 
 
@@ -380,7 +377,7 @@ def _place_again(state: State, event: Any) -> list[FollowUp]:
 
 
 def _attempt_started(state: State, event: events.AttemptStarted) -> list[FollowUp]:
-    """Place the delegations of an earlier attempt again: the search starts at the agent, which may be another now."""
+    """Place the delegations of an earlier attempt again: the search starts at the agent, which may have changed."""
     if event.attempt == 1:
         return []
     calls = state.tasks[event.task_id].calls.values()
@@ -389,10 +386,10 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> list[FollowU
 
 
 def _doubt_settled(state: State, event: events.DoubtSettled) -> list[FollowUp]:
-    """Requeue a task that was in doubt while its agent was removed: the rest of the agent's work is gone already."""
+    """Requeue a task that was in doubt when its agent began to leave: the agent's other tasks have been moved."""
     agent = state.agents.get(state.tasks[event.task_id].agent_id or "")
-    sent_away = agent is not None and agent.removing in ("requeue", "abort")
-    return [followups.Requeue(task_id=event.task_id)] if sent_away else []
+    is_leaving = agent is not None and agent.removing in ("requeue", "abort")
+    return [followups.Requeue(task_id=event.task_id)] if is_leaving else []
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[FollowUp]:

@@ -68,7 +68,7 @@ def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
             yield f"the tasks of {group.id} do not agree about what comes after what"
 
 
-def graphs_go_in_no_circle(state: State) -> Iterator[str]:
+def graphs_are_acyclic(state: State) -> Iterator[str]:
     """No task of a graph waits for itself, by whatever way; one that has ended waits for nothing."""
     for group in (task for task in state.tasks.values() if task.children):
         nodes = (state.tasks[child] for child in group.children)
@@ -78,7 +78,7 @@ def graphs_go_in_no_circle(state: State) -> Iterator[str]:
             yield f"the graph of {group.id} goes in a circle"
 
 
-def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
+def calls_list_their_tasks(state: State) -> Iterator[str]:
     """What was asked for knows by which call of which task, and that task knows it; so does a node that was adopted."""
     adopted: dict[str, list[Task]] = {}
     for task in state.tasks.values():
@@ -116,7 +116,7 @@ def outcomes_are_of_the_graph(state: State) -> Iterator[str]:
 LAWS_OF_GRAPHS: tuple[Callable[[State], Iterator[str]], ...] = (
     tasks_stand_in_a_tree,
     edges_are_known_at_both_ends,
-    graphs_go_in_no_circle,
-    calls_know_what_they_asked_for,
+    graphs_are_acyclic,
+    calls_list_their_tasks,
     outcomes_are_of_the_graph,
 )

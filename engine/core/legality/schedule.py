@@ -12,7 +12,10 @@ def the_schedule_follows_from_the_state(state: State) -> Iterator[str]:
     """A schedule that is kept equals one that is built anew."""
     if state.schedule is None:
         return
-    current, rebuilt = _comparable_parts(state, Schedule.of(state)), _comparable_parts(state, Schedule.built(state))
+    current, rebuilt = (
+        _comparable_parts(state, Schedule.of(state)),
+        _comparable_parts(state, Schedule.from_state(state)),
+    )
     for name, current_values in current.items():
         for key in sorted({*current_values, *rebuilt[name]}):
             current_value, expected = current_values.get(key), rebuilt[name].get(key)

@@ -64,7 +64,7 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
         yield f"{schedule.processes} processes are counted where no limit is set; {unlimited_processes} are"
 
 
-def queues_know_who_is_free(state: State) -> Iterator[str]:
+def full_or_away_agents_are_not_free(state: State) -> Iterator[str]:
     """An agent without room, or whose code is away, is not free for any queue."""
     schedule = Schedule.of(state)
     for key, ready_queue in schedule.queues.items():
@@ -73,7 +73,7 @@ def queues_know_who_is_free(state: State) -> Iterator[str]:
                 yield f"{agent.id} is free for {key}, and is full, away, or without a process"
 
 
-def attempts_know_where_they_work(state: State) -> Iterator[str]:
+def attempts_know_whether_they_hold_a_process(state: State) -> Iterator[str]:
     """An attempt of the current generation holds a process where its agent works in processes, and nowhere else."""
     for agent in state.agents.values():
         needs = state.spec_of(agent).run_in == "process"
@@ -109,7 +109,7 @@ def ready_tasks_wait(state: State) -> Iterator[str]:
             yield f"{key} does not count the {waiting[key]} tasks that stand in it"
 
 
-def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
+def shared_queues_list_their_free_agents(state: State) -> Iterator[str]:
     """Of a queue that several teams share, those are free who could begin something were it their own team's."""
     schedule = Schedule.of(state)
     for queue in (queue for key, queue in state.queues.items() if is_shared(key)):
@@ -146,7 +146,7 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
                 yield f"{agent_id} could take a task of {queue.key} and is not free for it"
 
 
-def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
+def taken_items_have_not_begun(state: State) -> Iterator[str]:
     """A team remembers what it has taken of several members' work until an agent below it has begun with that.
 
     While it is paused, or asked about its budget, it keeps none of that from the others.
@@ -178,7 +178,7 @@ def urgent_tasks_are_known(state: State) -> Iterator[str]:
             yield f"{task.id} {'presses' if presses else 'does not press'}, and the schedule says otherwise"
 
 
-def slots_are_given_up_for_who_waits(state: State) -> Iterator[str]:
+def preempted_attempts_know_their_task(state: State) -> Iterator[str]:
     """For each urgent task at most one attempt is asked to stop, and it records for which task."""
     for task in state.tasks.values():
         if task.taking is not None:
@@ -191,12 +191,12 @@ LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
     nothing_is_left_to_start,
     slots_are_held_by_attempts,
     slots_are_counted_at_every_level,
-    queues_know_who_is_free,
-    attempts_know_where_they_work,
+    full_or_away_agents_are_not_free,
+    attempts_know_whether_they_hold_a_process,
     ready_tasks_wait,
-    shared_queues_know_who_is_let,
-    what_a_team_has_taken_is_to_begin,
+    shared_queues_list_their_free_agents,
+    taken_items_have_not_begun,
     preempted_tasks_wait,
     urgent_tasks_are_known,
-    slots_are_given_up_for_who_waits,
+    preempted_attempts_know_their_task,
 )

@@ -31,7 +31,7 @@ def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
             yield f"{supervisor.id} says that it is under {supervisor.parent_id}, and is a member of {holder_ids}"
 
 
-def members_are_there(state: State) -> Iterator[str]:
+def members_exist(state: State) -> Iterator[str]:
     """Every member exists and knows its supervisor, every agent is a member once, and no two members share a name."""
     listed: dict[str, int] = {}
     for supervisor in state.supervisors.values():
@@ -88,7 +88,7 @@ def agents_have_possible_settings(state: State) -> Iterator[str]:
             yield f"the registry has no spec for {name!a}"
 
 
-def who_leaves_has_work_left(state: State) -> Iterator[str]:
+def leaving_members_have_open_work(state: State) -> Iterator[str]:
     """An agent or a supervisor that is being removed has open work; what another can do waits for it no more."""
     for supervisor in state.supervisors.values():
         if (supervisor.id in state.leaving) != (supervisor.leaving is not None):
@@ -129,7 +129,7 @@ def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
             yield f"{agent.id} is taken for what it is not: a pool, or none"
 
 
-def queues_know_who_serves_them(state: State) -> Iterator[str]:
+def queues_and_agents_agree(state: State) -> Iterator[str]:
     """An agent serves its two own queues, and those by capability, of its supervisor or shared, that know it."""
     served = {(key, agent_id) for key, queue in state.queues.items() for agent_id in queue.agents}
     for agent in state.agents.values():
@@ -184,13 +184,13 @@ def track_records_add_up(state: State) -> Iterator[str]:
 
 LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     supervisors_stand_in_a_tree,
-    members_are_there,
+    members_exist,
     supervisors_have_possible_settings,
     agents_have_possible_settings,
-    who_leaves_has_work_left,
+    leaving_members_have_open_work,
     circuits_close_by_themselves,
     pools_are_as_large_as_they_should_be,
-    queues_know_who_serves_them,
+    queues_and_agents_agree,
     insights_are_those_of_agents,
     track_records_add_up,
 )

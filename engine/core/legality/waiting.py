@@ -53,7 +53,7 @@ def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
             yield f"{task.id} is {'not ' * task.ready}ready and stands in {task.queue if task.ready else 'no queue'}"
 
 
-def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:
+def cancelled_tasks_do_not_wait(state: State) -> Iterator[str]:
     """No task below a cancelled one waits to begin; a run or task that exceeded a limit is being cancelled."""
     for work in _all_work(state):
         if work.exceeded is not None and not work.cancelling:
@@ -69,7 +69,7 @@ def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:
         seen_ids.update(task.children)
 
 
-def questions_are_about_what_waits(state: State) -> Iterator[str]:
+def questions_have_waiting_subjects(state: State) -> Iterator[str]:
     """A question can be answered, and the one it is about waits for it."""
     for question in state.escalations.values():
         options, default = question.options, question.default
@@ -109,7 +109,7 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
             yield f"{task.id} may have called {next(iter(task.calling.values()))!a}, and nobody is asked"
 
 
-def grants_hold_for_generations_that_are_there(state: State) -> Iterator[str]:
+def grants_match_current_generations(state: State) -> Iterator[str]:
     """A grant ends with the generation of the agent that it was given to, and one holds for each tool."""
     seen_grants: set[tuple[str, str]] = set()
     for grant in state.grants.values():
@@ -144,7 +144,7 @@ def _run_of(state: State, subject: str) -> str | None:
     return subject if subject in state.runs else None
 
 
-def what_is_held_is_asked_about(state: State) -> Iterator[str]:
+def held_subjects_have_a_question(state: State) -> Iterator[str]:
     """Everything that a spent budget holds back has exactly one open question to a person."""
     subjects = [question.subject for question in state.escalations.values() if question.kind == "budget"]
     asked_ids = set(subjects)
@@ -170,7 +170,7 @@ def what_is_held_is_asked_about(state: State) -> Iterator[str]:
             yield f"the ledger of {key!a} grants nothing"
 
 
-def timers_are_waited_for(state: State) -> Iterator[str]:
+def timers_have_waiting_subjects(state: State) -> Iterator[str]:
     """A timer stands under its kind and its subject, which waits for it."""
     for key, timer in state.timers.items():
         if timer.id != key or key != f"{timer.kind}:{timer.subject}" or timer.kind not in ON_TIMER:
@@ -219,10 +219,10 @@ LAWS_OF_WAITING: tuple[Callable[[State], Iterator[str]], ...] = (
     statuses_fit_their_kind,
     running_graphs_have_open_nodes,
     ready_work_stands_in_its_queue,
-    what_is_cancelled_does_not_wait,
-    questions_are_about_what_waits,
-    grants_hold_for_generations_that_are_there,
-    what_is_held_is_asked_about,
-    timers_are_waited_for,
+    cancelled_tasks_do_not_wait,
+    questions_have_waiting_subjects,
+    grants_match_current_generations,
+    held_subjects_have_a_question,
+    timers_have_waiting_subjects,
     runs_wait_for_open_runs,
 )

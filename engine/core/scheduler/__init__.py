@@ -1,7 +1,7 @@
-"""The scheduler: what can begin, and what of that begins first, derived from the state and kept current beside it.
+"""The scheduler: which tasks can begin, and which begins first.
 
-Nothing in here is journaled, written to a snapshot or exported: `Schedule.of(state)` builds it from the state, and the
-fold tells a schedule that is kept which entities an event has changed (`State.schedule`). Who only folds has none.
+Derived data: never journaled, written to a snapshot or exported. `Schedule.of(state)` builds it from the state; then
+the fold tells it which entities each event has changed (`State.schedule`). A process that only folds has none.
 See docs/semantics/scheduling.md.
 """
 

@@ -1,7 +1,7 @@
 """Load balancing rules: which of several free agents gets a task.
 
-A rule returns the rank of an agent: the least rank goes first, and of equal ranks the agent that has been free for
-longest. A rank depends on the agent alone, so that free agents can be kept sorted. Only `track_record` also depends on
+A rule returns the rank of an agent: the lowest rank goes first, and of equal ranks the agent that has been free for
+longest. A rank depends only on the agent, so that free agents can be kept sorted. Only `track_record` also depends on
 the category of the task: its ranks are compared when a task is about to begin. See docs/semantics/scheduling.md.
 """
 
@@ -93,5 +93,5 @@ RULES: dict[Balance, Rule] = {
     "least_load": least_load,
     "weight": weight,
     "performance": performance,
-    "track_record": round_robin,  # of equal rank until a task says its category
+    "track_record": round_robin,  # equal ranks: the category is known only when a task is about to begin
 }

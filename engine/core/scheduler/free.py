@@ -1,7 +1,7 @@
-"""Whether an agent with room may take from one of its queues, and the limits on child processes."""
+"""Whether an agent with a free slot may take from one of its queues, and the limits on child processes."""
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple
 
 from engine.core.queries.team.able import is_able
 from engine.core.queries.team.tree import lineage_of
@@ -12,15 +12,15 @@ from engine.core.state import Agent, Queue, State, Supervisor
 
 
 def is_free(state: State, schedule: Occupancy, queue: ReadyQueue, agent: Agent) -> bool:
-    """Return whether an agent with room takes from one of its queues."""
+    """Return whether an agent with a free slot takes from one of its queues."""
     if queue.is_back:
         # An attempt that has begun may always resume: paused, leaving or exhausted agents finish what they have.
         return True
     if agent.exhausted is not None:
-        # It is offered only tasks that no other agent can do; `before_start` then ends them instead of starting them.
-        queue.bound[agent.id] = None
-        stands_still = agent.paused or agent.away or agent.error is not None
-        takes = not stands_still and _is_exhausted(state, state.queues[queue.key])
+        # It gets only tasks that no other agent can do; `before_start` then ends them instead of starting them.
+        queue.conditional[agent.id] = None
+        is_stopped = agent.paused or agent.away or agent.error is not None
+        takes = not is_stopped and _is_exhausted(state, state.queues[queue.key])
     # A draining agent still does what waits in its own queue; `takes_tasks` is False for everything else.
     elif queue.key.startswith("agent:") and agent.removing == "drain":
         takes = not (agent.paused or agent.away or agent.is_shut) and agent.error is None
@@ -45,23 +45,28 @@ def _is_path_open(state: State, schedule: Occupancy, queue: ReadyQueue, agent: A
         if ancestor.paused or ancestor.held or is_full or (ancestor.taken and is_for_named_members(queue.key)):
             return False
         if ancestor.exhausted is not None:
-            queue.bound[agent.id] = None
+            queue.conditional[agent.id] = None
             if any(is_able(state, state.agents[agent_id]) for agent_id in state.queues[queue.key].agents):
                 return False
     return False
 
 
 def _is_exhausted(state: State, queue: Queue) -> bool:
-    """Return whether all agents of a queue have spent a budget, and no question about extending one is open."""
+    """Return whether all agents of a queue have spent a budget, and no question about extending it is open."""
     agents = (state.agents[agent_id] for agent_id in queue.agents)
     return all(agent.exhausted is not None and not agent.held for agent in agents)
 
 
-Limit: TypeAlias = tuple[Supervisor | None, int, int]
-"""The supervisor that sets it (None: the engine), processes in use, processes allowed."""
+class ProcessLimit(NamedTuple):
+    """A limit on child processes."""
+
+    owner: Supervisor | None
+    """The supervisor that sets the limit; None for the engine."""
+    used: int
+    max_processes: int
 
 
-def process_limits(state: State, schedule: Occupancy, supervisor: Supervisor) -> Iterator[Limit]:
+def process_limits(state: State, schedule: Occupancy, supervisor: Supervisor) -> Iterator[ProcessLimit]:
     """Yield every limit on processes that applies under a supervisor, nearest first.
 
     The engine's limit applies to the roots that set none, all of them together.
@@ -69,11 +74,12 @@ def process_limits(state: State, schedule: Occupancy, supervisor: Supervisor) ->
     for ancestor in lineage_of(state, supervisor):
         max_processes = ancestor.options.processes
         if max_processes is not None:
-            yield ancestor, schedule.slots[ancestor.id].processes, max_processes
+            yield ProcessLimit(ancestor, schedule.slots[ancestor.id].processes, max_processes)
         elif ancestor.parent_id is None and state.engine is not None and state.engine.processes is not None:
-            yield None, schedule.processes, state.engine.processes
+            yield ProcessLimit(None, schedule.processes, state.engine.processes)
 
 
-def exhausted_process_limit(state: State, schedule: Occupancy, supervisor: Supervisor) -> Limit | None:
+def exhausted_process_limit(state: State, schedule: Occupancy, supervisor: Supervisor) -> ProcessLimit | None:
     """Return the nearest limit that is used up under a supervisor; None if another process may begin."""
-    return next((limit for limit in process_limits(state, schedule, supervisor) if limit[1] >= limit[2]), None)
+    limits = process_limits(state, schedule, supervisor)
+    return next((limit for limit in limits if limit.used >= limit.max_processes), None)

@@ -1,9 +1,9 @@
 """Ready queues: priority levels with ageing, round robin between the runs of a level, FIFO within a run.
 
-Between levels the least `priority * ageing_ms + since_ms` goes first. Both terms grow with time alike, so the order of
-two tasks never changes by itself and nothing is sorted again. A run waits since its first task became ready, or since
-its last turn (`Run.turns`) if that is later; the turn of a task that returned to its queue does not count. Thus many
-old tasks of one run do not starve urgent ones, and still get turns.
+Between levels the smallest `priority * ageing_ms + since_ms` goes first. It does not depend on the present time, so the
+order of two tasks never changes by itself and nothing is sorted again. A run waits since its first task became ready,
+or since its last turn (`Run.turns`) if that is later; the turn of a task that returned to its queue does not count.
+Thus many old tasks of one run do not starve urgent ones, and still get turns.
 
 Operations are O(1) in the number of tasks, except for a task that returns to its old place: that scans the runs, and
 the tasks of its run, that have waited longer. A `Ranking` is a heap with lazy deletion.
@@ -20,7 +20,7 @@ from engine.core.state import Queue, Run
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 Order: TypeAlias = tuple[int, int, int]
-"""Rank, number of the event since which the key waits, number of its id; the least goes first."""
+"""Rank, number of the event since which the key waits, number of its id; the smallest goes first."""
 MAX_STALE_ENTRIES = 16
 """A heap is rebuilt when it has more stale entries than valid ones plus this many."""
 
@@ -43,7 +43,7 @@ class Ranking:
         """Insert a key, or replace its order."""
         ranks, heap = self.ranks, self.heap
         ranks[key] = order
-        # The usual case, one open queue or one free agent: it resets the heap and drops the stale entries for nothing.
+        # The usual case, one open queue or one free agent: resetting the heap drops the stale entries at no cost.
         if len(ranks) == 1:
             heap[:] = [(*order, key)]
             return
@@ -55,7 +55,7 @@ class Ranking:
             self._clear_top()
 
     def drop(self, key: str) -> None:
-        """Take out a key, if it is there."""
+        """Remove a key, if it is there."""
         if self.ranks.pop(key, None) is None:
             return
         if self.ranks:
@@ -105,10 +105,10 @@ class ReadyQueue:
         levels: The priority levels with ready tasks; no level is empty.
         free: Agents that could take a task now.
         best: The free agents ranked by the supervisor's `balance` rule; None for the queue of a single agent.
-        bound: Agents whose freedom depends on the other agents of the queue, because a budget is spent.
+        conditional: Agents that are free only while no other agent of the queue can take the task: a budget is spent.
     """
 
-    __slots__ = ("best", "bound", "free", "is_back", "key", "levels", "shared", "supervisor_id")
+    __slots__ = ("best", "conditional", "free", "is_back", "key", "levels", "shared", "supervisor_id")
 
     def __init__(self, queue: Queue) -> None:
         self.key = queue.key
@@ -118,7 +118,7 @@ class ReadyQueue:
         self.levels: dict[int, PriorityLevel] = {}
         self.free: dict[str, None] = {}
         self.best: Ranking | None = Ranking() if queue.key.startswith("able:") else None
-        self.bound: dict[str, None] = {}
+        self.conditional: dict[str, None] = {}
 
     def put(self, task_id: str, run: Run, *, priority: int, seq: int, ms: int, now: int) -> None:
         """Add a task that waits since event `seq`; `now` is the last event."""
@@ -139,7 +139,7 @@ class ReadyQueue:
         tasks = turn.tasks
         if type(tasks) is dict:
             tasks = turn.tasks = OrderedDict(tasks)
-        # Almost every task arrives last; the search for a place is only for those that return with their old `seq`.
+        # Almost every task arrives last; only those that return with their old `seq` have to be moved.
         is_last = next(reversed(tasks.values())) < arrival
         tasks[task_id] = arrival
         if not is_last:
@@ -205,7 +205,7 @@ class ReadyQueue:
         return min(firsts, key=lambda first: (first[0] * ageing_ms + first[1].since_ms, first[0]))
 
     def in_order(self, ageing_ms: int, at_ms: int, *, lowest_priority: int = LOWEST_PRIORITY) -> Iterator[str]:
-        """Yield the ready tasks in the order in which they would begin if all began one after the other at `at_ms`.
+        """Yield the ready tasks in the order in which they would begin at `at_ms`.
 
         Args:
             ageing_ms: Waiting time that equals one priority level, at the supervisor of the queue.
@@ -222,8 +222,7 @@ class ReadyQueue:
             _, priority, turns = levels[0]
             _, remaining, tasks = turns.popleft()
             yield next(tasks)
-            # The turn of the task just yielded would be recorded at `at_ms`, so its run goes to the end of the round
-            # robin.
+            # The task just yielded would use the turn of its run, which goes to the end of the round robin.
             if remaining > 1:
                 turns.append((at_ms, remaining - 1, tasks))
             if turns:
@@ -233,7 +232,7 @@ class ReadyQueue:
 
 
 def _move_to_place(queue: dict[str, Any], moved_key: str, since: Callable[[str], Any]) -> None:
-    """Move an entry of an otherwise ordered dict of several to its place."""
+    """Move one entry to its place in a dict of at least two that is otherwise ordered by `since`."""
     assert isinstance(queue, OrderedDict)
     queue.move_to_end(moved_key)
     _, before = islice(reversed(queue), 2)

@@ -1,6 +1,6 @@
 """The schedule of a state: built by `Schedule.of`, then updated event by event.
 
-Where an entity stands follows from its fields alone. Building and updating therefore use the same functions, and an
+The place of an entity depends only on its fields. Building and updating therefore use the same functions, and an
 updated schedule equals a new one (a law, `legality.schedule`).
 """
 
@@ -29,7 +29,7 @@ class Schedule:
         processes: Processes in use under roots that set no limit on them.
         changed: Tasks, supervisors and queue keys that the fold has changed.
         agents: Agents that the fold has changed, by id.
-        stale: The team has changed in a way that is not followed: rebuild.
+        stale: The team has changed in a way that is not tracked: rebuild.
         recheck_urgent: Attempts at work may have become preemptible: try all urgent tasks again.
     """
 
@@ -56,27 +56,27 @@ class Schedule:
         """Queues whose rank may have changed."""
         self._supervisors_to_offer: dict[str, None] = {}
         """Supervisors whose offer to their parent may have changed."""
-        self._freed: Agent | None = None
+        self._fast_path_agent: Agent | None = None
         """The agent of the fast path (`_takes_fast_path`): it takes tasks, but is not marked as free in any queue."""
-        self._ready: list[ReadyQueue] = []
+        self._fast_path_queues: list[ReadyQueue] = []
         """Queues of that agent with ready tasks."""
         self._next: ReadyQueue | None = None
         """Cached answer of `next_queue`, valid until the next change."""
 
     @staticmethod
     def of(state: State) -> "Schedule":
-        """Return the schedule of a state; from the first call on the fold keeps it up to date."""
+        """Return the schedule of a state; the fold keeps it up to date from the first call on."""
         schedule: Schedule | None = state.schedule
         if schedule is None:
-            schedule = Schedule.built(state)
+            schedule = Schedule.from_state(state)
             # Through `vars`: `schedule` is a ClassVar, so no codec, snapshot or comparison of states sees it.
             vars(state)["schedule"] = schedule
-        elif schedule._freed is not None:
+        elif schedule._fast_path_agent is not None:
             schedule._settle(state)
         return schedule
 
     @staticmethod
-    def built(state: State) -> "Schedule":
+    def from_state(state: State) -> "Schedule":
         """Return a new schedule of a state."""
         schedule = Schedule()
         schedule._build(state)
@@ -90,10 +90,8 @@ class Schedule:
             self._build(state)
             # Tasks that were urgent before keep their event: `step` tries only those that are newer than its message.
             earlier_urgent = {task_id: seq for task_id, seq in before.items() if task_id in self.urgent}
-            self.urgent = {
-                **earlier_urgent,
-                **{task_id: state.seq for task_id in self.urgent if task_id not in earlier_urgent},
-            }
+            newly_urgent = {task_id: state.seq for task_id in self.urgent if task_id not in earlier_urgent}
+            self.urgent = earlier_urgent | newly_urgent
         elif self.changed or self.agents:
             self._follow(state)
         if self.recheck_urgent:
@@ -117,19 +115,19 @@ class Schedule:
                 else:
                     self._update_supervisor(state, change)  # type: ignore[arg-type]
             self.changed.clear()
-        agents, freed = self.agents, self._freed
+        agents, freed = self.agents, self._fast_path_agent
         if freed is not None:
-            # Any other change may compete with it, so it takes its place among the free agents again.
-            self._freed, agents[freed.id] = None, freed
+            # Any other change may compete with it, so the agent is ranked among the free agents again.
+            self._fast_path_agent, agents[freed.id] = None, freed
         if len(agents) == 1:
             _, agent = agents.popitem()
             if agent.takes_tasks and self._takes_fast_path(state, agent):
-                self._freed = agent
+                self._fast_path_agent = agent
             else:
                 self._update_agent(state, agent)
         while agents:
             self._update_agent(state, agents.popitem()[1])
-        # Ranks before offers: an offer is made of the ranks below it.
+        # Ranks before offers: an offer is computed from the ranks below it.
         for queue in self._queues_to_rank.values():
             self._update_rank(state, queue)
         self._queues_to_rank.clear()
@@ -139,7 +137,7 @@ class Schedule:
                 update_offer(state, self, supervisor)
 
     def _takes_fast_path(self, state: State, agent: Agent) -> bool:
-        """Return whether only this agent can begin something, so that only its own queues have to be looked at.
+        """Return whether only this agent can begin something, so that only its own queues matter.
 
         Most agents that end an attempt begin another at once. Leaving them out of the heaps saves updating every level
         up to the root twice.
@@ -156,16 +154,16 @@ class Schedule:
                 # A shared queue that is not known yet has to be made by `_update_agent`.
                 if key.startswith("able:"):
                     return False
-            elif queue.shared or queue.bound or agent_id in queue.free:
+            elif queue.shared or queue.conditional or agent_id in queue.free:
                 return False
             elif queue.levels:
                 ready.append(queue)
-        self._ready = ready
+        self._fast_path_queues = ready
         return True
 
     def _settle(self, state: State) -> None:
-        """End the fast path: mark its agent as free like every other."""
-        agent, self._freed = self._freed, None
+        """End the fast path: mark its agent as free in its queues, like every other agent."""
+        agent, self._fast_path_agent = self._fast_path_agent, None
         if agent is not None:
             self._update_agent(state, agent)
             while self._queues_to_rank:
@@ -214,7 +212,7 @@ class Schedule:
         self._places[task_id] = place
         queue = self._queue_of(state, key)
         if not queue.levels and queue.best is None:
-            # First ready task in a single-agent queue: until now nobody kept whether its agent is free.
+            # First ready task in a single-agent queue: until now it was not tracked whether its agent is free.
             for agent_id in state.queues[key].agents:
                 agent = state.agents[agent_id]
                 if agent.takes_tasks and agent_id not in self._in_processes:
@@ -240,8 +238,7 @@ class Schedule:
         slots = self.slots[supervisor_id]
         slots.running += delta
         supervisor = state.supervisors[supervisor_id]
-        # Only crossing the limit changes what may begin: reaching it, or leaving it by one. All other counts cost
-        # nothing.
+        # Only reaching the limit, or falling below it by one, changes what may begin; other counts need no update.
         if slots.running == supervisor.max_parallel - (delta < 0):
             self._supervisors_to_offer[supervisor_id] = None
             self._queues_to_rank |= slots.take_unranked(supervisor)
@@ -260,10 +257,10 @@ class Schedule:
             if ancestor.parent_id is None and ancestor.options.processes is None:
                 self.processes += processes
         edge = 0 if processes > 0 else -1
-        if any(used == limit + edge for _, used, limit in process_limits(state, self, supervisor)):
-            self.agents.update(
-                (agent_id, state.agents[agent_id]) for agent_id in self._in_processes if agent_id in state.agents
-            )
+        limits = process_limits(state, self, supervisor)
+        if any(limit.used == limit.max_processes + edge for limit in limits):
+            agents = (state.agents[agent_id] for agent_id in self._in_processes if agent_id in state.agents)
+            self.agents.update((agent.id, agent) for agent in agents)
 
     def _update_supervisor(self, state: State, supervisor: Supervisor) -> None:
         """Recompute what may begin under a supervisor that was added, changed or removed."""
@@ -303,11 +300,11 @@ class Schedule:
                 self._supervisors_to_offer[queue.supervisor_id] = None
             return
         agents = set(entity.agents)
-        for agent_id in [agent_id for agent_id in queue.bound if agent_id not in agents]:
-            del queue.bound[agent_id]
+        for agent_id in [agent_id for agent_id in queue.conditional if agent_id not in agents]:
+            del queue.conditional[agent_id]
         for agent_id in [agent_id for agent_id in queue.free if agent_id not in agents]:
             self._set_busy(queue, agent_id)
-        self.agents.update((agent_id, state.agents[agent_id]) for agent_id in queue.bound)
+        self.agents.update((agent_id, state.agents[agent_id]) for agent_id in queue.conditional)
 
     def _queue_of(self, state: State, key: str) -> ReadyQueue:
         queue = self.queues.get(key)
@@ -318,7 +315,7 @@ class Schedule:
         return queue
 
     def _update_agent(self, state: State, agent: Agent) -> None:
-        """Update for which of its queues an agent is free: shared or with other agents, or with a ready task."""
+        """Update for which of its queues an agent is free; single-agent queues without a ready task are not tracked."""
         agent_id, queues = agent.id, self.queues
         if agent_id not in state.agents:
             self._in_processes.pop(agent_id, None)
@@ -332,7 +329,7 @@ class Schedule:
             self._in_processes.pop(agent_id, None)
         if agent_id in state.pools or agent_id in self.resizable:
             self._update_pool(state, agent)
-        # `Agent.takes_tasks` without the room, written out: this runs often, and decides most cases alone.
+        # `Agent.takes_tasks` without `has_room`, inlined: this runs often, and decides most cases alone.
         is_available = (
             has_room
             and agent.error is None
@@ -349,18 +346,18 @@ class Schedule:
                 queue = self._queue_of(state, key)
             elif queue.best is None and not queue.levels:
                 continue
-            if queue.bound:
-                queue.bound.pop(agent_id, None)
+            if queue.conditional:
+                queue.conditional.pop(agent_id, None)
             if (is_available and not queue.shared) or (has_room and is_free(state, self, queue, agent)):
                 self._set_free(queue, agent)
             elif agent_id in queue.free:
                 self._set_busy(queue, agent_id)
-            if queue.bound:
-                self._recheck_bound(state, queue, agent_id)
+            if queue.conditional:
+                self._recheck_conditional(state, queue, agent_id)
 
-    def _recheck_bound(self, state: State, queue: ReadyQueue, except_id: str) -> None:
+    def _recheck_conditional(self, state: State, queue: ReadyQueue, except_id: str) -> None:
         """Recompute the agents that may take a task only if no other agent of the queue can (`free.is_free`)."""
-        for agent_id in [agent_id for agent_id in queue.bound if agent_id != except_id]:
+        for agent_id in [agent_id for agent_id in queue.conditional if agent_id != except_id]:
             agent = state.agents[agent_id]
             if self._has_room(state, agent) and is_free(state, self, queue, agent):
                 self._set_free(queue, agent)
@@ -415,8 +412,8 @@ class Schedule:
     def next_queue(self, state: State) -> ReadyQueue | None:
         """Return the queue from which a task begins next; None if nothing can begin."""
         if self._next is None:
-            if self._freed is not None:
-                self._next = self._queue_for(state, self._freed)
+            if self._fast_path_agent is not None:
+                self._next = self._queue_for(state, self._fast_path_agent)
                 if self._next is None:
                     self._settle(state)
             if self._next is None and self.roots.heap:
@@ -427,17 +424,15 @@ class Schedule:
         """Return the queue from which the agent of the fast path begins next; None if it may not begin anything."""
         ancestor: Supervisor | None = state.supervisors[agent.supervisor_id]
         slots = self.slots[agent.supervisor_id]
-        if not self._ready or (ancestor is not None and slots.running >= ancestor.max_parallel):
+        if not self._fast_path_queues or (ancestor is not None and slots.running >= ancestor.max_parallel):
             return None
         while ancestor is not None:
             if ancestor.paused or ancestor.held or self.slots[ancestor.id].is_full(ancestor):
                 return None
             ancestor = state.supervisors[ancestor.parent_id] if ancestor.parent_id is not None else None
-        return (
-            self._ready[0]
-            if len(self._ready) == 1
-            else min(self._ready, key=lambda ready_queue: ready_queue.order(slots.ageing_ms))
-        )
+        if len(self._fast_path_queues) == 1:
+            return self._fast_path_queues[0]
+        return min(self._fast_path_queues, key=lambda ready_queue: ready_queue.order(slots.ageing_ms))
 
     def next_task(self, queue: ReadyQueue) -> str:
         """Return the id of the next task of a queue that is not empty."""
@@ -445,13 +440,13 @@ class Schedule:
 
     def next_agent(self, state: State, queue: ReadyQueue, task_id: str | None = None) -> Agent:
         """Return the free agent that gets the next task of a queue, or the given task of it."""
-        if self._freed is not None:
-            return self._freed
+        if self._fast_path_agent is not None:
+            return self._fast_path_agent
         if queue.best is None:
             return state.agents[next(iter(queue.free))]
         # This rule depends on the category of the task, so no heap can rank the agents in advance.
         if self.slots[queue.supervisor_id].balance == "track_record":
-            return self._best_at(state, queue.best, task_id or self.next_task(queue))
+            return self._best_by_track_record(state, queue.best, task_id or self.next_task(queue))
         return state.agents[queue.best.heap[0][3]]
 
     def agent_for(self, state: State, task: Task) -> Agent | None:
@@ -461,8 +456,8 @@ class Schedule:
         return None if queue is None or not queue.free else self.next_agent(state, queue, task.id)
 
     @staticmethod
-    def _best_at(state: State, best: Ranking, task_id: str) -> Agent:
-        """Return the agent with the best track record in the category of a task; of equals the one free longest."""
+    def _best_by_track_record(state: State, best: Ranking, task_id: str) -> Agent:
+        """Return the agent with the best track record in the category of a task; ties go to the one free longest."""
         category = state.runs[state.tasks[task_id].run_id].category or ""
         free = (state.agents[agent_id] for agent_id in best.ranks)
         return min(free, key=lambda agent: (track_record(agent, category), best.ranks[agent.id]))
@@ -484,10 +479,8 @@ class Schedule:
     def first_urgent(self, state: State, key: str) -> str | None:
         """Return the first task of a queue that may preempt."""
         urgent_priority = self.slots[state.queues[key].supervisor_id].urgent
-        return next(
-            (task_id for task_id in self.ready(state, key, lowest_priority=urgent_priority) if task_id in self.urgent),
-            None,
-        )
+        ready_ids = self.ready(state, key, lowest_priority=urgent_priority)
+        return next((task_id for task_id in ready_ids if task_id in self.urgent), None)
 
     def is_open(self, state: State, key: str) -> bool:
         """Return True while an agent is free for a queue."""
@@ -495,10 +488,9 @@ class Schedule:
         if queue is not None and (queue.levels or queue.best is not None):
             return bool(queue.free)
         # A single-agent queue without ready tasks keeps no free agent (`queues`), so it is computed here.
+        ready_queue = self._queue_of(state, key)
         agents = (state.agents[agent_id] for agent_id in state.queues[key].agents)
-        return any(
-            self._has_room(state, agent) and is_free(state, self, self._queue_of(state, key), agent) for agent in agents
-        )
+        return any(self._has_room(state, agent) and is_free(state, self, ready_queue, agent) for agent in agents)
 
     def _has_room(self, state: State, agent: Agent) -> bool:
         return agent.has_room and not self.lacks_process(state, agent)

@@ -66,14 +66,14 @@ class Slots:
         return max_total is not None and self.total >= max_total
 
     def take_unranked(self, supervisor: Supervisor) -> dict[str, ReadyQueue]:
-        """Return what has changed while it was full, once it is not; the caller ranks it."""
+        """Return the queues that have changed while the supervisor was full, once it is not; the caller ranks them."""
         if self.running >= supervisor.max_parallel:
             return {}
         unranked, self.unranked = self.unranked, {}
         return unranked
 
     def first(self, supervisor: Supervisor) -> tuple[int, int, int, str] | None:
-        """Return the best of its own queues and the offers from below; None if nothing may begin.
+        """Return the best entry of its own queues and the offers from below; None if nothing may begin.
 
         Attempts that resume come first, also while the supervisor is paused.
         """
@@ -102,13 +102,13 @@ def urgent_priority(state: State, supervisor: Supervisor) -> int:
 
 
 class Occupancy(Protocol):
-    """What the schedule knows of queues, slots and processes."""
+    """The queues, slots and processes of a schedule, without its methods: avoids an import cycle."""
 
     queues: dict[str, ReadyQueue]
     slots: dict[str, Slots]
     """By the id of the supervisor."""
     roots: Ranking
-    """What the supervisors without one above them offer."""
+    """Offers of the roots."""
     processes: int
     """Processes in use under roots that set no limit."""
 
@@ -118,13 +118,13 @@ def _offers_of(schedule: Occupancy, supervisor_id: str | None) -> Ranking:
 
 
 def update_offer(state: State, schedule: Occupancy, supervisor: Supervisor) -> None:
-    """Update what `supervisor` offers to its parent, and so on up to the root."""
+    """Update the offer of `supervisor` to its parent, and so on up to the root."""
     while True:
         best = schedule.slots[supervisor.id].first(supervisor)
         offers = _offers_of(schedule, supervisor.parent_id)
         previous_order = offers.ranks.get(supervisor.id)
         order = None if best is None else (_rank_at_parent(state, schedule, supervisor, best), best[1], best[2])
-        # Nothing changes above either. This keeps an update O(1) in the usual case, however deep the tree is.
+        # The offers above stay the same too. This keeps an update O(1) in the usual case, however deep the tree is.
         if order == previous_order:
             return
         if order is None:

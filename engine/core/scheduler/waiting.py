@@ -37,10 +37,10 @@ Why: TypeAlias = Literal[
     "turn",
     "moment",
 ]
-"""What kind of thing is waited for: an engine; a look at what may have happened twice; a person; the end of a back-off;
-the end of a pause; other runs; other tasks; delegations; a slot to go on; somebody able; an agent that works again; a
-circuit that closes; a budget; a slot of the supervisor; one of the team; a process slot; its turn;
-a moment."""
+"""What a task waits for: an engine; a person's answer about a tool call in doubt; a person's answer; the end of a
+back-off; the end of a pause; other runs; other tasks; its delegations; a slot to resume; an able agent; its agent to
+work again; a circuit to close; a budget; a slot of the supervisor; a slot of the team; a process slot; its turn; a
+time."""
 WAITS_FOR: dict[ParkedFor, str] = {
     "call": "what it delegated",
     "ask": "a person",
@@ -62,7 +62,7 @@ class Wait:
     ids: tuple[str, ...] = ()
     """Tasks, runs, agents, supervisors or questions that it waits for, without delegated tasks."""
     until_ms: int | None = None
-    """When it goes on by itself, if that is known; UTC milliseconds."""
+    """When the wait ends by itself, if that is known; UTC milliseconds."""
     ahead: int | None = None
     """Number of tasks before it in its queue."""
     preempted: bool = False
@@ -182,12 +182,9 @@ def _why_parked(state: State, task: Task) -> Wait | None:
         words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(question_ids)})" if question_ids else "")
         if not question_ids:
             return Wait(why="moment", words=words, until_ms=attempt.until_ms)
-        due = [
-            due_ms
-            for due_ms in (state.escalations[question_id].due_ms for question_id in question_ids)
-            if due_ms is not None
-        ]
-        return Wait(why="person", words=words, ids=question_ids, until_ms=min(due, default=None))
+        questions = (state.escalations[question_id] for question_id in question_ids)
+        due_times = [question.due_ms for question in questions if question.due_ms is not None]
+        return Wait(why="person", words=words, ids=question_ids, until_ms=min(due_times, default=None))
     awaited = sum(task.calls[key].open for key in attempt.waits)
     return Wait(why="calls", words=f"waits for {pluralize(awaited, 'delegated task')}")
 
@@ -202,9 +199,8 @@ def _why_closed(state: State, queue: Queue) -> Wait | None:
             return Wait(why="nobody", words=f"none of {', '.join(member_names_in(capability))} is there")
         return Wait(why="nobody", words=f"no agent can {capability!r}" if capability else "no agent can do it")
     lineage = list(lineage_of(state, supervisor))
-    paused = next((supervisor for supervisor in lineage if supervisor.paused), None)
-    if paused is not None:
-        return Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+    if (pause := _why_paused(lineage)) is not None:
+        return pause
     spent = next((supervisor for supervisor in lineage if supervisor.held or supervisor.exhausted is not None), None)
     if spent is not None:
         return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
@@ -216,6 +212,13 @@ def _why_closed(state: State, queue: Queue) -> Wait | None:
     )
 
 
+def _why_paused(supervisors: Sequence[Supervisor]) -> Wait | None:
+    paused = next((supervisor for supervisor in supervisors if supervisor.paused), None)
+    if paused is None:
+        return None
+    return Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+
+
 def _why_no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
     """Return the limit on processes that stops a queue; None if an agent lacks only a slot of its own."""
     schedule = Schedule.of(state)
@@ -224,27 +227,23 @@ def _why_no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
         return None
     limit = exhausted_process_limit(state, schedule, state.supervisors[able[0].supervisor_id])
     assert limit is not None
-    owner, used, max_processes = limit
-    suffix = "" if owner is None else f" of {owner.name}"
-    return Wait(
-        why="process",
-        words=f"waits for a process slot{suffix}: {used} of {max_processes} in use",
-        ids=() if owner is None else (owner.id,),
-    )
+    suffix, ids = ("", ()) if limit.owner is None else (f" of {limit.owner.name}", (limit.owner.id,))
+    words = f"waits for a process slot{suffix}: {limit.used} of {limit.max_processes} in use"
+    return Wait(why="process", words=words, ids=ids)
 
 
 def _why_no_team_can_begin(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
-    """Return why no team of a shared queue may begin anything; None if one may, once an agent is free."""
+    """Return why no team of a shared queue may begin a task; None if a team only lacks a free agent."""
     first: Wait | None = None
     for agent in agents:
         team = state.supervisors[agent.supervisor_id]
         between = list(takewhile(lambda supervisor: supervisor.id != anchor.id, lineage_of(state, team)))
-        paused = next((supervisor for supervisor in between if supervisor.paused), None)
         refusal = (
-            _why_agent_refuses(state, agent) or _why_full(state, between or [anchor]) or _why_no_process(state, [agent])
+            _why_paused([*between])
+            or _why_agent_refuses(state, agent)
+            or _why_full(state, between or [anchor])
+            or _why_no_process(state, [agent])
         )
-        if paused is not None:
-            refusal = Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
         if refusal is None:
             return None
         first = first or refusal

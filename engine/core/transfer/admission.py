@@ -12,12 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from engine.core.decisions.decision_context import DecisionContext
-from engine.core.documents.document import (
-    DERIVED,
-    INDEXES,
-    LOCAL_FIELDS,
-    text_refs,
-)
+from engine.core.documents.document import DERIVED, INDEXES, LOCAL_FIELDS, text_refs
 from engine.core.documents.ids import FIELDS, ID, MINTED, id_faults
 from engine.core.documents.table import Table, default_of
 from engine.core.encoding.codec import open_fields

@@ -184,12 +184,7 @@ def payers(books: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender
 
 
 def _spender(books: ShadowLedger, subject: str) -> Spender | None:
-    kinds: tuple[dict[str, Any], ...] = (
-        books.work.jobs,
-        books.work.runs,
-        books.team.agents,
-        books.team.supervisors,
-    )
+    kinds: tuple[dict[str, Any], ...] = (books.work.jobs, books.work.runs, books.team.agents, books.team.supervisors)
     return next((kind[subject] for kind in kinds if subject in kind), None)
 
 

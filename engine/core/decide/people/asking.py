@@ -22,7 +22,7 @@ ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_alwa
 ALLOWING_ANSWERS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
 """Answers that permit the call of a tool, or the request of a program."""
 APPROVE, PERMISSION = "approve:", "permission"
-"""How the keys of questions about such calls begin: the tool, or a hash, follows."""
+"""Prefixes of the keys of such questions; the name of the tool, or a hash, follows."""
 PERMISSION_PREFIXES = (APPROVE, f"{PERMISSION}:")
 
 
@@ -58,7 +58,7 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
     grant = find_grant(state, agent.id, attempt.generation, str(signal.detail.get("tool")))
     if grant is None or signal.kind == "ask":
         return [question]
-    # The grant was given while this question was on its way: it covers the question as well.
+    # The grant was given after the attempt had sent this question: it covers the question as well.
     choice = ALLOW_ONCE if grant.allows else REJECT_ONCE
     return [question, answer_event(question, choice, by="grant")]
 
@@ -88,7 +88,7 @@ def on_permission_answered(state: State, event: EscalationAnswered, ctx: Decisio
     agent = state.agents.get(task.agent_id or "") if task is not None else None
     tool, allows = str(event.detail.get("tool")), event.answer == ALLOW_ALWAYS
     if agent is None or not _is_asked_by(agent, event.detail):
-        return []  # the generation or agent that asked no longer works on it
+        return []  # the agent or generation that asked no longer works on the task
     if find_grant(state, agent.id, agent.generation, tool) is not None:
         return []
     grant = GrantGiven(

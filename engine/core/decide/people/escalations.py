@@ -23,7 +23,7 @@ from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 REPLY = "reply"
 """The answer to a question without options; the text is its output."""
 MAX_NAMED_QUESTIONS = 3
-"""Questions that the outcome of an answer names; the rest is counted."""
+"""Number of questions named in the summary of an answer; the others are counted."""
 
 OnAnswer: TypeAlias = Callable[[State, EscalationAnswered, DecisionContext], list[Event]]
 ON_ANSWER: dict[str, OnAnswer] = {}
@@ -31,7 +31,7 @@ ON_ANSWER: dict[str, OnAnswer] = {}
 
 
 def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
-    """Give a question the answer, and likewise the similar ones or those named in addition."""
+    """Answer a question, and with it the questions named in addition or all similar ones."""
     question = find_question(state, command.escalation)
     questions = {
         escalation.id: escalation

@@ -1,4 +1,4 @@
-"""Decides on `Undo`: a command can be undone while what it changed is unchanged. Inverses: `queries.people.undoing`."""
+"""Decides on `Undo`: a command can be undone until its object changes again. Inverses: `queries.people.undoing`."""
 
 from engine.core.commands import Undo
 from engine.core.decisions.outcomes import Decided
@@ -42,7 +42,7 @@ def _refusal_reason(state: State, command_id: str) -> str:
 
 
 def undo_event(command_id: str, undoable: Undoable, decided: Decided) -> Decided:
-    """Return the decision on an `Undo`, made of the decision on the inverse command."""
+    """Return the decision on an `Undo` from the decision on the inverse command."""
     return Decided(
         events=[
             *decided.events,

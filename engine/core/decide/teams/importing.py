@@ -17,7 +17,7 @@ from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusa
 from engine.core.state import State
 
 KINDS = ("agents", "supervisors", "runs", "tasks")
-"""Entities that are counted in the result."""
+"""Kinds of entities whose numbers the result reports."""
 
 
 def import_state(state: State, command: ImportState, ctx: DecisionContext) -> Decided:
@@ -63,7 +63,7 @@ def state_ready(state: State, signal: StateReady, ctx: DecisionContext) -> list[
     except Refused as refusal:
         return [_refused_event(signal, refusal.code, refusal.reason)]
     document = signal.state
-    # Dense first: the ids are raised by the last numbers in use here, and gaps between them would stay for ever.
+    # Compact first: raising the ids above those in use here would keep the gaps between them.
     if state.minted:
         incoming_state = decode_state(document)
         compact_ids(incoming_state)

@@ -58,7 +58,7 @@ _MODES = {
 
 
 def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
-    """Create the team of a file, or merge the file into the team that is there."""
+    """Create the team of a file, or merge the file into the existing team."""
     merge, root = _merge_file(state, command, ctx)
     is_new = root.id not in state.supervisors
     events: list[Event] = [
@@ -102,7 +102,7 @@ def _merge_file(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[
     merge.take(trust_references(state, references_in_command(command), ctx, anew=is_elsewhere))
     loaded_root = _loaded_root(state, command)
     if loaded_root is not None:
-        merge.finish(loaded_root.id, command.team)
+        merge.merge_supervisor(loaded_root.id, command.team)
         return merge, merge.state.supervisors[loaded_root.id]
     merge.take(subtree_events(command.team, None, ctx, Mint(state), declared=True))
     merge.renew_code()
@@ -121,12 +121,11 @@ def _loaded_root(state: State, command: LoadTeam) -> Supervisor | None:
 def find_declared_root(state: State, name: str) -> Supervisor | None:
     """Return the root of this name, also if it was moved below another supervisor since it was declared."""
     named = [supervisor for supervisor in state.supervisors.values() if supervisor.name == name]
-    moved = (
-        supervisor
-        for supervisor in named
-        if (was := state.declared.get(supervisor.id)) is not None and was.parent_id == ""
-    )
-    return next((supervisor for supervisor in named if supervisor.parent_id is None), next(moved, None))
+    root = next((supervisor for supervisor in named if supervisor.parent_id is None), None)
+    if root is not None:
+        return root
+    declared = ((supervisor, state.declared.get(supervisor.id)) for supervisor in named)
+    return next((supervisor for supervisor, base in declared if base is not None and base.parent_id == ""), None)
 
 
 def declare(state: State, command: Declare, ctx: DecisionContext) -> Decided:
@@ -152,12 +151,12 @@ def merge_declaration(state: State, command: Declare, ctx: DecisionContext) -> M
     if isinstance(member, SupervisorSpec):
         check_tree(member, forming=True)
     if command.parent is not None:
-        merge.finish_member(find_supervisor(state, command.parent).id, member)
+        merge.merge_member(find_supervisor(state, command.parent).id, member)
         return merge
     declared_root = find_declared_root(state, member.name)
     if isinstance(member, AgentSpec) or declared_root is None:
         raise UnknownSupervisor(member.name, nearest(member.name, [root.name for root in state.roots]))
-    merge.finish(declared_root.id, member)
+    merge.merge_supervisor(declared_root.id, member)
     return merge
 
 
@@ -173,9 +172,8 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -
         depth += depth_of(state, parent)
     elif any(root.name == command.team.name for root in state.roots):
         raise DuplicateName(command.team.name, "this database")
-    added_events = subtree_events(
-        command.team, parent.id if parent else None, ctx, Mint(state), declared=command.declared
-    )
+    parent_id = parent.id if parent is not None else None
+    added_events = subtree_events(command.team, parent_id, ctx, Mint(state), declared=command.declared)
     if parent is not None:
         added_events = add_queues(state, added_events, ctx)
     top = next(event.supervisor_id for event in added_events if isinstance(event, SupervisorAdded))
@@ -196,7 +194,7 @@ def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> De
     merge = Merge(state, ctx, Terms(declares=False, swaps=swaps, removals=removals))  # type: ignore[arg-type]
     merge.take(trust_references(state, references_in_command(command), ctx))
     check_tree(command.team)
-    merge.finish(supervisor.id, copy_with(command.team, name=supervisor.name))
+    merge.merge_supervisor(supervisor.id, copy_with(command.team, name=supervisor.name))
     counts = _counts(merge.events)
     if not counts:
         raise Refused(f"supervisor {supervisor.name!r} matches already; nothing to replace")
@@ -253,6 +251,7 @@ def check_tree(team: SupervisorSpec, *, forming: bool = False) -> None:
     """Refuse an invalid tree: duplicate names, unknown strategy, missing participants or aggregator.
 
     Args:
+        team: The top of the tree.
         forming: Members named in settings may still be missing.
 
     Raises:

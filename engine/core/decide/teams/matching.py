@@ -67,7 +67,7 @@ class Matching:
 
         Declared content comes before present content, so that a member that was swapped since is found.
         """
-        for kind, of_described, of_member in (
+        for kind, described_key, member_key in (
             (SupervisorSpec, _content, self._declared_content),
             (SupervisorSpec, _content, self._content),
             (SupervisorSpec, _names, self._names),
@@ -77,18 +77,15 @@ class Matching:
             ids_by_content: dict[str, list[str]] = {}
             for member_id in self._unmatched():
                 if (member_id in self._state.agents) == (kind is AgentSpec):
-                    ids_by_content.setdefault(of_member(member_id), []).append(member_id)
+                    ids_by_content.setdefault(member_key(member_id), []).append(member_id)
             ids_by_content.pop("", None)
             for path, member in self._described.items() if ids_by_content else ():
                 if path in self.ids or not isinstance(member, kind) or self._was_removed(path):
                     continue
-                same = [
-                    member_id
-                    for member_id in ids_by_content.get(of_described(member), ())
-                    if member_id not in self._matched_ids
-                ]
-                if same:
-                    self._add_match(path, min(same, key=lambda member_id: self._distance_key(path, member_id)))
+                same_content = ids_by_content.get(described_key(member), ())
+                candidates = [member_id for member_id in same_content if member_id not in self._matched_ids]
+                if candidates:
+                    self._add_match(path, min(candidates, key=lambda member_id: self._distance_key(path, member_id)))
 
     def _was_removed(self, path: Path) -> bool:
         """Return whether a described member was removed since it was declared; then no other member replaces it."""
@@ -102,7 +99,7 @@ class Matching:
         return _names(describe_member(self._state, member_id))
 
     def _declared_content(self, member_id: str) -> str:
-        """Return `_content` of a member as last declared, as far as that is known."""
+        """Return `_content` of a member as last declared; values that have not changed since are the present ones."""
         state = self._state
         base = state.declared.get(member_id, Declaration())
         agent = state.agents.get(member_id)
@@ -135,9 +132,8 @@ class Matching:
             if path in self.ids or above_id is None or path[: len(under)] != under:
                 continue
             supervisor = state.supervisors[above_id]
-            member_id = next(
-                (member_id for member_id in supervisor.members if member_name(state, member_id) == path[-1]), None
-            )
+            namesakes = (member_id for member_id in supervisor.members if member_name(state, member_id) == path[-1])
+            member_id = next(namesakes, None)
             if member_id is None or member_id in self._matched_ids or self._belongs_elsewhere(member_id):
                 continue
             if not self._has_kind(member_id, member):

@@ -20,14 +20,7 @@ from engine.core.decide.work.strategy import switch_event_for
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
 from engine.core.encoding.json_values import json_equal
-from engine.core.events import (
-    AgentAdded,
-    Event,
-    MemberRenamed,
-    MembersDeclared,
-    MembersOrdered,
-    SupervisorAdded,
-)
+from engine.core.events import AgentAdded, Event, MemberRenamed, MembersDeclared, MembersOrdered, SupervisorAdded
 from engine.core.events.hierarchy import Declared
 from engine.core.queries.targets import at, member_name, member_with
 from engine.core.queries.team.code import code_of
@@ -91,28 +84,28 @@ class Merge(ReportingScratch):
         self._switches: list[Supervisor] = []
         self._unapplied: dict[str, Declaration] = {}
 
-    def finish(self, top_id: str, team: SupervisorSpec) -> None:
+    def merge_supervisor(self, top_id: str, team: SupervisorSpec) -> None:
         """Decide the changes that make a supervisor equal to `team`.
 
         Raises:
-            Refused: If any of it cannot be.
+            Refused: If one of the changes is refused.
         """
         self._match(top_id, team)
         self._rename(top_id, team.name)
-        self._supervisor((), top_id, team)
-        self._end(top_id)
+        self._merge_supervisor((), top_id, team)
+        self._complete(top_id)
 
-    def finish_member(self, above_id: str, member: Described) -> None:
+    def merge_member(self, above_id: str, member: Described) -> None:
         """Decide the changes that make one member of a supervisor equal to `member`.
 
         Raises:
-            Refused: If any of it cannot be.
+            Refused: If one of the changes is refused.
         """
         supervisor = self.state.supervisors[above_id]
         self._match(above_id, SupervisorSpec(name=supervisor.name, members=[member]))
-        self._member((), above_id, member)
+        self._merge_member((), above_id, member)
         del self.ids[()]
-        self._end(above_id)
+        self._complete(above_id)
 
     def _match(self, top_id: str, team: SupervisorSpec) -> None:
         matching = Matching(self.state, top_id, team)
@@ -121,7 +114,7 @@ class Merge(ReportingScratch):
             matching.match_by_content()
         self.ids = matching.ids
 
-    def _end(self, top_id: str) -> None:
+    def _complete(self, top_id: str) -> None:
         # Switches last: a strategy may name members that the merge has only now added or renamed.
         for supervisor in self._switches:
             switch = SwitchStrategy(supervisor=at(supervisor.id), scope=self._terms.scope)
@@ -148,18 +141,18 @@ class Merge(ReportingScratch):
                 self.note("swapped", agent.id, fields=[Difference(field="code", was=was, now=now)])
                 self._swap(agent, spec)
 
-    def _supervisor(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
+    def _merge_supervisor(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
         supervisor = self.state.supervisors[supervisor_id]
         refuse_unless(
             supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed; try again once it has left"
         )
-        self._settings(supervisor, team)
+        self._merge_settings(supervisor, team)
         for member in team.members:
-            self._member(path, supervisor_id, member)
+            self._merge_member(path, supervisor_id, member)
         if self._terms.settings:
-            self._order(path, supervisor_id, team)
+            self._order_members(path, supervisor_id, team)
 
-    def _member(self, path: Path, above_id: str, member: Described) -> None:
+    def _merge_member(self, path: Path, above_id: str, member: Described) -> None:
         member_path = (*path, member.name)
         member_id = self.ids.get(member_path)
         if member_id is None:
@@ -168,9 +161,9 @@ class Merge(ReportingScratch):
         self._move(above_id, member_id)
         self._rename(member_id, member.name)
         if isinstance(member, SupervisorSpec):
-            self._supervisor(member_path, member_id, member)
+            self._merge_supervisor(member_path, member_id, member)
         else:
-            self._agent(member_id, member)
+            self._merge_agent(member_id, member)
 
     def _add(self, member_path: Path, above_id: str, member: Described) -> None:
         base = self._base.get(above_id)
@@ -190,10 +183,10 @@ class Merge(ReportingScratch):
         self.note("added", new, path=path, since=since)
         self.ids[member_path] = new
         for child in member.members if isinstance(member, SupervisorSpec) else ():
-            self._member(member_path, new, child)
+            self._merge_member(member_path, new, child)
 
     def _is_name_taken(self, above_id: str, name: str) -> bool:
-        """Return whether a member that is described elsewhere has the name: it was moved here, and stays."""
+        """Return whether a member described elsewhere was moved here, stays here, and has the name."""
         member_ids = self.state.supervisors[above_id].members
         return self._terms.on_conflict == "current" and any(
             member_name(self.state, member_id) == name and self.ids[path[:-1]] != above_id
@@ -242,7 +235,7 @@ class Merge(ReportingScratch):
         self.note("renamed", member_id, to=path[: len(path) - len(member.name)] + name)
         self.take([event])
 
-    def _agent(self, agent_id: str, spec: AgentSpec) -> None:
+    def _merge_agent(self, agent_id: str, spec: AgentSpec) -> None:
         agent = self.state.agents[agent_id]
         now = self.state.spec_of(agent)
         if spec_hash(spec.with_name(now.name)) == agent.spec:
@@ -261,16 +254,16 @@ class Merge(ReportingScratch):
         swap = SwapAgent(agent=at(agent.id), spec=spec, mode=self._terms.swaps)
         self.take(swap_agent(self.state, swap, self._ctx).events)
 
-    def _settings(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
+    def _merge_settings(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
         differ = [name for name in SETTINGS if not json_equal(setting(supervisor, name), setting(team, name))]
         if not self._terms.settings:
             self._record_unapplied(supervisor.id, settings={name: digest(setting(team, name)) for name in differ})
             return
         base = self._base.get(supervisor.id)
-        otherwise = set(differ if base is None else base.settings) & set(differ)
-        if "mode" in differ and otherwise.intersection(STRATEGY_CHOICE):
-            otherwise.update(STRATEGY_CHOICE)
-        since = {name: self._winner_of(name in otherwise) for name in differ}
+        conflicting = set(differ if base is None else base.settings) & set(differ)
+        if "mode" in differ and conflicting.intersection(STRATEGY_CHOICE):
+            conflicting.update(STRATEGY_CHOICE)
+        since = {name: self._winner_of(name in conflicting) for name in differ}
         for winner in (None, "declared", "current"):
             names = [name for name in differ if since[name] == winner]
             fields = [
@@ -281,9 +274,9 @@ class Merge(ReportingScratch):
                 self.note("changed", supervisor.id, fields=fields, since=winner)
             if winner == "current":
                 self._record_unapplied(supervisor.id, settings={name: digest(setting(team, name)) for name in names})
-        self._set(supervisor, {name: setting(team, name) for name in differ if since[name] != "current"})
+        self._apply_settings(supervisor, {name: setting(team, name) for name in differ if since[name] != "current"})
 
-    def _set(self, supervisor: Supervisor, values: dict[str, Any]) -> None:
+    def _apply_settings(self, supervisor: Supervisor, values: dict[str, Any]) -> None:
         options = copy_with(supervisor.options, **{name: values[name] for name in OPTIONS if name in values})
         settings = {name: values[name] for name in OWN_SETTINGS if name in values} | {"options": options}
         strategy = {name: values[name] for name in STRATEGY if name in values}
@@ -292,7 +285,7 @@ class Merge(ReportingScratch):
         if (event := settings_event(supervisor, settings)) is not None:
             self.take([event])
 
-    def _order(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
+    def _order_members(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
         """Order members as described, followed by those that are not described."""
         members = self.state.supervisors[supervisor_id].members
         described = [self.ids.get((*path, member.name), "") for member in team.members]
@@ -302,14 +295,14 @@ class Merge(ReportingScratch):
             return
         added = {change.id for change in self.changes if change.change == "added"}
         previous_members = [member_id for member_id in members if member_id not in added]
-        is_other = previous_members != [member_id for member_id in ordered if member_id not in added]
-        old = [member_id for member_id in described if member_id in previous_members]
+        is_reordered = previous_members != [member_id for member_id in ordered if member_id not in added]
+        kept = [member_id for member_id in described if member_id in previous_members]
         base = self._base.get(supervisor_id)
-        others = [member_id for member_id in old if member_id not in self._base]
-        since = self._winner_of(bool(others) or (base is not None and ORDER in base.settings)) if is_other else None
-        was, now = (
-            [member_name(self.state, member_id) for member_id in ids if member_id in old] for ids in (members, ordered)
-        )
+        has_undeclared = any(member_id not in self._base for member_id in kept)
+        has_conflict = has_undeclared or (base is not None and ORDER in base.settings)
+        since = self._winner_of(has_conflict) if is_reordered else None
+        was = [member_name(self.state, member_id) for member_id in members if member_id in kept]
+        now = [member_name(self.state, member_id) for member_id in ordered if member_id in kept]
         if was != now:
             fields = [Difference(field=ORDER, was=as_json(was), now=as_json(now))]
             self.note("changed", supervisor_id, fields=fields, since=since)
@@ -319,7 +312,7 @@ class Merge(ReportingScratch):
             self.take([MembersOrdered(supervisor_id=supervisor_id, members=ordered)])
 
     def _dropped(self) -> list[str]:
-        """Return the members that are no longer described; their subtrees go with them."""
+        """Return the members that are no longer described, without those below them."""
         described = dict.fromkeys(self.ids.values())  # a dict, not a set: the order of events must be reproducible
         dropped = []
         for supervisor_id in [member_id for member_id in described if member_id in self.state.supervisors]:
@@ -354,12 +347,8 @@ class Merge(ReportingScratch):
             else:
                 values = {name: getattr(declaration, name) for name in ("spec", "settings", "parent_id", "removed")}
                 different[member_id] = Declared(**values)
-        dropped_ids = [
-            below_id
-            for member_id in dropped
-            for below_id in self._all_under(member_id)
-            if below_id in self.state.declared
-        ]
+        below_ids = (below_id for member_id in dropped for below_id in self._all_under(member_id))
+        dropped_ids = [below_id for below_id in below_ids if below_id in self.state.declared]
         if same or different or dropped_ids:
             self.take([MembersDeclared(same=same, different=different, dropped=dropped_ids)])
 
@@ -376,9 +365,9 @@ class Merge(ReportingScratch):
         elif agent.removing != mode:
             self.take(remove_member(self.state, RemoveMember(target=at(agent.id), mode=mode), self._ctx).events)
 
-    def _winner_of(self, is_otherwise: bool) -> Winner | None:
+    def _winner_of(self, has_conflict: bool) -> Winner | None:
         """Return which side wins a conflict; None if there is no conflict."""
-        return self._terms.on_conflict if is_otherwise and self._terms.declares and self._terms.settings else None
+        return self._terms.on_conflict if has_conflict and self._terms.declares and self._terms.settings else None
 
     def _record_unapplied(self, member_id: str, **values: Any) -> None:
         """Record declared values of a member that are not applied."""

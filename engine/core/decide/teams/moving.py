@@ -18,7 +18,7 @@ def move(state: State, command: Move, ctx: DecisionContext) -> Decided:
     """Move a member with its subtree; its work goes on."""
     member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
     if isinstance(member, Agent):
-        _check_room(state, parent)
+        _check_capacity(state, parent)
     events = move_events(state, member, parent, ctx)
     if command.place is not None and command.place < len(parent.members):
         members = [*parent.members[: command.place], member.id, *parent.members[command.place :]]
@@ -41,8 +41,8 @@ def move_events(state: State, member: Agent | Supervisor, parent: Supervisor, ct
         Refused: If it cannot go there.
     """
     if isinstance(member, Agent):
-        return _agent_moved(state, member, parent)
-    events = _supervisor_moved(state, member, parent)
+        return _agent_move_events(state, member, parent)
+    events = _supervisor_move_events(state, member, parent)
     if not any(map(is_shared, state.queues)):
         return events
     scratch = Scratch(state, ctx)
@@ -51,25 +51,21 @@ def move_events(state: State, member: Agent | Supervisor, parent: Supervisor, ct
 
 
 def with_warning(decided: Decided, warning: str | None) -> Decided:
-    """Return the decision, with a warning where there is one."""
+    """Return the decision with a warning added, if there is one."""
     if warning is None:
         return decided
     return Decided(
-        events=decided.events,
-        summary=f"{decided.summary}; {warning}",
-        result=decided.result | {"warning": warning},
+        events=decided.events, summary=f"{decided.summary}; {warning}", result=decided.result | {"warning": warning}
     )
 
 
-def _check_room(state: State, parent: Supervisor) -> None:
-    living = sum(member_id in state.agents for member_id in parent.members)
-    if living >= parent.max_agents:
-        raise Refused(
-            f"supervisor {parent.name!r} has {living} of at most {parent.max_agents} agents; remove one first"
-        )
+def _check_capacity(state: State, parent: Supervisor) -> None:
+    count = sum(member_id in state.agents for member_id in parent.members)
+    if count >= parent.max_agents:
+        raise Refused(f"supervisor {parent.name!r} has {count} of at most {parent.max_agents} agents; remove one first")
 
 
-def _agent_moved(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
+def _agent_move_events(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
     refuse_unless(agent.supervisor_id != parent.id, f"{agent.name} is under {parent.name} already")
     refuse_unless(agent.removing is None, f"{agent.name} is being removed")
     check_name_free(state, parent, agent.name)
@@ -115,7 +111,7 @@ def _queue_event(key: str, supervisor: Supervisor, capability: str, able: list[s
     return QueueMade(key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able)
 
 
-def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor) -> list[Event]:
+def _supervisor_move_events(state: State, supervisor: Supervisor, parent: Supervisor) -> list[Event]:
     refuse_unless(supervisor.parent_id != parent.id, f"{supervisor.name} is under {parent.name} already")
     refuse_unless(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed")
     if any(below.id == parent.id for below in subtree_of(state, supervisor)):
@@ -127,7 +123,7 @@ def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor) 
 
 
 def _serve_shared_queues(state: State, supervisor: Supervisor) -> list[Event]:
-    """Let the agents of a team that has moved serve the queues that teams share where it is now."""
+    """Let the agents of a moved team serve the shared queues of the supervisors that are above it now."""
     joining: dict[str, list[str]] = {}
     for team in subtree_of(state, supervisor):
         for agent in agents_in(state, team):
@@ -139,10 +135,10 @@ def _serve_shared_queues(state: State, supervisor: Supervisor) -> list[Event]:
 
 
 def check_depth_below(state: State, parent: Supervisor, height: int) -> None:
-    """Refuse to put `height` levels under `parent` where it, or one above it, allows fewer.
+    """Check that `parent` and the supervisors above it allow `height` more levels under `parent`.
 
     Raises:
-        Refused: If a limit on depth would be passed.
+        Refused: If a limit on depth would be exceeded.
     """
     levels = height
     for ancestor in lineage_of(state, parent):

@@ -50,15 +50,12 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionCont
 
 
 def settings_event(supervisor: Supervisor, changes: dict[str, Any]) -> SupervisorChanged | None:
-    """Return the event that changes settings to the wanted values; None if nothing differs."""
+    """Return the event that changes settings to the given values; None if nothing differs."""
     current = {name: getattr(supervisor, name) for name in SETTINGS}
     updated = current | changes
     differs = [name for name in SETTINGS if name != "options" and not json_equal(updated[name], current[name])]
-    differs += [
-        option
-        for option in OPTIONS
-        if not json_equal(getattr(updated["options"], option), getattr(current["options"], option))
-    ]
+    old_options, new_options = current["options"], updated["options"]
+    differs += [name for name in OPTIONS if not json_equal(getattr(new_options, name), getattr(old_options, name))]
     if not differs:
         return None
     return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **updated)
@@ -93,7 +90,7 @@ def check_teams_complete(state: State) -> None:
     """Check that every supervisor has the members that it names.
 
     Raises:
-        Refused: With the first that is missing.
+        Refused: With the first missing member.
     """
     for root in state.roots:
         for supervisor in subtree_of(state, root):
@@ -101,10 +98,10 @@ def check_teams_complete(state: State) -> None:
 
 
 def check_named(supervisor: SupervisorSpec | Supervisor, members: Sequence[str]) -> None:
-    """Check that `members` contains everybody whom a supervisor, or a description of it, names.
+    """Check that `members` contains every member that a supervisor, or its description, names.
 
     Raises:
-        Refused: With the first who is missing.
+        Refused: With the first missing member.
     """
     named = [supervisor.options.lead, supervisor.aggregator, supervisor.default_agent, *(supervisor.participants or ())]
     for name in named:

@@ -1,7 +1,7 @@
-"""Swaps of live agents, the ways back from them, and what follows: a generation fails, is left, or drains too long.
+"""Decides on swaps and rollbacks of live agents, and on generations that fail, drain, or drain too long.
 
-What becomes of attempts at work is in the mode: `drain` lets them end, `migrate` lets them go on with the new
-generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `attempts`.
+The mode says what happens to running attempts: `drain` lets them end, `migrate` continues them with the new generation
+from their next step, `abort` stops and restarts them. Their ends are decided in `attempts`.
 See docs/semantics/changes.md.
 """
 
@@ -26,7 +26,7 @@ from engine.core.events import (
     SwapHurried,
     SwapRolledBack,
 )
-from engine.core.followups import CheckGeneration, StopLeftOver
+from engine.core.followups import CheckGeneration, StopDelegations
 from engine.core.queries.targets import find_agent
 from engine.core.queries.team.code import code_of
 from engine.core.queries.work.placement import able_queues_for, queue_takeovers
@@ -121,10 +121,10 @@ def _check_expected_generation(agent: Agent, generation: int | None) -> None:
 
 
 def swap_mode(mode: str) -> SwapMode:
-    """Return `mode` when it is one.
+    """Return `mode` if it is a swap mode.
 
     Raises:
-        Refused: If it is none; the message names those there are.
+        Refused: If it is not; the message lists the modes.
     """
     if not _is_mode(mode):
         raise Refused(f"no swap mode {mode!r}; there are {', '.join(MODES)}")
@@ -136,7 +136,7 @@ def _is_mode(mode: str) -> TypeGuard[SwapMode]:
 
 
 def refusals(state: State, agent: Agent) -> list[str]:
-    """Return why an agent cannot be swapped at all at the moment, in words."""
+    """Return why an agent cannot be swapped now, in words; empty if it can."""
     if agent.removing is not None:
         return [f"{agent.name} is being removed; add an agent instead"]
     if not agent.draining:
@@ -190,15 +190,14 @@ def swap_event(
 
 
 def roll_back(state: State, command: Rollback, ctx: DecisionContext) -> Decided:
-    """Give an agent the spec of the generation before, also while that still works."""
+    """Give an agent the spec of the generation before, even while attempts of that are still running."""
     return _rollback(state, command, find_agent(state, command.agent), ctx)
 
 
 def roll_back_agents(state: State, command: RollbackAgents, ctx: DecisionContext) -> Decided:
     """Give several agents the specs of their generations before: all of them, or none."""
-    return _change_each(
-        state, [(rollback.agent, rollback) for rollback in command.rollbacks], _rollback, ctx, did="rolled back"
-    )
+    changes = [(rollback.agent, rollback) for rollback in command.rollbacks]
+    return _change_each(state, changes, _rollback, ctx, did="rolled back")
 
 
 def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContext) -> Decided:
@@ -230,7 +229,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
 
 
 def can_roll_back(state: State, agent: Agent) -> bool:
-    """Return whether a rollback would make an agent another: code that has changed is not there any more."""
+    """Return whether the previous spec exists and differs: files that were changed in place cannot be restored."""
     return agent.previous in state.specs and agent.previous != agent.spec
 
 
@@ -244,7 +243,7 @@ def _code_note(state: State, agent: Agent, event: SwapRolledBack) -> str:
 def rollback_event(
     state: State, agent: Agent, to: str | None, *, mode: SwapMode, why: str, by_itself: bool = False
 ) -> SwapRolledBack:
-    """Return the event that gives `agent` an earlier spec, which has to be there, by its content hash."""
+    """Return the event that gives `agent` the earlier spec with content hash `to`, which must exist."""
     assert to is not None
     spec = state.specs[to]
     return SwapRolledBack(
@@ -259,22 +258,22 @@ def rollback_event(
 
 
 def check_generation(state: State, followup: CheckGeneration, ctx: DecisionContext) -> list[Event]:
-    """Roll back a generation that fails too often; say that a swap is drained."""
+    """Roll back a generation that fails too often, or record that a swap has drained."""
     agent = state.agents.get(followup.agent_id)
     if agent is None:
         return []
-    trial = agent.probation
-    if trial is not None and trial.failed >= trial.failures and can_roll_back(state, agent):
-        why = f"{trial.failed} of its first {trial.ended} attempts failed"
-        event = rollback_event(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
+    probation = agent.probation
+    if probation is not None and probation.failed >= probation.failures and can_roll_back(state, agent):
+        why = f"{probation.failed} of its first {probation.ended} attempts failed"
+        event = rollback_event(state, agent, agent.previous, mode=probation.mode, why=why, by_itself=True)
         return [event, *queue_takeovers(state, agent, event.queues)]
     if agent.generation > agent.drained and not agent.draining:
         return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
     return []
 
 
-def stop_left_over(state: State, followup: StopLeftOver, ctx: DecisionContext) -> list[Event]:
-    """Stop what an attempt had asked for that begins again from its input."""
+def stop_delegations(state: State, followup: StopDelegations, ctx: DecisionContext) -> list[Event]:
+    """Stop the delegations of a task that restarts from its input."""
     task = state.tasks.get(followup.task_id)
     if task is None:
         return []
@@ -286,7 +285,8 @@ def stop_left_over(state: State, followup: StopLeftOver, ctx: DecisionContext) -
 def drain_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Ask a person about attempts that are still at work on an earlier generation."""
     agent = state.agents[timer.subject]
-    old = sum(g != agent.generation for g in (*agent.running.values(), *agent.parked.values()))
+    generations = (*agent.running.values(), *agent.parked.values())
+    old = sum(generation != agent.generation for generation in generations)
     question = f"{agent.name} was to be on g{agent.generation} alone by now; {old} still at work before it. Stop them?"
     return [
         ask(
@@ -303,7 +303,7 @@ def drain_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
 
 
 def on_drain_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
-    """Let attempts of earlier generations end, or stop them for the new one."""
+    """Let attempts of earlier generations end, or stop them."""
     agent = state.agents.get(event.subject)
     if agent is None or event.answer != "abort" or not agent.draining:
         return []
@@ -311,7 +311,7 @@ def on_drain_answered(state: State, event: EscalationAnswered, ctx: DecisionCont
 
 
 def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
-    """Take an agent out of work whose code is not there; a new generation that never worked is rolled back."""
+    """Take an agent whose code is missing out of work, or roll back a new generation that never worked."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or agent.error == signal.error:
         return []
@@ -325,19 +325,21 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) ->
 
 
 def _mark_away(state: State, agent: Agent, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
-    """Let the work of an agent wait for the program that has its code; an attempt that began without it never was.
+    """Let the tasks of an agent wait for the program that has its code; attempts that began without the code are lost.
 
-    That of a generation before goes on with the current one, whose code may be here.
+    Tasks of an earlier generation continue with the current one, whose code may be available here.
     """
     broke = AgentBroke(agent_id=agent.id, error=signal.error, away=True)
-    tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == signal.generation]
-    began = [(task, task.attempt) for task in tasks]
-    losses = [event for task, attempt in began if attempt is not None for event in end_lost(state, task, attempt, ctx)]
-    return [*([] if agent.away or agent.generation != signal.generation else [broke]), *losses]
+    events: list[Event] = [] if agent.away or agent.generation != signal.generation else [broke]
+    for task_id, generation in agent.running.items():
+        task = state.tasks[task_id]
+        if generation == signal.generation and task.attempt is not None:
+            events += end_lost(state, task, task.attempt, ctx)
+    return events
 
 
 def agent_usable(state: State, signal: AgentUsable, ctx: DecisionContext) -> list[Event]:
-    """Let an agent work again whose code was found."""
+    """Let an agent work again after its code was found."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):
         return []

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from engine.core import commands
 from engine.core.decide.people.trust import trust
 from engine.core.decide.teams.scratch import Scratch
-from engine.core.decide.work.failing import closed_by_hand
+from engine.core.decide.work.failing import manual_close_events
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Decided, Mint
 from engine.core.discovery.nearest import nearest
@@ -33,7 +33,7 @@ from engine.core.events import (
     SupervisorPaused,
     SupervisorResumed,
 )
-from engine.core.followups import LookAtPool
+from engine.core.followups import CheckPool
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
 from engine.core.queries.team.pools import must_grow, waiting_for
 from engine.core.queries.team.tree import lineage_of
@@ -45,9 +45,9 @@ from engine.core.specs.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
 
 MAX_AGENTS_ADDED_PER_RUN = 10
-"""Agents that the agents of one run may add to the team."""
+"""Limit on agents that the agents of one run may add to the team."""
 _RESERVED_NAME = re.compile(r"[a-z]\d+|else|end", re.IGNORECASE)
-"""Ids, which a name would hide from commands, and words of conditions and graphs."""
+"""Names that look like ids, and words of conditions and graphs."""
 
 
 def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) -> Decided:
@@ -68,7 +68,7 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
 
 
 def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Decided:
-    # The command comes last, or `handlers_in` would take this for its handler, which calls it.
+    # The command comes last: otherwise `handlers_in` would take this function for a second handler of it.
     supervisor = find_supervisor(state, command.supervisor)
     spec = requested_spec(state, command.spec, command.registered)
     name = command.name or spec.name
@@ -101,10 +101,10 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
 
 
 def _check_addition(state: State, run_id: str, name: str) -> None:
-    """Refuse more agents than a run may add, and names that commands of people could not tell from something else.
+    """Check that a run may add one more agent, and that its name is no id and no reserved word.
 
     Raises:
-        Refused: If it may not be.
+        Refused: If the agent may not be added.
     """
     run = state.runs.get(run_id)
     is_full = run is not None and run.agents_added >= MAX_AGENTS_ADDED_PER_RUN
@@ -149,7 +149,7 @@ def resume(state: State, command: commands.Resume, ctx: DecisionContext) -> Deci
 
 
 def resume_decision(subject: Agent | Supervisor | Run, events: list[Event]) -> Decided:
-    """Take back a pause, and mend a member by the given events."""
+    """Return the decision that ends a pause; `events` also clear the error of a member."""
     if isinstance(subject, Run):
         refuse_unless(subject.paused, f"run {subject.id} is not paused")
         return Decided(events=[RunResumed(run_id=subject.id)], summary=f"resumed run {subject.id}")
@@ -167,10 +167,10 @@ def _resume_hint(member: Agent | Supervisor) -> str:
 
 
 def find_pausable(state: State, target: str) -> Agent | Supervisor | Run:
-    """Return what can be paused and resumed.
+    """Return the agent, supervisor or open run that a target names.
 
     Raises:
-        Refused: If it cannot be.
+        Refused: If the target cannot be paused.
     """
     subject = find_any(state, target)
     if isinstance(subject, Agent | Supervisor | Run):
@@ -195,7 +195,7 @@ def check_name_free(state: State, supervisor: Supervisor, name: str) -> None:
     """Refuse a name that a member of `supervisor` has, and any name while the supervisor is being removed.
 
     Raises:
-        DuplicateName: If one has it.
+        DuplicateName: If a member has the name.
         Refused: If the supervisor is being removed.
     """
     refuse_unless(
@@ -234,15 +234,14 @@ def _is_evictable(state: State, supervisor: Supervisor, agent: Agent, busy_queue
     """Return whether an agent may be evicted: idle, waited for by no task, and not named by its supervisor."""
     if agent.running or agent.parked or agent.stuck or agent.removing is not None:
         return False
-    if own_queue(agent.id) in busy_queues or any(
-        _needs(state, key, agent) for key in agent.queues if key in busy_queues
-    ):
+    busy_keys = [key for key in agent.queues if key in busy_queues]
+    if own_queue(agent.id) in busy_queues or any(_is_sole_agent(state, key, agent) for key in busy_keys):
         return False
     named = (supervisor.aggregator, supervisor.default_agent, supervisor.options.lead, *(supervisor.participants or ()))
     return agent.name not in named
 
 
-def _needs(state: State, key: str, agent: Agent) -> bool:
+def _is_sole_agent(state: State, key: str, agent: Agent) -> bool:
     return state.queues[key].agents == [agent.id]
 
 
@@ -290,7 +289,7 @@ def _normalize_words(words: Sequence[str]) -> list[str]:
 
 
 def _insert_words(specialties: Sequence[str], add: Sequence[str]) -> tuple[str, ...]:
-    """Return the specialties that are kept with new ones, each before the next one of `add` that is kept, else last."""
+    """Return `specialties` with the new words of `add`, each before the next existing word of `add`, else last."""
     words, place = [*specialties], len(specialties)
     for word in reversed(add):
         position = next((at for at, existing in enumerate(words) if existing.casefold() == word.casefold()), None)
@@ -309,7 +308,7 @@ def mend_events(member: Agent | Supervisor) -> list[Event]:
     """Return the events that clear the error and the circuit of a member."""
     if isinstance(member, Supervisor):
         return [] if member.error is None else [SupervisorMended(supervisor_id=member.id)]
-    events = closed_by_hand(member)
+    events = manual_close_events(member)
     # Not cleared here: only the shell can tell whether the code works now, and reports it.
     if member.error is not None or member.away:
         events.append(AgentCheckAsked(agent_id=member.id))
@@ -322,17 +321,17 @@ def find_failed_supervisor(state: State, supervisor: Supervisor) -> Supervisor |
 
 
 def check_not_failed(state: State, supervisor: Supervisor) -> None:
-    """Refuse a request to a supervisor that has failed.
+    """Check that neither a supervisor nor one above it has failed.
 
     Raises:
-        Refused: If it, or one above it, has.
+        Refused: If one of them has.
     """
     failed = find_failed_supervisor(state, supervisor)
     if failed is not None:
         raise Refused(f"{failed.error}; look at its agents, then resume {failed.name}")
 
 
-def look_at_pool(state: State, followup: LookAtPool, ctx: DecisionContext) -> list[Event]:
+def check_pool(state: State, followup: CheckPool, ctx: DecisionContext) -> list[Event]:
     """Add an instance to a pool that has to grow, or set the idle timer."""
     agent = state.agents[followup.agent_id]
     if must_grow(state, agent):

@@ -40,7 +40,6 @@ from engine.core.state import Attempt, Run, State, StopReason, Task
 MAX_DEPTH = 16
 """Default limit on nested delegations; it ends loops of agents that delegate to each other."""
 
-
 AttemptSignal: TypeAlias = (
     signals.StepFinished
     | signals.ModelErred
@@ -64,7 +63,7 @@ def find_attempt(state: State, signal: AttemptSignal) -> tuple[Task, Attempt] | 
     task = state.tasks.get(signal.task_id)
     if task is None or task.attempt is None or task.attempt.number != signal.attempt:
         return None
-    # Code of an earlier generation may still be running after a migration: nothing that it says counts any more.
+    # Code of an earlier generation may still be running after a migration; its signals are ignored.
     if signal.generation is not None and signal.generation != task.attempt.generation and task.attempt.agent_id:
         return None
     return task, task.attempt
@@ -99,8 +98,8 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
     if attempt.stopping == "migrate" and not attempt.parked:
         # The old code is being stopped; the new code will repeat the request.
         return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
-    # With a new call the attempt stops waiting for a slot (`_await_call`), so answers that waited for it are told now.
-    events: list[Event] = [_answer_event(task, attempt, key) for key in attempt.owed]
+    # With a new call the attempt stops waiting for a slot (`_await_call`), so the answers that it is owed are sent now.
+    events: list[Event] = [call_answered(task, attempt, key) for key in attempt.owed]
     if signal.call_key in task.calls:
         events.append(
             CallRejoined(
@@ -119,8 +118,8 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
     try:
         for target in targets:
             places[target] = place_for(state, home, " ".join(target.split()), asker=asker)
-    except NoAgentMatches as nobody:
-        refusal = nobody.reason
+    except NoAgentMatches as error:
+        refusal = error.reason
     if refusal is not None:
         return [*events, _call_refused(task, attempt, signal.call_key, refusal)]
     events += [place.queue_event for place in places.values() if place.queue_event is not None]
@@ -139,7 +138,7 @@ def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: Decisio
 
 
 def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
-    """Park an attempt that waits and of which no step runs."""
+    """Park a waiting attempt that has no running step."""
     pair = find_attempt(state, signal)
     if pair is None or pair[1].parked or pair[1].agent_id is None:
         return []
@@ -149,7 +148,7 @@ def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) 
     if attempt.waits:
         return [attempt_event(AttemptParked, attempt, signal, why="call", until_ms=None)]
     if signal.why == "call":
-        return []  # its calls were answered meanwhile
+        return []  # its calls have been answered meanwhile
     return [attempt_event(AttemptParked, attempt, signal)]
 
 
@@ -203,22 +202,20 @@ def _refusal_reason(state: State, task: Task, attempt: Attempt) -> str | None:
 
 
 def _depth_limit(state: State, task: Task, attempt: Attempt) -> int:
-    """Return the depth limit of `task`: the least of those of its run and of the supervisors above its agent."""
+    """Return the depth limit of `task`: the lowest of its run's and those of the supervisors above its agent."""
     run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
-    all_limits = [
-        run.limits,
-        *(supervisor.options.limits for supervisor in lineage_of(state, state.supervisors[agent.supervisor_id])),
-    ]
-    return min(
-        (limits.depth for limits in all_limits if limits is not None and limits.depth is not None), default=MAX_DEPTH
-    )
+    supervisors = lineage_of(state, state.supervisors[agent.supervisor_id])
+    all_limits = [run.limits, *(supervisor.options.limits for supervisor in supervisors)]
+    depths = [limits.depth for limits in all_limits if limits is not None and limits.depth is not None]
+    return min(depths, default=MAX_DEPTH)
 
 
 def _call_refused(task: Task, attempt: Attempt, call_key: str, reason: str) -> CallRefused:
     return CallRefused(task_id=task.id, attempt=attempt.number, call_key=call_key, reason=reason)
 
 
-def _answer_event(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
+def call_answered(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
+    """Return the event that gives an attempt the answer to a call."""
     return CallAnswered(task_id=task.id, attempt=attempt.number, call_key=call_key)
 
 
@@ -241,13 +238,13 @@ def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: Decis
 
 
 def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
-    """End an attempt with its error; an error while it is being stopped counts as the stop."""
+    """End an attempt with its error; an error of an attempt that is being stopped counts as its stop."""
     pair = find_attempt(state, signal)
     if pair is None:
         return []
     task, attempt = pair
     if attempt.stopping and (attempt.stopping != "migrate" or "Unusable" in signal.error_types):
-        # Not so for `migrate`: the stop takes effect at a step, so an error before that is a failure of the old code.
+        # Except for `migrate`: that takes effect at a step, so an error before it is a failure of the old code.
         end = signals.AttemptStopped(
             task_id=task.id,
             attempt=attempt.number,
@@ -331,7 +328,7 @@ def end_migrated(
 ) -> list[Event]:
     """Continue the same attempt with the agent's current generation."""
     assert attempt.agent_id is not None
-    if task.calling:  # cut off inside a tool call: only a new attempt can wait until a person has settled the doubt
+    if task.calling:  # cut off inside a tool call: a new attempt has to wait until a person has settled the doubt
         return end_requeued(state, task, attempt, signal, ctx)
     generation = state.agents[attempt.agent_id].generation
     return [attempt_event(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
@@ -365,12 +362,12 @@ def end_stopped(
 
 def end_lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
     """End an attempt whose engine or program is gone; if it was asked to stop, this counts as the stop."""
-    # Not for `migrate`: nothing is left of the attempt that could go on, so the next one begins on the new generation.
+    # Except for `migrate`: there is no attempt left to continue, so the next one begins on the new generation.
     end = signals.AttemptStopped(task_id=task.id, attempt=attempt.number)
     if not is_cancelled(state, task) and attempt.stopping in (None, "migrate"):
         return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
     if not is_cancelled(state, task) and attempt.stopping == "limit":
-        # Its budget is looked at afterwards: others may be lost with it, and no time passed at work meanwhile.
+        # Its budget is checked once all lost attempts have ended; no working time has passed meanwhile.
         return [attempt_event(AttemptSetAside, attempt, end)]
     return end_stopped(state, task, attempt, end, ctx)
 

@@ -10,14 +10,7 @@ from collections.abc import Iterator
 from engine.core.budgets.enforcement import before_start
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.errors import NoAgentMatches
-from engine.core.events import (
-    AttemptResumed,
-    AttemptStarted,
-    Event,
-    ItemTaken,
-    PreemptionAsked,
-    TaskRequeued,
-)
+from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemTaken, PreemptionAsked, TaskRequeued
 from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.queries.team.able import is_able, why_not_able
 from engine.core.queries.team.tree import inherited_option, lineage_of, subtree_of
@@ -51,15 +44,12 @@ def dispatch(state: State, followup: Dispatch, ctx: DecisionContext) -> list[Eve
 
 def begin_task(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
     """Start `task` on a free agent of its queue, or let the team of that agent take it as a group."""
-    if instead := before_start(state, task, agent, ctx):
-        return instead
+    if budget_events := before_start(state, task, agent, ctx):
+        return budget_events
     # Delegations, answers and messages belong to the code of an agent: a group made of the task could not use them.
     is_begun = bool(task.calls or task.asks or task.steers)
-    team = (
-        team_for(state, queue, agent)
-        if is_shared(queue.key) and is_for_named_members(queue.key) and not is_begun
-        else None
-    )
+    may_be_group = is_shared(queue.key) and is_for_named_members(queue.key) and not is_begun
+    team = team_for(state, queue, agent) if may_be_group else None
     if team is None:
         return [start_event(task, agent)]
     return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
@@ -84,13 +74,13 @@ def _resume_event(task: Task) -> AttemptResumed:
         task_id=task.id,
         attempt=attempt.number,
         agent_id=attempt.agent_id,
-        # The new generation repeats its calls under the same keys, and gets the answers by that.
+        # The new generation repeats its calls under the same keys, which gives it the answers.
         call_keys=[] if attempt.stopping == "migrate" else list(attempt.owed),
     )
 
 
 def take_slot(state: State, followup: TakeSlot, ctx: DecisionContext) -> list[Event]:
-    """Preempt the least urgent attempt whose slot an urgent task could use."""
+    """Preempt the least urgent attempt whose slot the urgent task could use."""
     task = state.tasks.get(followup.task_id)
     # The task may have begun or ended since this follow-up was queued.
     if task is None or task.id not in Schedule.of(state).urgent:
@@ -145,10 +135,13 @@ def _find_blockers(state: State, queue: Queue) -> tuple[list[Supervisor], frozen
     # No agent is free: the slots are those of the agents of the queue. Otherwise a supervisor's limit is used up, and
     # any attempt under it will do.
     if not schedule.is_open(state, queue.key):
-        works = frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
-        teams, agents = _find_team_blockers(state, queue) if is_shared(queue.key) else ([supervisor], works)
-        others, holders = _find_process_holders(state, queue)
-        return list({team.id: team for team in (*teams, *others)}.values()), agents | holders
+        if is_shared(queue.key):
+            teams, agents = _find_team_blockers(state, queue)
+        else:
+            agents = frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
+            teams = [supervisor]
+        process_teams, process_holders = _find_process_holders(state, queue)
+        return list({team.id: team for team in (*teams, *process_teams)}.values()), agents | process_holders
     if not is_shared(queue.key) and schedule.slots[supervisor.id].running >= supervisor.max_parallel:
         return [supervisor], None
     for ancestor in lineage_of(state, supervisor):
@@ -158,18 +151,19 @@ def _find_blockers(state: State, queue: Queue) -> tuple[list[Supervisor], frozen
 
 
 def _find_process_holders(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
-    """Return the supervisors that share the process limit which stops a queue, and all agents that hold processes."""
+    """Return the supervisors that share the exhausted process limit of a queue, and all agents that hold processes."""
     schedule = Schedule.of(state)
     for agent in (state.agents[agent_id] for agent_id in queue.agents):
         if not (agent.takes_tasks and schedule.lacks_process(state, agent)):
             continue
-        full = exhausted_process_limit(state, schedule, state.supervisors[agent.supervisor_id])
-        if full is not None:
-            owners = [root for root in state.roots if root.options.processes is None] if full[0] is None else [full[0]]
-            supervisors = [below for owner in owners for below in subtree_of(state, owner)]
-            return supervisors, frozenset(
-                state.tasks[task_id].agent_id or "" for task_id in schedule.holders_of_processes()
-            )
+        limit = exhausted_process_limit(state, schedule, state.supervisors[agent.supervisor_id])
+        if limit is None:
+            continue
+        unlimited_roots = [root for root in state.roots if root.options.processes is None]
+        owners = unlimited_roots if limit.owner is None else [limit.owner]
+        supervisors = [supervisor for owner in owners for supervisor in subtree_of(state, owner)]
+        holder_tasks = (state.tasks[task_id] for task_id in schedule.holders_of_processes())
+        return supervisors, frozenset(task.agent_id or "" for task in holder_tasks)
     return [], frozenset()
 
 
@@ -248,7 +242,7 @@ def _unserved_queues(state: State, key: str | None) -> Iterator[Queue]:
     for queue in [state.queues[queue_key] for queue_key in keys if queue_key in state.queues]:
         if not queue.ready or queue.key.startswith("back:"):
             continue
-        # Named members are waited for while one is left.
+        # Tasks for named members wait as long as one of them is in the team.
         if queue.agents and _target(state, queue).startswith(NAMED_MEMBERS_PREFIX):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
@@ -279,7 +273,7 @@ def _movable_tasks(state: State, queue: Queue) -> Iterator[Task]:
     if queue.key.startswith("able:"):
         yield from tasks
     elif state.agents[queue.agents[0]].removing is None:
-        # Nodes of a graph were planned for this agent, and a task that failed is in the hands of its failure policies.
+        # Nodes of a graph were planned for this agent, and failed tasks are handled by their failure policies.
         yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 

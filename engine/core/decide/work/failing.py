@@ -8,7 +8,7 @@ from engine.core.decide.work.attempts import stop_all
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import ask
 from engine.core.events import EscalationAnswered, Event
-from engine.core.followups import ApplyPolicy, LookAtCircuit, MemberCrashed
+from engine.core.followups import ApplyPolicy, CheckCircuit, MemberCrashed
 from engine.core.policies.rules import chain_of, cool_s, is_too_often, members_to_restart
 from engine.core.queries.team.tree import agents_of, inherited_option, is_cancelled, lineage_of, parent_of, subtree_of
 from engine.core.queries.work.placement import stand_ins
@@ -29,7 +29,7 @@ def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> l
     if task.kind != "agent" or is_cancelled(state, task):
         return [_failure_event(task)]
     if task.calling:
-        return []  # in doubt: retrying could repeat a tool call, so the answer of a person comes first
+        return []  # in doubt: a retry could repeat a tool call, so a person has to answer first
     chain = chain_of(state, task)
     if not chain:
         return _give_up(state, task, GiveUp())
@@ -146,7 +146,7 @@ def on_failure_answered(state: State, event: EscalationAnswered, ctx: DecisionCo
     if task is None or task.status is not TaskStatus.WAITING:
         return []
     if event.answer == "retry":
-        queue = _home(state, task)
+        queue = _original_queue(state, task)
         return [events.TaskTriedAnew(task_id=task.id, queue=queue, by=event.by)]
     if event.answer == "use":
         return [events.TaskAnswered(task_id=task.id)]
@@ -161,12 +161,12 @@ def on_failure_answered(state: State, event: EscalationAnswered, ctx: DecisionCo
         retried_by_default=task.tried_by_default,
         jitter=ctx.jitter,
     )
-    # `reject` continues behind the policy that asked; without a recorded place the chain is used up.
+    # `reject` continues with the policy after the one that asked; without a recorded place, no policy is left.
     after = place if isinstance(place, int) else len(chain_of(state, task))
     return _events(state, task, failures, *walk(chain_of(state, task), failures, after=after), ctx)
 
 
-def _home(state: State, task: Task) -> str:
+def _original_queue(state: State, task: Task) -> str:
     """Return the queue of a task before its first failure, or its present one if that is gone."""
     if task.came_from is not None and task.came_from in state.queues:
         return task.came_from
@@ -185,19 +185,19 @@ def circuit_of(state: State, agent: Agent) -> Circuit | None:
     return circuit
 
 
-def look_at_circuit(state: State, followup: LookAtCircuit, ctx: DecisionContext) -> list[Event]:
+def check_circuit(state: State, followup: CheckCircuit, ctx: DecisionContext) -> list[Event]:
     """Open or close the circuit of an agent whose attempt has ended."""
     agent = state.agents.get(followup.agent_id)
     if agent is None:
         return []
-    if followup.well:
+    if followup.succeeded:
         return [] if agent.circuit == "closed" else [_close_event(agent, "an attempt of it was done")]
     policy = circuit_of(state, agent)
     if policy is None:
         return [] if agent.circuit == "closed" else [_close_event(agent, "no circuit is set for it any more")]
     # `failures_in_a_row` of 0 means that the failed attempt was not the probe but an older one that ended late.
-    broke_again = agent.circuit == "half_open" and agent.failures_in_a_row > 0
-    if broke_again or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
+    probe_failed = agent.circuit == "half_open" and agent.failures_in_a_row > 0
+    if probe_failed or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
         return [_open_event(agent, cool_s(policy, agent.cool_s), ctx)]
     return []
 
@@ -212,8 +212,8 @@ def _close_event(agent: Agent, reason: str) -> Event:
     return events.CircuitClosed(agent_id=agent.id, reason=reason)
 
 
-def closed_by_hand(agent: Agent) -> list[Event]:
-    """Return the event that closes the circuit of an agent for an operator."""
+def manual_close_events(agent: Agent) -> list[Event]:
+    """Return the event by which an operator closes the circuit of an agent; none if it is closed."""
     return [] if agent.circuit == "closed" else [_close_event(agent, "an operator closed it")]
 
 
@@ -260,10 +260,10 @@ def _fail_supervisor(state: State, supervisor: Supervisor, policy: Restart, beca
     )
     failing = {group.id for group in groups}
     # Stopping the children of the outermost groups reaches the groups inside them.
-    inner = {
-        group.id
+    outermost = [
+        group
         for group in groups
-        if any(ancestor.id in failing for ancestor in islice(lineage_of(state, group), 1, None))
-    }
-    children = [state.tasks[task_id] for group in groups if group.id not in inner for task_id in group.children]
+        if not any(ancestor.id in failing for ancestor in islice(lineage_of(state, group), 1, None))
+    ]
+    children = [state.tasks[task_id] for group in outermost for task_id in group.children]
     return [event, *stop_all(state, children, error)]

@@ -25,14 +25,14 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
     group = state.tasks.get(followup.task_id)
     if group is None or group.kind != "group" or group.status is not TaskStatus.WAITING:
         return []
-    if group.blockers or _is_waiting(state, group):
+    if group.blockers or state.runs[group.run_id].after:
         return []
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None:
         return [_failure_event(group, "its supervisor was removed")]
-    broken = find_failed_supervisor(state, supervisor)
-    if broken is not None:
-        return [_failure_event(group, broken.error or "")]
+    failed_supervisor = find_failed_supervisor(state, supervisor)
+    if failed_supervisor is not None:
+        return [_failure_event(group, failed_supervisor.error or "")]
     category = state.runs[group.run_id].category
     text = followup.text
     # Only some strategies read the request, which may have to be loaded from the journal first.
@@ -57,11 +57,6 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
         category=cast.category if group.parent_id is None else None,
     )
     return [*graph.queues, event]
-
-
-def _is_waiting(state: State, group: Task) -> bool:
-    """Return True while the run of a group waits for other runs."""
-    return bool(state.runs[group.run_id].after)
 
 
 def _failure_event(group: Task, error: str) -> Event:
@@ -119,7 +114,7 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
             {},
             Mint(state),
             item_of=lambda number: _item(state, check, followup, number),
-            called=group.called,
+            former_names=group.called,
         )
     except Refused as refusal:
         growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), GraphPlan(nodes=[], ids={})

@@ -85,7 +85,7 @@ def materialize(
     mint: Mint,
     *,
     item_of: ItemOf | None = None,
-    called: Mapping[str, str] | None = None,
+    former_names: Mapping[str, str] | None = None,
 ) -> GraphPlan:
     """Return the nodes that a wiring adds.
 
@@ -95,12 +95,12 @@ def materialize(
         member_ids: Members of unstarted nodes without an id, by the keys of the nodes.
         mint: Source of new ids.
         item_of: Returns an item of the checked list by its number.
-        called: Ids of renamed members, by the former names that the wiring may still use.
+        former_names: Ids of renamed members, by the names that the wiring may still use.
 
     Raises:
         Refused: If a member is named that does not exist.
     """
-    places = _Places(state, supervisor, called or {})
+    places = _Places(state, supervisor, former_names or {})
     dropped = set(wiring.dropped)
     plans = {key: node_plan(state, mint("t"), member_id) for key, member_id in member_ids.items() if key not in dropped}
     items: dict[str, StoredValue] = {}
@@ -162,10 +162,10 @@ def _plan_node(state: State, supervisor: Supervisor, node: Made, task_id: str, p
 class _Places:
     """Places for nodes that a strategy requests by name, by capability, or from several named members."""
 
-    def __init__(self, state: State, supervisor: Supervisor, called: Mapping[str, str]) -> None:
+    def __init__(self, state: State, supervisor: Supervisor, former_names: Mapping[str, str]) -> None:
         self._state = state
         self._supervisor = supervisor
-        self._called = called
+        self._former_names = former_names
         self._ids: dict[str, str] | None = None
         self._queues: dict[tuple[str, ...], str] = {}
         self._places: dict[str, Place] = {}
@@ -178,7 +178,8 @@ class _Places:
             state = self._state
             member_ids = members_in(state, self._supervisor)
             self._ids = {member_name(state, member_id): member_id for member_id in member_ids}
-            self._ids |= {name: member_id for name, member_id in self._called.items() if member_id in member_ids}
+            former_names = self._former_names.items()
+            self._ids |= {name: member_id for name, member_id in former_names if member_id in member_ids}
         return self._ids
 
     def member(self, name: str) -> str:
@@ -201,18 +202,13 @@ class _Places:
         else:
             queue, supervisor_id = self._queue_of(node.anyone), self._supervisor.id
         return NodePlan(
-            task_id=task_id,
-            kind="agent",
-            title=node.title,
-            worker_id=None,
-            supervisor_id=supervisor_id,
-            queue=queue,
+            task_id=task_id, kind="agent", title=node.title, worker_id=None, supervisor_id=supervisor_id, queue=queue
         )
 
     def _place_for(self, target: str) -> Place:
         """Return the place for a name or capability, searched from the supervisor outwards."""
-        if target in self._called and self._called[target] in self._members.values():
-            target = member_name(self._state, self._called[target])
+        if target in self._former_names and self._former_names[target] in self._members.values():
+            target = member_name(self._state, self._former_names[target])
         if target not in self._places:
             self._places[target] = place_for(self._state, self._supervisor, target, asker=None)
             new_queue = self._places[target].queue_event
@@ -221,19 +217,17 @@ class _Places:
         return self._places[target]
 
     def _queue_of(self, names: tuple[str, ...]) -> str:
-        """Return the queue shared by several named members; agents serve it on behalf of their teams."""
+        """Return the key of the queue shared by several named members; agents serve it on behalf of their teams."""
         if names not in self._queues:
             members = [self.member(name) for name in names]
-            capability = (
-                f"{NAMED_MEMBERS_PREFIX}{', '.join(member_name(self._state, member_id) for member_id in members)}"
-            )
+            current_names = ", ".join(member_name(self._state, member_id) for member_id in members)
+            capability = f"{NAMED_MEMBERS_PREFIX}{current_names}"
             has_teams = any(member_id in self._state.supervisors for member_id in members)
             team_key = shared_queue(self._supervisor.id, 0, capability)
             key = self._queues[names] = team_key if has_teams else able_queue(self._supervisor.id, capability)
             serving = self._state.queues[key].agents if key in self._state.queues else []
-            agents = [
-                agent_id for member in members for agent_id in takers(self._state, member) if agent_id not in serving
-            ]
+            able_ids = (agent_id for member in members for agent_id in takers(self._state, member))
+            agents = [agent_id for agent_id in able_ids if agent_id not in serving]
             if agents:
                 self.new_queues.append(
                     QueueMade(key=key, supervisor_id=self._supervisor.id, capability=capability, agent_ids=agents)

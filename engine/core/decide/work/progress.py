@@ -6,14 +6,13 @@ only done predecessor; with none or several, the graph has no output.
 
 from collections.abc import Sequence
 
-from engine.core.decide.work.attempts import exceeded_by, stop_all
+from engine.core.decide.work.attempts import call_answered, exceeded_by, stop_all
 from engine.core.decide.work.dispatch import place_again
 from engine.core.decide.work.graphs import plan_group
 from engine.core.decisions.decision_context import DecisionContext
 from engine.core.decisions.outcomes import Mint
 from engine.core.events import (
     AttemptStarted,
-    CallAnswered,
     Event,
     GroupEnded,
     NeedMet,
@@ -23,14 +22,16 @@ from engine.core.events import (
     TaskSkipped,
 )
 from engine.core.fold.completion import lets_pass
-from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
+from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, PlaceAgain, PlanGroup, StartUnblocked
 from engine.core.queries.team.tree import is_cancelled, why_cancelled
 from engine.core.records.records import names
 from engine.core.signals import TextRead
 from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
 
 
-def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
+def start_unblocked(
+    state: State, followup: StartUnblocked, ctx: DecisionContext, mint: Mint | None = None
+) -> list[Event]:
     """Plan a group, or start a join or check, once nothing blocks it."""
     task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.attempt is not None:
@@ -49,7 +50,7 @@ def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | N
 
 
 def _missing_input(state: State, task: Task) -> str | None:
-    """Return why a built-in node has no input, or None if it can run (lists may be empty, guards may test failures)."""
+    """Return why a built-in node has no input; None if it can run (lists may be empty, guards may test failures)."""
     if task.join == "list" or (task.check is not None and task.check.what == "guards"):
         return None
     nodes = [state.tasks[task_id] for task_id in (task.after if task.sees is None else task.sees)]
@@ -82,7 +83,7 @@ def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Ev
     asker = state.tasks.get(task.asker_id or "")
     attempt = asker.attempt if asker is not None else None
     if asker is not None and attempt is not None and task.call_key in attempt.owed and _is_answered_at_once(attempt):
-        events.append(_answer_event(asker, attempt.number, task.call_key or ""))
+        events.append(call_answered(asker, attempt, task.call_key or ""))
     return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
 
 
@@ -94,12 +95,8 @@ def _place_again(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
 
 
 def _is_answered_at_once(attempt: Attempt) -> bool:
-    """Return whether an attempt is answered at once; otherwise it is answered when it resumes with a slot."""
+    """Return whether an attempt is answered at once, and not only when it resumes with a slot."""
     return not attempt.parked or bool(attempt.waits)
-
-
-def _answer_event(task: Task, attempt: int, call_key: str) -> CallAnswered:
-    return CallAnswered(task_id=task.id, attempt=attempt, call_key=call_key)
 
 
 def _continue_dependent(state: State, task: Task, following: Task, ctx: DecisionContext, mint: Mint) -> list[Event]:
@@ -108,26 +105,26 @@ def _continue_dependent(state: State, task: Task, following: Task, ctx: Decision
     if not lets_pass(task):
         reason = f"{task.title} {'failed' if task.status is TaskStatus.FAILED else 'was skipped'}"
         return [TaskSkipped(run_id=task.run_id, task_id=following.id, reason=reason)]
-    return look_at(state, LookAt(task_id=following.id), ctx, mint)
+    return start_unblocked(state, StartUnblocked(task_id=following.id), ctx, mint)
 
 
 def settle_need(state: State, node: Task) -> list[Event]:
-    """Continue or fail a node that needs N answers as soon as that is certain, and stop the remaining tasks."""
+    """Continue or fail a node that needs N answers as soon as its outcome is certain; stop the remaining tasks."""
     before = {*(node.after if node.sees is None else node.sees)}
-    # In the order of the plan: after a switch, the edges list what is done before what is at work.
+    # In the order of the plan: after a switch, the edges list done nodes before running ones.
     planned = (state.tasks[task_id] for task_id in state.tasks[node.parent_id or ""].children if task_id in before)
     nodes = [task for task in planned if task.kind != "check"]
     open_tasks = [task for task in nodes if not task.ended]
     done = [task for task in nodes if task.status is TaskStatus.DONE]
     need = node.need or 0
     if len(done) >= need:
-        met = NeedMet(
+        need_met = NeedMet(
             task_id=node.id,
             answers=[task.id for task in done[:need]],
             after=[task_id for task_id in node.after if state.tasks[task_id].ended],
         )
         reason = "the first answer is there" if need == 1 else f"{need} answers are there"
-        return [met, *stop_all(state, open_tasks, reason, at_once=True)]
+        return [need_met, *stop_all(state, open_tasks, reason, at_once=True)]
     # Cancelled answers lower the number that is needed: an operator took them away, nothing failed.
     missed = [task for task in nodes if task.ended and task.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
     cancelled = len(nodes) - len(open_tasks) - len(done) - len(missed)
@@ -154,7 +151,7 @@ def answer_now(state: State, followup: AnswerNow, ctx: DecisionContext) -> list[
     task = state.tasks.get(followup.task_id)
     if task is None or task.attempt is None:
         return []
-    return [_answer_event(task, task.attempt.number, followup.call_key)]
+    return [call_answered(task, task.attempt, followup.call_key)]
 
 
 _FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED

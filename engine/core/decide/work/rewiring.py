@@ -1,4 +1,4 @@
-"""Rewires a graph in progress: finished nodes stay, running ones continue or stop, the rest is placed again."""
+"""Rewires a graph in progress: finished nodes stay, running ones continue or stop, unstarted ones are planned again."""
 
 from engine.core.decide.work.graphs import groups_in
 from engine.core.decide.work.materialize import materialize, wire
@@ -22,18 +22,24 @@ class _Parts:
 
     done: list[str]
     running: list[str]
-    """They go on, or are stopped, as the operator chose; one that led comes last, after what it has asked for."""
+    """They continue or are stopped, as the operator chose; a lead comes last, after its delegations."""
     stopping: list[str]
     unstarted: list[str]
     removed: list[str]
     adopted: list[str]
-    """Delegations that become nodes: done ones, and those at work."""
+    """Delegations that become nodes: done and running ones."""
     waiting: list[str]
-    """Delegations that have not begun and stay with a lead that goes on."""
+    """Delegations that have not begun and stay with a lead that continues."""
 
 
 def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
-    """Return how one graph in progress becomes one of `supervisor`; what is done and what is at work keeps its outcome.
+    """Return the change that rewires a graph in progress for `supervisor`; finished nodes keep their outcome.
+
+    Args:
+        supervisor: The supervisor as it will be.
+        group: The task of the graph.
+        mint: Source of new ids.
+        preserve: Running nodes continue; otherwise they are stopped.
 
     Raises:
         Refused: If the strategy cannot make a graph of it.
@@ -46,10 +52,8 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
             task_id=group.id, run_id=group.run_id, mode=supervisor.mode, kept=[outcome.id], outcome_id=outcome.id
         )
     parts = _parts(state, group, nodes, leads=supervisor.mode == "delegate", preserve=preserve)
-    fresh = {
-        f"+m{place}": member_id
-        for place, member_id in enumerate(_find_new_members(state, supervisor, group, nodes, parts))
-    }
+    new_members = _find_new_members(state, supervisor, group, nodes, parts)
+    fresh = {f"+m{place}": member_id for place, member_id in enumerate(new_members)}
     view = _view(state, supervisor, parts, fresh)
     wiring = wire(supervisor.mode, view)
     graph = materialize(state, supervisor, wiring, fresh, mint)
@@ -66,7 +70,7 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
         added=graph.nodes,
         removed=[*parts.removed, *(node for node in wiring.dropped if node in tasks)],
         after={node: graph.ids_of(after) for node, after in wiring.after.items() if node in tasks},
-        # What has an item of its own to work on keeps to it, and so does what was asked for.
+        # Nodes with an item of their own, and delegations, keep their input.
         takes={
             node: task.takes if task.takes == "own" or task.call_key is not None else takes
             for node, takes in wiring.takes.items()
@@ -83,16 +87,16 @@ def rewire(state: State, supervisor: Supervisor, group: Task, mint: Mint, *, pre
 
 
 def _check_work_left(state: State, group: Task, parts: _Parts, wiring: Wiring) -> None:
-    """Refuse a switch that would stop all that is left of a graph in which nothing is done.
+    """Check that a switch does not stop all remaining work of a graph in which nothing is done.
 
     Raises:
-        Refused: If it would.
+        Refused: If it does.
     """
     stopping = set(parts.stopping)
     if parts.done or not stopping or set(parts.running) - stopping:
         return
     if any(state.tasks[child].status is TaskStatus.FAILED for child in group.children):
-        return  # it fails for that
+        return  # the graph fails anyway
     built_in = {added.key for added in wiring.added if added.kind != "work"}
     for node, after in wiring.after.items():
         sources = set(wiring.sees.get(node, after))
@@ -106,15 +110,15 @@ def _check_work_left(state: State, group: Task, parts: _Parts, wiring: Wiring) -
 
 
 def _view(state: State, supervisor: Supervisor, parts: _Parts, fresh: dict[str, str]) -> Nodes:
-    """Return what the strategy is shown of a graph in progress.
+    """Return a graph in progress in the form that its strategy sees.
 
     Args:
-        supervisor: The supervisor as it is to be.
-        parts: The nodes that there are.
-        fresh: Members that get a node, by the key that stands for it; an aggregator without one is added.
+        supervisor: The supervisor as it will be.
+        parts: The existing nodes.
+        fresh: Members that get a new node, by the key of that node; an aggregator without a node is added.
     """
     settings = settings_for(supervisor.mode, supervisor.options.settings, supervisor.mode)
-    aggregator = _aggregator(state, supervisor, parts, fresh, settings)  # may be one of the fresh from now on
+    aggregator = _aggregator(state, supervisor, parts, fresh, settings)  # before `fresh` is read: it may add to it
     tasks, adopted = state.tasks, set(parts.adopted)
     names = {member_id: member_with(state, member_id).name for member_id in supervisor.members}
     members: dict[str, str] = {}
@@ -148,9 +152,9 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
     """Sort the nodes of a graph.
 
     Args:
-        group: Whose graph it is.
+        group: The task of the graph.
         leads: The current lead may continue to lead.
-        preserve: What is at work goes on.
+        preserve: Running nodes continue.
     """
     done: list[str] = []
     at_work: list[Task] = []
@@ -168,7 +172,7 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
                 unstarted.append(node.id)
         elif _is_done(node):
             done.append(node.id)
-    if group.mode == "delegate" and not leads:  # a team that leads has asked for nothing itself
+    if group.mode == "delegate" and not leads:  # only agents: a team as lead has no delegations of its own
         leading = [node for node in at_work if node.kind == "agent" and node.role == "lead"]
         lead_ids = {node.id for node in leading}
         at_work = [*(node for node in at_work if node.id not in lead_ids), *leading]
@@ -188,69 +192,66 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
 def _sort_delegations(
     state: State, leading: list[Task], stopping: list[Task]
 ) -> tuple[list[Task], list[Task], list[Task]]:
-    """Return the delegations that become nodes of the graph, and those that have not begun: that stay, or are dropped.
+    """Return the delegations that become nodes of the graph, those that stay with their asker, and dropped ones.
 
-    They go on, or are stopped, with who asked for them: those that are stopped are added to `stopping`.
+    Running delegations of a stopped asker are stopped too: they are added to `stopping`.
     """
     adopted: list[Task] = []
     waiting: list[Task] = []
     dropped: list[Task] = []
-    stopped = {node.id for node in stopping}
-    askers = [*stopping, *(node for node in leading if node.id not in stopped)]
-    for asker in askers:  # grows as it goes
-        together = _find_bound_tasks(state, asker, is_stopped=asker.id in stopped)
+    stopped_ids = {node.id for node in stopping}
+    askers = [*stopping, *(node for node in leading if node.id not in stopped_ids)]
+    for asker in askers:  # the list grows while it is read
+        bound_ids = _find_bound_tasks(state, asker, is_stopped=asker.id in stopped_ids)
         for child in (state.tasks[child_id] for child_id in asker.children):
-            if (_is_done(child) if child.ended else _has_begun(child)) and child.id not in together:
+            if (_is_done(child) if child.ended else _has_begun(child)) and child.id not in bound_ids:
                 adopted.append(child)
             elif child.attempt is None and not child.ended:
-                if asker.id not in stopped:
+                if asker.id not in stopped_ids:
                     waiting.append(child)
                 # A team at work is stopped when its asker has ended.
                 elif child.kind != "group" or not _has_begun(child):
                     dropped.append(child)
-            if child.attempt is not None and asker.id in stopped:
+            if child.attempt is not None and asker.id in stopped_ids:
                 stopping.append(child)
-                stopped.add(child.id)
+                stopped_ids.add(child.id)
                 askers.append(child)
     return adopted, waiting, dropped
 
 
 def _find_bound_tasks(state: State, asker: Task, *, is_stopped: bool) -> set[str]:
-    """Return the tasks of plans that stay with who wrote them: an edge from one that stays to a node would be cut.
+    """Return the tasks of plans that stay with their asker, because as nodes they would lose edges to the others.
 
-    A plan becomes nodes with its edges once all of it has begun, or what has not is dropped with who asked for it; not
-    where a task of it has come to nothing, which only who wrote it can make sense of.
+    A plan becomes nodes with its edges once all its tasks have begun, or if the unstarted ones are dropped with a
+    stopped asker. A plan with a task that has ended without a result stays: only its asker can handle that.
     """
     task_ids: set[str] = set()
     for plan in plans_of(state, asker):
         tasks = [task for task in map(state.tasks.__getitem__, plan) if task.parent_id == asker.id]
-        came_to_nothing = any(task.ended and not _is_done(task) for task in tasks)
-        waits = any(not task.ended and not _has_begun(task) for task in tasks)
-        if came_to_nothing or (waits and not is_stopped):
+        lacks_result = any(task.ended and not _is_done(task) for task in tasks)
+        has_unstarted = any(not task.ended and not _has_begun(task) for task in tasks)
+        if lacks_result or (has_unstarted and not is_stopped):
             task_ids.update(task.id for task in tasks)
     return task_ids
 
 
 def _is_done(node: Task) -> bool:
-    """It has ended, and what it brought may be used."""
+    """Return whether a node has ended with a result that others may use."""
     return node.ended and lets_pass(node) and (node.output is not None or node.status is TaskStatus.DONE)
 
 
 def _has_begun(node: Task) -> bool:
-    """Return whether a task that has not ended has begun.
-
-    A task that backs off or was interrupted has begun: it keeps its place.
-    """
+    """Return whether an open task has begun; one that backs off or was interrupted has, and keeps its place."""
     return node.attempts > 0 or node.status is not TaskStatus.WAITING
 
 
 def _worker(task: Task) -> str | None:
-    """Return the member whose work a task is; of a task that any able agent may take, the one that took it."""
+    """Return the member that a task is for; the agent that took it if any able agent may."""
     return task.worker_id or task.agent_id
 
 
 def _find_new_members(state: State, supervisor: Supervisor, group: Task, nodes: list[Task], parts: _Parts) -> list[str]:
-    """Return members that had no place in the strategy before, and take part in the new one."""
+    """Return the members that take part in the new strategy, and had no node in the old one."""
     if not is_sparse(group.mode or "") or supervisor.mode == "delegate":
         return []
     category = state.runs[group.run_id].category
@@ -258,39 +259,33 @@ def _find_new_members(state: State, supervisor: Supervisor, group: Task, nodes: 
         return []
     try:
         text = group.input if isinstance(group.input, str) else ""
-        alone = copy_with(supervisor, options=copy_with(supervisor.options, strategies={}))
+        # Without strategies by category: the operator has chosen this one.
+        single_strategy = copy_with(supervisor, options=copy_with(supervisor.options, strategies={}))
         before = members_of_earlier_runs(state, state.runs[group.run_id], group)
-        cast = cast_for(state, alone, text, category, before=before)
+        cast = cast_for(state, single_strategy, text, category, before=before)
     except Refused:
         return []
-    # A task that is being stopped takes part anew.
+    # The member of a delegation that is being stopped gets a new node.
     adopted = (state.tasks[task_id] for task_id in parts.adopted if task_id not in parts.stopping)
     worker_ids = {_worker(node) for node in (*nodes, *adopted)}
-    return [
-        member_id
-        for member_id in (*cast.members, cast.aggregator)
-        if member_id is not None and member_id not in worker_ids
-    ]
+    members = (*cast.members, cast.aggregator)
+    return [member_id for member_id in members if member_id is not None and member_id not in worker_ids]
 
 
 def _aggregator(
     state: State, supervisor: Supervisor, parts: _Parts, fresh: dict[str, str], settings: dict[str, JsonValue]
 ) -> str | None:
-    """Return the node that makes the synthesis; one is added where there is none.
+    """Return the key of the node that makes the synthesis; a missing one is added to `fresh`.
 
-    Where nobody is named it is one that has not begun, else one that has: who takes no part in the graph is not asked.
+    If no aggregator is named, it is a member with an unstarted node, else one whose node has begun.
     """
     if supervisor.mode not in ("parallel", SYNTHESIS):
         return None
-    able: list[str] | None = None
+    candidates: list[str] | None = None
     if supervisor.mode == SYNTHESIS:
-        members = set(supervisor.members)
-        waiting, begun = (
-            [member_id for member_id in (_worker(state.tasks[each]) for each in nodes) if member_id in members]
-            for nodes in (parts.unstarted, (*parts.done, *parts.running))
-        )
-        able = [*waiting, *fresh.values()] or begun or None
-    aggregator_id = aggregator_of(state, supervisor, settings=settings, member_ids=able)
+        unstarted = [*_members_with_nodes(state, supervisor, parts.unstarted), *fresh.values()]
+        candidates = unstarted or _members_with_nodes(state, supervisor, [*parts.done, *parts.running]) or None
+    aggregator_id = aggregator_of(state, supervisor, settings=settings, member_ids=candidates)
     if aggregator_id is None:
         return None
     node = next((task_id for task_id in parts.unstarted if state.tasks[task_id].worker_id == aggregator_id), None)
@@ -301,19 +296,25 @@ def _aggregator(
     return node
 
 
+def _members_with_nodes(state: State, supervisor: Supervisor, nodes: list[str]) -> list[str]:
+    members = set(supervisor.members)
+    workers = (_worker(state.tasks[task_id]) for task_id in nodes)
+    return [worker_id for worker_id in workers if worker_id in members]
+
+
 def _ends(state: State, done: list[str]) -> list[str]:
-    """Return the nodes that no other of `done` came after; of a chain, its last link."""
-    passed: set[str] = set()
+    """Return the done nodes that are no predecessor of another done node; of a chain, its last one."""
+    predecessors: set[str] = set()
     for task_id in done:
         for before in state.tasks[task_id].after:
-            passed.add(before)
+            predecessors.add(before)
             if state.tasks[before].kind == "check":
-                passed.update(state.tasks[before].after)
-    return [task_id for task_id in done if task_id not in passed]
+                predecessors.update(state.tasks[before].after)
+    return [task_id for task_id in done if task_id not in predecessors]
 
 
 def _outcome(group: Task, wiring: Wiring, parts: _Parts, added: list[NodePlan], outcome: str | None) -> str | None:
-    """Return the node whose output is the graph's: the same as before where nothing is left to do."""
+    """Return the node whose output is the graph's; it stays the same if there is nothing left to do."""
     if not wiring.after and not parts.running and not added and group.outcome_id in parts.done:
         return group.outcome_id
     return outcome

@@ -1,4 +1,4 @@
-"""Commands about work: submit, cancel, try again, change the priority, reassign; and runs that begin after others."""
+"""Decides on commands about work: submit, cancel, retry, set the priority, reassign; and on runs that follow others."""
 
 import json
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ from engine.core.strategies import check_settings
 
 
 def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
-    """Open a run; refused where nobody could work on it."""
+    """Open a run, or refuse it if no member could work on it."""
     supervisor = find_supervisor(state, command.supervisor)
     request = command.request
     text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False)
@@ -62,13 +62,11 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
         raise Refused(f"{spent}; raise that limit first")
     check_category(supervisor, command.category)
     conversation = supervisor.conversations.get(command.conversation or "")
-    # Refuses now rather than in the run.
-    cast = cast_for(
-        state, supervisor, text, command.category, before=conversation.worked if conversation is not None else ()
-    )
-    check_settings(
-        cast.mode, cast.settings, [member_name(state, member_id) for member_id in members_in(state, supervisor)]
-    )
+    earlier_members = conversation.worked if conversation is not None else ()
+    # Refuse now rather than when the graph is planned.
+    cast = cast_for(state, supervisor, text, command.category, before=earlier_members)
+    member_names = [member_name(state, member_id) for member_id in members_in(state, supervisor)]
+    check_settings(cast.mode, cast.settings, member_names)
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)
     event = RunSubmitted(
@@ -91,19 +89,18 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
 
 
 def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Decided:
-    """Stop a run, a task or an agent's work, with all below it, at the next steps; finished work stays."""
+    """Stop a run, a task or an agent's work, and everything below it, at the next steps; finished work stays."""
     work = _find_stoppable(state, command.target)
     if isinstance(work, Run) and work.cancelling:
         raise Refused(f"run {work.id} is being cancelled already")
     subjects = tasks_at(state, work) if isinstance(work, Agent) else [work]
     grace_ms = None if command.grace_s is None else round(command.grace_s * 1000)
-    return _stop_decision(
-        work, [stop(state, subject, command.reason, grace_ms=grace_ms) for subject in subjects], "cancelled"
-    )
+    events = [stop(state, subject, command.reason, grace_ms=grace_ms) for subject in subjects]
+    return _stop_decision(work, events, "cancelled")
 
 
 def abort(state: State, command: Abort, ctx: DecisionContext) -> Decided:
-    """Stop a run, a task or an agent's work at once, also what is being cancelled already."""
+    """Stop a run, a task or an agent's work at once, even if it is being cancelled already."""
     work = _find_stoppable(state, command.target)
     subjects = tasks_at(state, work) if isinstance(work, Agent) else [work]
     events = [stop(state, subject, command.reason, at_once=True) for subject in subjects]
@@ -168,7 +165,7 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decide
 
 
 def _submit_again(state: State, run_id: str, request: Submit, ctx: DecisionContext) -> Decided:
-    """Submit a request again; the first root gets it where its supervisor has left."""
+    """Submit a request again; to the first root if its supervisor was removed."""
     if request.supervisor is not None and id_in(request.supervisor) not in state.supervisors:
         request = copy_with(request, supervisor=None)
     applied = submit(state, request, ctx)
@@ -176,13 +173,13 @@ def _submit_again(state: State, run_id: str, request: Submit, ctx: DecisionConte
 
 
 def _request_of(summary: RunSummary) -> Submit:
-    """Return the request of a run by its summary alone, for previews: an engine looks up how it was submitted."""
+    """Rebuild the request of a run from its summary, for previews; an engine passes the recorded one as `ctx.again`."""
     request = summary.title if isinstance(summary.request, TextRef) else summary.request
     return Submit(request=request, supervisor=at(summary.supervisor_id), conversation=summary.conversation)
 
 
 def _is_served(state: State, task_id: str) -> bool:
-    """Return True if an agent, or the team of a group, can take the task; an agent that drains still does its own."""
+    """Return True if an agent, or the team of a group, can take the task; a draining agent still takes its own."""
     if state.tasks[task_id].kind != "agent":
         return state.tasks[task_id].kind != "group" or state.tasks[task_id].worker_id in state.supervisors
     queue = state.queues.get(state.tasks[task_id].queue or "")
@@ -192,13 +189,13 @@ def _is_served(state: State, task_id: str) -> bool:
 
 
 def _has_continued(state: State, reopened: list[str]) -> bool:
-    """Return True when something has begun that comes after one of these tasks."""
+    """Return True if a dependent of one of these tasks has begun."""
     after = {following for task_id in reopened for following in state.tasks[task_id].before}.difference(reopened)
     return any(state.tasks[task_id].started_ms is not None for task_id in after)
 
 
 def _reopened_tasks(state: State, task: Task) -> list[str]:
-    """Return the task, and what was skipped because of it alone: another failure before it would skip it again."""
+    """Return the task, and the dependents skipped because of it alone: another failure would skip them again."""
     task_ids, front = [task.id], list(task.before)
     while front:
         following = state.tasks[front.pop(0)]
@@ -217,11 +214,11 @@ def _lets_begin(before: Task) -> bool:
 
 
 def find_open_runs(state: State, references: Sequence[str], ctx: DecisionContext) -> list[str]:
-    """Return which of the runs that a new one is to wait for are open; one that is done is waited for no more.
+    """Return the open runs among those that a new run is to wait for; done ones are left out.
 
     Raises:
-        UnknownWork: If one was never there.
-        Refused: If one has ended otherwise than well.
+        UnknownWork: If there never was such a run.
+        Refused: If one of them failed or was cancelled.
     """
     open_ids: list[str] = []
     for run_id in dict.fromkeys(map(id_in, references)):
@@ -238,7 +235,7 @@ def find_open_runs(state: State, references: Sequence[str], ctx: DecisionContext
 
 
 def follow_run(state: State, followup: FollowRun, ctx: DecisionContext) -> list[Event]:
-    """Begin a run when all that it waits for is done; end it when one of them ended otherwise."""
+    """Begin a run when all runs before it are done; fail it if one of them failed or was cancelled."""
     run = state.runs.get(followup.run_id)
     root = state.tasks[run.root_id] if run is not None else None
     if run is None or root is None or root.status is not TaskStatus.WAITING:
@@ -261,7 +258,7 @@ def _describe_end(status: RunStatus) -> str:
 
 
 def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> Decided:
-    """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
+    """Give a run, or a task and all below it, another priority; waiting tasks keep their waiting time."""
     priority = command.priority
     subject = _find_open_work(state, command.target)
     if isinstance(subject, Run):
@@ -293,7 +290,7 @@ def _find_open_work(state: State, target: str) -> Run | Task:
 
 
 def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Decided:
-    """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
+    """Give a task to an agent; a running attempt stops, and the task continues there with its finished steps."""
     task = find_task(state, command.task)
     agent = find_agent(state, command.agent)
     why_not = _task_refusal(state, task) or _agent_refusal(state, task, agent)

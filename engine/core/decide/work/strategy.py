@@ -29,13 +29,13 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext)
     name = state.supervisors[event.supervisor_id].name
     kept_count = sum(len(change.kept) for change in event.groups)
     planned_count = sum(len(change.after) for change in event.groups)
-    events: list[Event] = [event]
     where = f" in {event.run_id}" if event.run_id is not None else ""
+    summary = f"switched {name} from {event.previous} to {event.mode}{where}"
+    if event.mode == event.previous:
+        summary = f"changed how {name} works in {event.mode}{where}"
     return Decided(
-        events=events,
-        summary=f"switched {name} from {event.previous} to {event.mode}{where}"
-        if event.mode != event.previous
-        else f"changed how {name} works in {event.mode}{where}",
+        events=[event],
+        summary=summary,
         result={
             "supervisor_id": event.supervisor_id,
             "mode": event.mode,
@@ -47,9 +47,8 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext)
 
 def switch_event(state: State, command: SwitchStrategy) -> StrategySwitched:
     """Return the switch of a supervisor and of its graphs in progress."""
-    return switch_event_for(
-        state, _future_supervisor(state, find_supervisor(state, command.supervisor), command), command
-    )
+    future_supervisor = _future_supervisor(state, find_supervisor(state, command.supervisor), command)
+    return switch_event_for(state, future_supervisor, command)
 
 
 def switch_event_for(state: State, supervisor: Supervisor, command: SwitchStrategy) -> StrategySwitched:
@@ -80,7 +79,7 @@ def switch_event_for(state: State, supervisor: Supervisor, command: SwitchStrate
 
 
 def _previous_mode(current: Supervisor, in_progress: list[Task], command: SwitchStrategy) -> str:
-    """Return the strategy that is left: of one run the one that its graph has, which may have been switched alone."""
+    """Return the strategy to switch from: for one run that of its graph, which may have been switched before."""
     run_mode = in_progress[0].mode if command.scope == "run" and in_progress else None
     return run_mode or current.mode
 
@@ -93,9 +92,8 @@ def _future_supervisor(state: State, current: Supervisor, command: SwitchStrateg
     """
     mode = strategy_named(command.mode or current.mode).name
     settings = _settings(current, mode) if command.settings is None else dict(command.settings)
-    check_settings(
-        mode, settings, [member_name(state, member_id) for member_id in members_in(state, current)] if settings else ()
-    )
+    member_names = [member_name(state, member_id) for member_id in members_in(state, current)] if settings else ()
+    check_settings(mode, settings, member_names)
     lead = command.lead or current.options.lead
     supervisor = copy_with(
         current,
@@ -115,10 +113,10 @@ def _future_supervisor(state: State, current: Supervisor, command: SwitchStrateg
 
 def _settings(current: Supervisor, mode: str) -> dict[str, JsonValue]:
     """Return the settings to keep: all if the strategy stays, else only those under the name of a strategy."""
-    settings = current.options.settings.items()
-    return {
-        key: value for key, value in settings if mode == current.mode or (key in STRATEGIES and isinstance(value, dict))
-    }
+    settings = current.options.settings
+    if mode == current.mode:
+        return dict(settings)
+    return {key: value for key, value in settings.items() if key in STRATEGIES and isinstance(value, dict)}
 
 
 def _lead(supervisor: Supervisor) -> str | None:
