@@ -4,9 +4,7 @@ A block that stands for one record is read as that record, whose refusals are er
 another way than the record is declared in `policies` and `schema`.
 """
 
-import ast
 import inspect
-import sys
 import types
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -22,6 +20,7 @@ from pydantic.fields import FieldInfo as KeyInfo
 from engine.core.records.records import JsonValue, fields, names
 from engine.core.validation.records import ValidatedRecord
 from engine.core.validation.rules import Means, rule_for
+from engine.platform.field_docstrings import field_docstrings
 
 REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
@@ -150,19 +149,5 @@ def _descriptions(block: type[Block]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for base in (base for base in reversed(block.__mro__) if issubclass(base, Block)):
         for cls in (*vars(base).get("records", ()), base):
-            texts |= _docstrings(cls.__module__).get(cls.__name__, {})
+            texts |= field_docstrings(cls)
     return texts
-
-
-@cache
-def _docstrings(module: str) -> dict[str, dict[str, str]]:
-    """Return the docstrings of the fields of all classes of a module, by class and by field."""
-    nodes = ast.parse(inspect.getsource(sys.modules[module])).body
-    return {node.name: dict(_field_docstrings(node)) for node in nodes if isinstance(node, ast.ClassDef)}
-
-
-def _field_docstrings(cls: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    for field, after in zip(cls.body, cls.body[1:], strict=False):
-        match field, after:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                yield name, " ".join(text.split())
