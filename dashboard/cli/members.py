@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.output import REFUSED, WRONG_USAGE, fail
-from dashboard.cli.printing.times import Length
 from dashboard.cli.sending import Sending, change, plain
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_agent
-from engine.core.specs.options import BALANCES, Balance, Preempt, SupervisorOptions
 from engine.core.specs.spec import AgentSpec
 from engine.core.validation.bounds import NAME
 from engine.reading.folding import fold_file
@@ -51,7 +50,7 @@ _generation = click.option(
     help="Swap several: each agent of FILE takes the place of the one of its name, all or none.",
 )
 @_mode
-@click.option("--deadline", type=Length(), metavar="TIME", help="With drain: ask a person when it takes longer.")
+@takes(commands.SwapAgent, "deadline")
 @click.option("--rollback-after", metavar="N/M", help="Roll back by itself when N of the first M tasks fail.")
 @_generation
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
@@ -62,7 +61,7 @@ def swap(
     replacement: str | None,
     file: Path | None,
     mode: str,
-    deadline: float | None,
+    deadline_s: float | None,
     rollback_after: str | None,
     generation: int | None,
     trust: bool,
@@ -83,7 +82,7 @@ def swap(
             spec=spec,
             registered=registered,
             mode=mode,
-            deadline_s=deadline,
+            deadline_s=deadline_s,
             rollback_failures=failures,
             rollback_tasks=tasks,
             generation=generation,
@@ -147,14 +146,12 @@ def rollback(agents: tuple[str, ...], *, mode: str, generation: int | None) -> C
 
 
 @change("capability")
-@click.argument("agent")
-@click.option("--add", "added", multiple=True, metavar="WORD", help="A capability that it gets.")
-@click.option("--remove", "removed", multiple=True, metavar="WORD", help="A capability that it loses.")
-def capability(agent: str, *, added: tuple[str, ...], removed: tuple[str, ...]) -> Command:
+@takes(commands.ChangeCapabilities)
+def capability(**values: object) -> Command:
     """Change what AGENT is able to do, while it works."""
-    if not added and not removed:
+    if not values["add"] and not values["remove"]:
         fail("usage", "nothing to change", "say --add WORD or --remove WORD", WRONG_USAGE)
-    return commands.ChangeCapabilities(agent=agent, add=list(added), remove=list(removed))
+    return built(commands.ChangeCapabilities, values)
 
 
 @change("add", looks=True)
@@ -176,25 +173,8 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     return commands.AddAgent(supervisor=under, spec=spec_file.agents[0], also=spec_file.agents[1:])
 
 
-_mode_of_removal = click.Option(
-    ["--mode"],
-    type=click.Choice(["drain", "requeue", "abort"]),
-    help="What becomes of its work: it ends, another takes it, it is stopped.",
-)
-remove = plain(
-    "remove",
-    commands.RemoveMember,
-    "target",
-    _mode_of_removal,
-    about="Remove the agent TARGET, or a supervisor without members.",
-)
-move = plain(
-    "move",
-    commands.Move,
-    "target",
-    "parent",
-    about="Put the agent or supervisor TARGET, with everything under it, under the supervisor PARENT.",
-)
+remove = plain(commands.RemoveMember)
+move = plain(commands.Move)
 
 
 @change("replace", looks=True)
@@ -212,53 +192,16 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
 
 
 @change("set")
-@click.argument("supervisor")
-@click.option("--max-parallel", type=click.IntRange(1, 10_000), help="Attempts its own agents may run at once.")
-@click.option("--max-total", type=click.IntRange(1, 100_000), help="Attempts at once in it and everything under it.")
-@click.option("--processes", type=click.IntRange(1, 10_000), help="Attempts at once in processes, everything under it.")
-@click.option("--max-agents", type=click.IntRange(1, 100_000), help="The most agents it may have.")
-@click.option("--balance", type=click.Choice(BALANCES), help="Which of several able agents gets a task.")
-@click.option("--track-record/--no-track-record", default=None, help="Tell a model that leads how its workers did.")
-@click.option("--ageing", type=Length(), metavar="TIME", help="Waiting that raises a task by 1: 90s, 5m, 2h.")
-@click.option("--preempt", type=click.Choice(["step", "now", "never"]), help="When an urgent task takes a slot.")
-def set_(
-    supervisor: str,
-    *,
-    max_parallel: int | None,
-    max_total: int | None,
-    processes: int | None,
-    max_agents: int | None,
-    balance: Balance | None,
-    track_record: bool | None,
-    ageing: float | None,
-    preempt: str | None,
-) -> Command:
+@takes(commands.ChangeSupervisor)
+def set_(**values: object) -> Command:
     """Change what SUPERVISOR allows; what is not named stays."""
-    options = None
-    if any(value is not None for value in (max_total, processes, balance, track_record, ageing, preempt)):
-        at = None if preempt is None else Preempt(at=preempt)  # type: ignore[arg-type]
-        options = SupervisorOptions(
-            max_total=max_total,
-            processes=processes,
-            balance=balance,
-            track_record=track_record,
-            ageing_s=ageing,
-            preempt=at,
-        )
-    if options is None and max_parallel is None and max_agents is None:
+    if all(value is None for name, value in values.items() if name != "supervisor"):
         fail("usage", "nothing to change", "see: quarterdeck set --help", WRONG_USAGE)
-    return commands.ChangeSupervisor(
-        supervisor=supervisor, options=options, max_parallel=max_parallel, max_agents=max_agents
-    )
+    return built(commands.ChangeSupervisor, values)
 
 
-pause = plain(
-    "pause",
-    commands.Pause,
-    "target",
-    about="Let the agent, supervisor or run TARGET start nothing new; running work continues.",
-)
-resume = plain("resume", commands.Resume, "target", about="Resume the paused agent, supervisor or run TARGET.")
+pause = plain(commands.Pause)
+resume = plain(commands.Resume)
 
 
 def _read(file: Path) -> "SpecFile":

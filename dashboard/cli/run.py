@@ -2,12 +2,12 @@
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from decimal import Decimal
 from pathlib import Path
 
 import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
+from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.following import stream_run
 from dashboard.cli.printing.output import (
     DONE,
@@ -23,16 +23,13 @@ from dashboard.cli.printing.output import (
     write_output,
 )
 from dashboard.cli.printing.progress import Progress, RunEnd, await_run, end_of
-from dashboard.cli.printing.times import Length, Within
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
 from dashboard.engines.client import CommandReply
 from dashboard.engines.process import bound_engine, is_alive
 from dashboard.interrupts import no_interrupt_lost
 from dashboard.views.words.names import readable
-from engine.core.commands import Submit
+from engine.core.commands import Command, Submit
 from engine.core.queries.targets import find_supervisor, id_in
-from engine.core.specs.limits import Limits
-from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.reading.folding import fold_file
 
 ANSWER_WITHIN_S = 10.0
@@ -53,41 +50,27 @@ _follow_option = click.option(
 
 
 @click.command("run")
-@click.argument("request")
+@takes(Submit)
 @_output_option
 @_follow_option
-@click.option("--supervisor", metavar="NAME", help="The supervisor that gets it; by default the one at the top.")
-@click.option("--priority", type=click.IntRange(0, LOWEST_PRIORITY), help="0 goes first, 9 last, 5 is usual.")
-@click.option("--deadline", type=Length(), metavar="TIME", help="Fail it when it takes longer: 90s, 5m, 2h.")
-@click.option("--category", metavar="NAME", help="The kind of work, where the team has strategies by category.")
-@click.option("--conversation", metavar="ID", help="Go on with this conversation, or begin it.")
 @click.option("--continue", "continues", is_flag=True, help="Go on with the last conversation.")
-@click.option("--after", multiple=True, metavar="RUN", help="Begin when this run is done.")
-@click.option("--max-attempts", type=click.IntRange(1), help="Attempts that it may take.")
-@click.option("--max-tokens", type=click.IntRange(1), help="Tokens that it may use.")
-@click.option("--max-cost", type=Within(0, min_open=True), metavar="USD", help="Money that it may cost.")
 @click.option("--detach", is_flag=True, help="Do not wait; print the run's id.")
 @click.option("--queue", is_flag=True, help="Without an engine: queue it for the next one.")
 @click.pass_context
 @no_interrupt_lost()
 def run(
     ctx: click.Context,
+    /,
     request: str,
     output: Path | None,
     *,
     supervisor: str | None,
-    priority: int | None,
-    deadline: float | None,
-    category: str | None,
     conversation: str | None,
     continues: bool,
-    after: tuple[str, ...],
-    max_attempts: int | None,
-    max_tokens: int | None,
-    max_cost: float | None,
     detach: bool,
     queue: bool,
     follow: bool,
+    **values: object,
 ) -> int:
     """Give the team REQUEST and print its output; '-' reads the request from stdin.
 
@@ -96,18 +79,9 @@ def run(
     db = database_of(ctx, changes=True)
     if continues and conversation is not None:
         fail("usage", "--continue continues the last conversation, and --conversation names one", "give one of them")
-    cost_usd = None if max_cost is None else Decimal(str(max_cost))
-    limits = Limits(attempts=max_attempts, tokens=max_tokens, cost_usd=cost_usd)
-    command = Submit(
-        request=_read_request(request),
-        supervisor=supervisor,
-        priority=priority,
-        deadline_s=deadline,
-        category=category,
-        after=list(after),
-        conversation=_last_conversation(db, supervisor) if continues else conversation,
-        limits=None if limits == Limits() else limits,
-    )
+    values |= {"request": _read_request(request), "supervisor": supervisor}
+    values |= {"conversation": _last_conversation(db, supervisor) if continues else conversation}
+    command = built(Submit, values)
     _check_target(output)
     alive = is_alive(db)
     if queue and not alive:
@@ -206,7 +180,7 @@ def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None
 
 
 def _submit_and_report(
-    ctx: click.Context, db: Path, command: Submit, output: Path | None, *, detach: bool, bound: bool, follow: bool
+    ctx: click.Context, db: Path, command: Command, output: Path | None, *, detach: bool, bound: bool, follow: bool
 ) -> int:
     run_id, outcome = submit(db, command)
     if not detach:
@@ -227,7 +201,7 @@ def still_running(run_id: str, db: Path) -> str:
     return f"still running: quarterdeck wait {run_id} --db {quoted(db)}"
 
 
-def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
+def submit(db: Path, command: Command) -> tuple[str, CommandReply]:
     """Give a request to the engine of a database and return the id of its run.
 
     Raises:

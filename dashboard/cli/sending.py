@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 import click
 
 from dashboard.cli.database import database_of, team_fields
+from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.cli.printing.times import Within
 from dashboard.engines.client import Client, CommandReply
+from dashboard.views.words.subcommands import subcommand_of
 from engine.core.commands import Command
 from engine.platform.sender import sender_of
 from engine.reading.folding import fold_file
@@ -91,16 +93,14 @@ def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command
     return make_command
 
 
-def plain(name: str, command: Callable[..., Command], *params: click.Parameter | str, about: str) -> click.Command:
-    """Make a subcommand whose arguments (by name) and options are the fields of the command that it sends."""
+def plain(command: type[Any]) -> click.Command:
+    """Make a subcommand of the words, the fields and the docstring of the command that it sends."""
 
     def build(**values: object) -> Command:
-        return command(**values)
+        return built(command, values)
 
-    build.__doc__ = about
-    subcommand = change(name)(build)
-    subcommand.params[:0] = [click.Argument([each]) if isinstance(each, str) else each for each in params]
-    return subcommand
+    build.__doc__ = command.__doc__
+    return change(subcommand_of(command).word)(takes(command)(build))
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> None:

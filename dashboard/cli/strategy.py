@@ -1,32 +1,26 @@
 """`strategy`: how a supervisor coordinates from now on; with --dry-run what that would do, as the engine decides it."""
 
-import json
-from typing import Literal
+from typing import Any
 
 import click
 
 from dashboard.cli.database import team_fields
+from dashboard.cli.fields import takes
 from dashboard.cli.printing.items import Item
 from dashboard.cli.printing.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.sending import Sending, send_and_report, sending_options
 from dashboard.views.words.amounts import pluralize
+from dashboard.views.words.parsers import Mistyped, parse_settings
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.preview import switch_event
-from engine.core.records.records import JsonValue
-from engine.core.specs.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
 from engine.reading.folding import fold_file
 
 
 @click.command("strategy")
-@click.argument("supervisor")
-@click.argument("mode")
-@click.option("--aggregation", type=click.Choice(AGGREGATIONS), help="How results are joined.")
-@click.option("--aggregator", metavar="AGENT", help="Who joins them by synthesis.")
-@click.option("--lead", metavar="AGENT", help="Who gets the whole request, for delegate.")
+@takes(SwitchStrategy, "supervisor", "mode", "aggregation", "aggregator", "lead", "run")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the strategy; JSON, or text.")
-@click.option("--run", "run_id", metavar="RUN", help="Only this run; the supervisor stays as it is.")
 @click.option("--no-preserve", is_flag=True, help="Stop what runs at its next step; its partial results are kept.")
 @click.option("--new-only", is_flag=True, help="Leave open runs as they are.")
 @click.option("--dry-run", is_flag=True, help="Show what would be kept and what replanned.")
@@ -34,31 +28,27 @@ from engine.reading.folding import fold_file
 @click.pass_context
 def strategy(
     ctx: click.Context,
-    supervisor: str,
-    mode: str,
+    /,
     *,
-    aggregation: Aggregation | None,
-    aggregator: str | None,
-    lead: str | None,
     settings: tuple[str, ...],
-    run_id: str | None,
+    run: str | None,
     no_preserve: bool,
     new_only: bool,
     dry_run: bool,
+    **values: Any,
 ) -> int:
     """Let SUPERVISOR coordinate by MODE from now on, in its open runs too; finished work is kept."""
     sending = Sending.of(ctx, changes=not dry_run)
-    scope: Literal["run", "open", "new"] = "run" if run_id is not None else "new" if new_only else "open"
+    try:
+        parsed = parse_settings(settings)
+    except Mistyped as error:
+        fail("usage", str(error), "such as --set rounds=3", WRONG_USAGE)
     command = SwitchStrategy(
-        supervisor=supervisor,
-        mode=mode,
-        aggregation=aggregation,
-        aggregator=aggregator,
         preserve_agent_states=not no_preserve,
-        scope=scope,
-        run=run_id,
-        lead=lead,
-        settings=dict(map(_setting, settings)) if settings else None,
+        scope="run" if run is not None else "new" if new_only else "open",
+        run=run,
+        settings=parsed or None,
+        **values,
     )
     if not dry_run:
         return send_and_report(ctx, sending, command)
@@ -66,17 +56,6 @@ def strategy(
     event = switch_event(state, command)
     emit(ctx, _body(state, event) | team_fields(sending.path, state), _summary_lines(state, event))
     return DONE
-
-
-def _setting(setting: str) -> tuple[str, JsonValue]:
-    key, equals, text = setting.partition("=")
-    if not equals or not key:
-        fail("usage", f"{setting!r} is not a setting", "write KEY=VALUE, such as --set rounds=3", WRONG_USAGE)
-    try:
-        value: JsonValue = json.loads(text)
-    except ValueError:
-        value = text
-    return key, value
 
 
 def _body(state: State, event: StrategySwitched) -> Item:

@@ -4,11 +4,13 @@ Rule: nothing is changed here. Each subcommand builds one command; `change` send
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
+from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.filtering import check_filter, filter_option
 from dashboard.cli.printing.output import DONE, Table, emit, is_interactive, say
 from dashboard.cli.printing.times import now_in, seconds
@@ -19,44 +21,33 @@ from dashboard.views.inbox import default_text, need_fields
 from dashboard.views.measures.digest import needs_person
 from dashboard.views.words.amounts import moment
 from dashboard.views.words.filters import Filter
+from dashboard.views.words.subcommands import subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.queries.targets import id_in, name_of
 from engine.core.state import Escalation, State
-from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.reading.folding import fold_file, fold_from
 from store import Reader
 
 
-def _stop(name: str, command: Callable[..., Command], manner: str) -> click.Command:
+def _stop(command: type[Any]) -> click.Command:
     """Make a subcommand that stops work, and asks first in a terminal."""
+    word = subcommand_of(command).word
 
-    def build(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
+    def build(sending: Callable[[], Sending], *, yes: bool, **values: object) -> Command:
         if not yes and is_interactive():
-            target_text = clean(_describe_target(fold_file(sending().path), target))
-            click.confirm(f"{name.capitalize()} {target_text}?", abort=True, err=True)
-        return command(target=target) if reason is None else command(target=target, reason=reason)
+            target_text = clean(_describe_target(fold_file(sending().path), str(values["target"])))
+            click.confirm(f"{word.capitalize()} {target_text}?", abort=True, err=True)
+        return built(command, values)
 
-    build.__doc__ = f"Stop the run or task TARGET, or the work of the agent TARGET, {manner}; finished work is kept."
-    for option in (
-        click.option("--reason", metavar="TEXT", help="The reason, recorded with what was stopped."),
-        click.option("--yes", "-y", is_flag=True, help="Do not ask."),
-        click.argument("target"),
-    ):
-        build = option(build)
-    return change(name, looks=True)(build)
+    build.__doc__ = command.__doc__
+    ask = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+    return change(word, looks=True)(takes(command)(ask(build)))
 
 
-cancel = _stop("cancel", commands.Cancel, "at its next step")
-abort = _stop("abort", commands.Abort, "at once, in the middle of a step")
-steer = plain(
-    "steer",
-    commands.Steer,
-    "target",
-    "text",
-    click.Option(["--now"], is_flag=True, help="Cut short the answer that a model or program is giving."),
-    about="Say TEXT to the run, task or agent TARGET and all work below; each conversation hears it at its next turn.",
-)
+cancel = _stop(commands.Cancel)
+abort = _stop(commands.Abort)
+steer = plain(commands.Steer)
 
 
 def _describe_target(state: State, target: str) -> str:
@@ -70,19 +61,9 @@ def _describe_target(state: State, target: str) -> str:
     return repr(target)
 
 
-retry = plain(
-    "retry",
-    commands.RetryWork,
-    "target",
-    about="Try the failed or waiting task TARGET again now; or submit the request of a finished run again.",
-)
-priority = plain(
-    "priority",
-    commands.SetPriority,
-    "target",
-    click.Argument(["priority"], type=click.IntRange(0, LOWEST_PRIORITY)),
-    about="Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual.",
-)
+retry = plain(commands.RetryWork)
+priority = plain(commands.SetPriority)
+reassign = plain(commands.Reassign)
 
 
 @change("undo")
@@ -102,17 +83,6 @@ def deadline(target: str, time: str) -> Command:
     """End the run or task TARGET in TIME from now (90s, 5m, 2h), if it has not ended; 'none' takes that away."""
     deadline_s = None if time == "none" else seconds(time, "deadline")
     return commands.SetDeadline(target=target, deadline_s=deadline_s)
-
-
-_now = click.Option(["--now"], is_flag=True, help="Stop a running attempt at once, not at its next step.")
-reassign = plain(
-    "reassign",
-    commands.Reassign,
-    "task",
-    "agent",
-    _now,
-    about="Give TASK to AGENT; the finished steps of a running task are kept.",
-)
 
 
 @click.command("inbox")

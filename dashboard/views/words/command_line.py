@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dashboard.views.words.names import short_id
+from dashboard.views.words.subcommands import Parameter, Subcommand, subcommand_of_kind
 from engine.core.commands import COMMAND_KINDS, Command
 from engine.core.queries.targets import shortest_targets
 from engine.core.queries.work.excerpts import args_of, is_truncated
-from engine.core.records.records import JsonValue, fields
+from engine.core.records.records import JsonValue
 from engine.core.state import State
 
 Args = Mapping[str, Any]
@@ -26,16 +27,16 @@ def command_line(kind: str, args: Args) -> str:
     """
     if kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         return ""
-    arguments = (_FORMATTERS.get(kind) or _plain_formatter(kind))(args)
+    arguments = _FORMATTERS[kind](args) if kind in _FORMATTERS else _plain(subcommand_of_kind(kind), args)
     return "quarterdeck " + " ".join(map(shlex.quote, arguments)) if arguments else ""
 
 
 def describe_omissions(kind: str, args: Args) -> str:
     """Return what a command did that its line does not; empty where the line does the same."""
-    unsaid = [name for name in _FIELDS_WITHOUT_OPTION.get(kind, ()) if name in args]
-    for group, supported in _NESTED_OPTIONS.get(kind, {}).items():
-        inside = args.get(group)
-        unsaid += [f"{group}.{name}" for name in inside if name not in supported] if isinstance(inside, Mapping) else []
+    if kind in _FORMATTERS or kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
+        unsaid = [name for name in _FIELDS_WITHOUT_OPTION.get(kind, ()) if name in args]
+    else:
+        unsaid = [*subcommand_of_kind(kind).unsaid(args)]
     if kind == "submit" and not isinstance(args.get("request", ""), str):
         unsaid.append("a request that is no text")
     if kind == "switch_strategy" and not (args.get("mode") and args.get("supervisor")):
@@ -121,24 +122,28 @@ def _options(args: Args, names: Sequence[str], **other: str) -> list[str]:
     return words
 
 
-def _formatter(word: str, *places: str, options: Sequence[str] = (), **other: str) -> Callable[[Args], list[str]]:
-    """Return a way of words: the subcommand, then the arguments that stand without a name, then options."""
-
-    def words(args: Args) -> list[str]:
-        positional = [_text(args[place]) for place in places if args.get(place) is not None]
-        return _line(word, positional, _options(args, options, **other))
-
-    return words
+def _plain(subcommand: Subcommand, args: Args, *more: str) -> list[str]:
+    """Return the words of a subcommand that sets fields alone."""
+    values = [(parameter, parameter.value_in(args)) for parameter in subcommand.parameters]
+    arguments = [_text(value) for parameter, value in values if parameter.is_argument and value is not None]
+    options = [word for parameter, value in values if not parameter.is_argument for word in _option(parameter, value)]
+    return _line(subcommand.word, arguments, [*options, *more])
 
 
-def _plain_formatter(kind: str) -> Callable[[Args], list[str]]:
-    """Return the way of a subcommand of the same name, with what is required as arguments and the rest as options."""
-    command_fields = [field for field in fields(COMMAND_KINDS[kind]) if field.name != "type"]
-    return _formatter(
-        kind,
-        *(field.name for field in command_fields if field.required),
-        options=[field.name for field in command_fields if not field.required],
-    )
+def _option(parameter: Parameter, value: JsonValue) -> list[str]:
+    """Return the words that set a field to a value; none where it stays at its default."""
+    option = f"--{parameter.name}"
+    if isinstance(value, bool):
+        if parameter.may_be_none:
+            return [option if value else f"--no-{parameter.name}"]
+        return [] if value is parameter.default else [option]
+    if isinstance(value, Mapping):
+        return [word for key, each in value.items() for word in (option, f"{key}={_setting(each)}")]
+    if isinstance(value, list):
+        return [word for each in value for word in (option, _text(each))]
+    if value is None:
+        return []
+    return [option, _seconds(value) if parameter.path[-1].endswith("_s") else _text(value)]
 
 
 def _spec_name(spec: JsonValue) -> str:
@@ -193,13 +198,7 @@ def _rollbacks(args: Args) -> list[str]:
 
 
 def _strategy(args: Args) -> list[str]:
-    positional = [_text(args.get("supervisor", "")), _text(args.get("mode", ""))]
-    options = _options(args, ("aggregation", "aggregator", "lead", "run"))
-    settings = args.get("settings")
-    for name, value in settings.items() if isinstance(settings, Mapping) else ():
-        options += ["--set", f"{name}={_setting(value)}"]
-    options += ["--no-preserve"] if args.get("preserve_agent_states") is False else []
-    return _line("strategy", positional, [*options, *(["--new-only"] if args.get("scope") == "new" else [])])
+    return _plain(subcommand_of_kind("switch_strategy"), args, *(["--new-only"] if args.get("scope") == "new" else []))
 
 
 def _setting(value: JsonValue) -> str:
@@ -211,15 +210,6 @@ def _setting(value: JsonValue) -> str:
     except ValueError:
         return value
     return json.dumps(value, ensure_ascii=False)
-
-
-def _capability(args: Args) -> list[str]:
-    words = ["capability", _text(args.get("agent", ""))]
-    for name in ("add", "remove"):
-        labels = args.get(name)
-        for label in labels if isinstance(labels, list) else ():
-            words += [f"--{name}", _text(label)]
-    return words
 
 
 def _answer(args: Args) -> list[str]:
@@ -239,84 +229,36 @@ def _add(args: Args) -> list[str]:
     return ["add", file, *_options(args, ("supervisor", "parent"), supervisor="under", parent="under")]
 
 
-def _settings(args: Args) -> list[str]:
-    words = ["set", _text(args.get("supervisor", "")), *_options(args, ("max_parallel", "max_agents"))]
-    options = args.get("options")
-    if not isinstance(options, Mapping):
-        return words
-    preempt = options.get("preempt")
-    if isinstance(preempt, Mapping):
-        words += ["--preempt", _text(preempt.get("at", "step"))]
-    words += ["--no-track-record"] if options.get("track_record") is False else []
-    return words + _options(options, [name for name in options if name != "preempt"])
-
-
-def _run(args: Args) -> list[str]:
-    after, limits = args.get("after"), args.get("limits")
-    options = _options(args, ("supervisor", "priority", "deadline_s", "category", "conversation"))
-    for run in after if isinstance(after, list) else ():
-        options += ["--after", _text(run)]
-    if isinstance(limits, Mapping):
-        options += _options(limits, _NESTED_OPTIONS["submit"]["limits"], cost_usd="max-cost", **_LIMIT_OPTIONS)
-    return _line("run", [_text(args.get("request", ""))], options)
-
-
-_LIMIT_OPTIONS = {"attempts": "max-attempts", "tokens": "max-tokens"}
 _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
-    "submit": _run,
-    "set_priority": _formatter("priority", "target", "priority"),
     "set_deadline": lambda args: [
         "deadline",
         _text(args.get("target", "")),
         _seconds(args["deadline_s"]) if args.get("deadline_s") else "none",
     ],
     "answer": _answer,
-    "revoke_grant": lambda args: ["grants", "--revoke", _text(args.get("grant", ""))],
-    "cancel": _formatter("cancel", "target", options=("reason",)),
-    "retry_work": _formatter("retry", "target"),
     "switch_strategy": _strategy,
     "undo": lambda args: ["undo", *([short_id(_text(args["command_id"]))] if args.get("command_id") else [])],
-    "stop_engine": _formatter("stop"),
     "hand_over": lambda args: [
         "engine",
         "--hand-over",
         *(["--grace", _text(args["grace_s"])] if "grace_s" in args else []),
     ],
-    "import_state": _formatter("import", "path"),
-    "load_team": _formatter("up", "path", options=("on_conflict", "prune")),
     "declare": lambda args: ["add", _spec_name(args.get("member")), *_options(args, ("parent",), parent="under")],
     "add_agent": _add,
     "add_supervisor": _add,
-    "remove_member": _formatter("remove", "target", options=("mode",)),
     "swap_agent": _swap,
     "swap_agents": _swaps,
-    "rollback": _formatter("rollback", "agent", options=("mode",)),
     "rollback_agents": _rollbacks,
-    "change_capabilities": _capability,
-    "move": _formatter("move", "target", "parent"),
     "replace_team": lambda args: [
         "replace",
         _text(args.get("supervisor", "")),
         _spec_name(args.get("team")),
         *_options(args, ("mode",)),
     ],
-    "change_supervisor": _settings,
 }
-"""By the type of the command, where its words are not those of `_plain_formatter`."""
-_FIELDS_WITHOUT_OPTION = {
-    "submit": ("on_failure",),
-    "cancel": ("grace_s",),
-    "set_deadline": ("due_ms",),
-    "move": ("place",),
-    "add_agent": ("name", "evict"),
-    "change_supervisor": ("exactly", "fields"),
-}
-"""Fields without an option. The generation that a swap expects is a guard, and no part of what it does."""
-_NESTED_OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
-    "submit": {"limits": ("attempts", "tokens", "cost_usd")},
-    "change_supervisor": {"options": ("max_total", "processes", "balance", "track_record", "ageing_s", "preempt")},
-}
-"""What of a field with several values has an option."""
+"""By the type of the command, where its words are not fields alone."""
+_FIELDS_WITHOUT_OPTION = {"set_deadline": ("due_ms",), "add_agent": ("name", "evict")}
+"""Fields without an option of the commands above. The generation that a swap expects is no part of what it does."""
 _IN_FILES = ("spec", "team", "member")
 """Fields whose values stand in the file that the line names."""
 _PYTHON_ONLY = ("register_spec", "unregister_spec", "ping")

@@ -19,17 +19,17 @@ class Submit(CommandBase):
 
     request: JsonValue
     supervisor: Target | None = None
-    """None is the first root supervisor."""
+    """The supervisor that gets it; by default the first one at the top."""
     on_failure: Chain = ()
     """Failure policies of its tasks, in place of those of the agents' specs."""
     priority: Priority | None = None
-    """0, the most urgent, to 9; None is 5."""
+    """0 goes first, 9 last; 5 is usual."""
     deadline_s: Seconds | None = None
-    """Time until its deadline, in seconds; None sets none."""
+    """Time until its deadline, when it fails; by default it has none."""
     limits: Limits | None = None
     """Its budget; None sets none."""
     category: Label | None = None
-    """The category of the work, for supervisors with strategies by category; None derives it from the request."""
+    """The category of the work, for supervisors with strategies by category; by default it follows from the request."""
     after: list[Target] = field(default_factory=list)
     """Runs that must be done before it begins; they may have finished long ago."""
     conversation: Label | None = None
@@ -38,7 +38,7 @@ class Submit(CommandBase):
 
 @fact
 class SetPriority(CommandBase):
-    """Change the priority of a run or a task, also while it waits or runs."""
+    """Change the priority of a run or a task, also while it waits or runs: 0 goes first, 9 last, 5 is usual."""
 
     target: Target
     priority: Priority
@@ -62,7 +62,7 @@ class Reassign(CommandBase):
     task: Target
     agent: Target
     now: bool = False
-    """True stops an attempt at work at once, False at its next step; its recorded steps are kept."""
+    """Stop an attempt at work at once, not at its next step; its recorded steps are kept."""
 
 
 @fact
@@ -95,6 +95,7 @@ class Cancel(CommandBase):
 
     target: Target
     reason: str = "cancelled by the operator"
+    """The reason, recorded with what was stopped."""
     grace_s: Seconds | None = None
     """How long attempts may run to their next step before they are aborted, in seconds; None is their supervisor's
     grace."""
@@ -107,17 +108,18 @@ class Abort(CommandBase):
     target: Target
     """An agent means the tasks that it works on."""
     reason: str = "aborted by the operator"
+    """The reason, recorded with what was stopped."""
 
 
 @fact
 class Steer(CommandBase):
-    """Send a message to running work; each attempt reads it at its next turn."""
+    """Send a message to a run, a task or an agent and all work below; each conversation reads it at its next turn."""
 
     target: Target
     """An agent, a task or a run; everything below it gets the message too."""
     text: Message
     now: bool = False
-    """Interrupt a turn that cannot take the message while it runs."""
+    """Interrupt a turn that cannot take the message while it runs, such as the answer of a model."""
 
 
 @fact
@@ -135,14 +137,16 @@ class SwitchStrategy(CommandBase):
     mode: Label | None = None
     """Name of the strategy; None keeps it and changes the aggregation only."""
     aggregation: Aggregation | None = None
+    """How results are joined."""
     aggregator: Name | None = None
+    """The agent that makes a synthesis."""
     preserve_agent_states: bool = True
     """False stops attempts at work at their next step and keeps their partial outputs as context."""
     settings: dict[str, JsonValue] | None = None
     """Settings of the strategy; None keeps the present ones if the mode stays, else takes the defaults."""
     lead: Name | None = None
-    """The lead for `delegate`; None keeps the present one."""
+    """The agent that gets the whole request under `delegate`; by default the present one."""
     scope: Literal["run", "open", "new"] = "open"
     """`run` rewires only one run; `open` changes the supervisor and rewires open runs; `new` leaves open runs."""
     run: Target | None = None
-    """With the scope `run`: the id of the run."""
+    """Rewire only this run; the supervisor stays as it is."""

@@ -136,11 +136,12 @@ class UnregisterSpec(CommandBase):
 
 @fact
 class RemoveMember(CommandBase):
-    """Remove an agent or a supervisor."""
+    """Remove an agent, or a supervisor without members."""
 
     target: Target
     mode: Literal["drain", "requeue", "abort"] | None = None
-    """What happens to its open work; None refuses the command while there is any."""
+    """What happens to its open work: finish it, give it to another agent, or stop it; by default only an agent without
+    open work is removed."""
 
 
 @fact
@@ -155,7 +156,7 @@ class SwapAgent(CommandBase):
     """`drain`: attempts at work finish on the old spec. `migrate`: they continue on the new one at their next step.
     `abort`: they are stopped and start over on the new one."""
     deadline_s: Seconds | None = None
-    """With `drain`: ask a person if attempts still run on the old spec after so many seconds."""
+    """With `drain`: ask a person if attempts still run on the old spec after this time."""
     rollback_failures: Attempts | None = None
     """Roll back automatically if so many of the first `rollback_tasks` tasks of the new generation fail."""
     rollback_tasks: Attempts = 10
@@ -195,8 +196,9 @@ class ChangeCapabilities(CommandBase):
 
     agent: Target
     add: list[Label] = field(default_factory=list)
-    """A new one goes before the next one here that the agent has, else last."""
+    """Specialties that it gets; each goes before the next one here that the agent has, else last."""
     remove: list[Label] = field(default_factory=list)
+    """Specialties that it loses."""
 
 
 @fact
@@ -226,7 +228,9 @@ class ChangeSupervisor(CommandBase):
     supervisor: Target
     options: SupervisorOptions | None = None
     max_parallel: Slots | None = None
+    """Attempts that its own agents may run at once."""
     max_agents: Members | None = None
+    """The most agents it may have."""
     exactly: bool = False
     """Apply the options exactly, also those that are None or empty."""
     fields: list[Label] | None = None
