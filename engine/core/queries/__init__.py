@@ -1,4 +1,4 @@
-"""Questions over a state, answered in one place each for commands, views, the command line and Python.
+"""Queries of a state, each in one place for commands, views, the command line and Python.
 
-What a target names, who is able, who suits, where work goes, who can stand in. Nothing here decides what happens.
+They resolve targets, find able and suitable agents, and place work. Nothing here decides or changes anything.
 """

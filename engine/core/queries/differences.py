@@ -1,7 +1,7 @@
-"""What differs between two states, by subject: the same team at two moments, or two teams.
+"""Differences between two states, by subject: the same team at two moments, or two teams.
 
-Members are the same where they stand at the same place under the same name, else where one id was made by the same
-event; runs and tasks where id and beginning are the same. Amounts that only the engine goes by are left out.
+Members are matched by path, else by an id that was made by the same event; runs and tasks by id and start time. Values
+that only the engine uses are left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,23 +22,23 @@ Subject: TypeAlias = Literal[
 ]
 Change: TypeAlias = Literal["added", "removed", "changed"]
 Read: TypeAlias = Callable[[TextRef], JsonValue]
-"""Returns the text that a state holds by reference."""
+"""Returns the text of a reference."""
 T = TypeVar("T")
 Member = TypeVar("Member", Agent, Supervisor)
 Fields: TypeAlias = Mapping[str, Any]
-SHOWN_CHARS = 200
-"""Of a text, where it differs."""
+MAX_TEXT_CHARS = 200
+"""Limit on the length of a text in a difference."""
 
 
 @fact
 class Difference:
-    """One thing that is not the same; added and removed things have no field, and their names as `b` or `a`."""
+    """One difference; added and removed objects have no field, and their name as `b` or `a`."""
 
     subject: Subject
     id: str
-    """Id of the thing in `b`; of what was removed in `a`. Of specs and code the name."""
+    """Id of the object in `b`, or in `a` if it was removed; the name of specs and code."""
     name: str
-    """What a person calls it."""
+    """Name or path of the object, for people."""
     change: Change
     field: str | None = None
     a: JsonValue = None
@@ -48,51 +48,50 @@ class Difference:
 def differences(
     a: State, b: State, *, read_a: Read | None = None, read_b: Read | None = None, one_file: bool = True
 ) -> list[Difference]:
-    """Return what differs from `a` to `b`.
+    """Return the differences from `a` to `b`.
 
     Args:
-        a: One state.
-        b: The other.
-        read_a: Reads texts of `a`; None shows where they stand instead.
+        a: The first state.
+        b: The second state.
+        read_a: Reads texts of `a`; None shows references instead.
         read_b: Reads texts of `b`.
-        one_file: Whether both are of one journal, in which equal references are equal texts; else all texts are read.
+        one_file: Whether both states have one journal, so that equal references are equal texts; else texts are read.
     """
     sides = _Side(a, read_a, reads_all=not one_file), _Side(b, read_b, reads_all=not one_file)
     return [difference for compare in _SUBJECTS for difference in compare(*sides)]
 
 
 class _Side:
-    """One of the two states, with what is looked up in it again and again."""
+    """One of the two states, with its members by path and its runs by id."""
 
     def __init__(self, state: State, read: Read | None, *, reads_all: bool) -> None:
         self.state, self.read = state, read
         self._reads_all = reads_all
         self.supervisors = {self.path(supervisor.id): supervisor for supervisor in state.supervisors.values()}
         self.agents = {self.path(agent.id): agent for agent in state.agents.values()}
-        self.runs: dict[str, Run | RunSummary] = {
-            run_summary.id: run_summary for run_summary in state.finished
-        } | state.runs
+        self.runs: dict[str, Run | RunSummary] = {run.id: run for run in state.finished} | state.runs
 
     def path(self, member_id: str | None) -> str:
-        """Return where a member stands, such as `chief/scout`."""
+        """Return the path of a member, such as `chief/scout`."""
         agent = self.state.agents.get(member_id or "")
         supervisor = self.state.supervisors.get((agent.supervisor_id if agent is not None else member_id) or "")
         team_names = [team.name for team in lineage_of(self.state, supervisor)][::-1] if supervisor is not None else []
         return "/".join([*team_names, agent.name] if agent is not None else team_names)
 
     def plain(self, value: Any) -> JsonValue:
-        """Return a value as JSON has it; of a long text its beginning."""
+        """Return a value as JSON; long texts are shortened."""
         if isinstance(value, TextRef):
-            return preview(self.read(value), SHOWN_CHARS) if self.read is not None else f"(text of seq {value.seq:,})"
-        if isinstance(value, str) and len(value) > SHOWN_CHARS:
-            return preview(value, SHOWN_CHARS)
+            text = f"(text of seq {value.seq:,})" if self.read is None else self.read(value)
+            return preview(text, MAX_TEXT_CHARS)
+        if isinstance(value, str) and len(value) > MAX_TEXT_CHARS:
+            return preview(value, MAX_TEXT_CHARS)
         if value is None or isinstance(value, str | int | float | bool):
             return value
         plain_value: JsonValue = msgspec.to_builtins(value, str_keys=True)
         return plain_value
 
     def comparable(self, fields: Fields) -> Fields:
-        """Return what a thing is compared by."""
+        """Return the fields to compare, with texts in place of references if those cannot be compared."""
         if self.read is None or not self._reads_all:
             return fields
         return {name: self.read(value) if isinstance(value, TextRef) else value for name, value in fields.items()}
@@ -107,7 +106,7 @@ def _compare(
     id: str,
     name: str,
 ) -> Iterator[Difference]:
-    """Yield how one thing differs; `fields_of` says what it is made of."""
+    """Yield the differences of one object; `fields_of` returns its fields."""
     (side_a, side_b), (item_a, item_b) = sides, pair
     if item_a is None or item_b is None:
         if item_b is not None:
@@ -116,10 +115,8 @@ def _compare(
             yield Difference(subject=subject, id=id, name=name, change="removed", a=name)
         return
     fields_a, fields_b = side_a.comparable(fields_of(side_a, item_a)), side_b.comparable(fields_of(side_b, item_b))
-    for (
-        field,
-        before,
-    ) in fields_a.items():  # a field of only one of them, as the priority of an open run, is not a change
+    for field, before in fields_a.items():
+        # A field that only one of them has, such as the priority of an open run, is no difference.
         after = fields_b.get(field, before)
         if not json_equal(before, after):
             yield Difference(
@@ -136,7 +133,7 @@ def _compare(
 def _match_pairs(
     a: Mapping[str, Member], b: Mapping[str, Member], is_same: Callable[[Member, Member], bool]
 ) -> Iterator[tuple[Member | None, Member | None]]:
-    """Yield matching pairs: by key, else by id where `is_same`; then the unmatched."""
+    """Yield pairs with the same key, else with the same id if `is_same`; then the unmatched members."""
     unmatched = {member.id: member for key, member in b.items() if key not in a}
     for key, member in a.items():
         if key in b:
@@ -236,7 +233,7 @@ def _agent_fields(side: _Side, agent: Agent) -> Fields:
 
 
 def _status(subject: Agent | Run) -> str:
-    """Return the status that is shown, also that it is paused where another one hides that."""
+    """Return the status in words, with "paused" added if another status hides it."""
     word = subject.status.value
     return f"{word}, paused" if subject.paused and word != "paused" else word
 
@@ -256,14 +253,12 @@ def _specs(a: _Side, b: _Side) -> Iterator[Difference]:
 def _code(a: _Side, b: _Side) -> Iterator[Difference]:
     was, now = a.state.trusted, b.state.trusted
     for reference in {**was, **now}:
-        yield from _compare(
-            "code",
-            (a, b),
-            (was.get(reference), now.get(reference)),
-            lambda _, sha256: {"sha256": sha256},
-            id=reference,
-            name=reference,
-        )
+        pair = was.get(reference), now.get(reference)
+        yield from _compare("code", (a, b), pair, _code_fields, id=reference, name=reference)
+
+
+def _code_fields(_: _Side, sha256: str) -> Fields:
+    return {"sha256": sha256}
 
 
 def _runs(a: _Side, b: _Side) -> Iterator[Difference]:
@@ -281,15 +276,13 @@ def _compare_work(
     is_same: Callable[[T, T], bool],
     fields_of: Callable[[_Side, T], Fields],
 ) -> Iterator[Difference]:
-    """Compare what has an id of its own; where one id stands for two things, one went and the other came."""
+    """Compare runs or tasks by id; different ones with one id count as a removed and an added one."""
     items_a, items_b = work
     for an_id in {**items_a, **items_b}:
         item_a, item_b = items_a.get(an_id), items_b.get(an_id)
-        pairs = (
-            [(item_a, None), (None, item_b)]
-            if item_a and item_b and not is_same(item_a, item_b)
-            else [(item_a, item_b)]
-        )
+        pairs: list[tuple[T | None, T | None]] = [(item_a, item_b)]
+        if item_a and item_b and not is_same(item_a, item_b):
+            pairs = [(item_a, None), (None, item_b)]
         for pair in pairs:
             title: str = getattr(pair[1] or pair[0], "title", "")
             yield from _compare(subject, sides, pair, fields_of, id=an_id, name=title)
@@ -324,7 +317,7 @@ def _tasks(a: _Side, b: _Side) -> Iterator[Difference]:
 
 
 def _open_tasks(side: _Side, other: _Side) -> dict[str, Task]:
-    """Return the tasks of one side but those whose run has ended on the other, where no tasks of it are kept."""
+    """Return the tasks of one side, except of runs that have ended on the other side: it keeps no tasks of those."""
     ended_run_ids = {
         run.id
         for run in side.state.runs.values()
@@ -347,21 +340,20 @@ def _task_fields(side: _Side, task: Task) -> Fields:
 
 
 def _agent_of(task: Task) -> str | None:
-    """Return the agent at work on a task; if the task waits, the one that is to take it, even if another had begun."""
+    """Return the agent that works on a task, or is planned for it while the task waits."""
     if task.attempt is not None or task.ended:
         return task.agent_id or task.worker_id
     return task.worker_id or task.agent_id
 
 
 def _other_entities(a: _Side, b: _Side) -> Iterator[Difference]:
-    """Compare questions, grants and memories of agents: each is added or removed whole."""
+    """Compare questions, grants and insights of agents, which are only added and removed."""
     for subject, items_of, describe in _INDIVISIBLE:
         items_a, items_b = items_of(a.state), items_of(b.state)
         for an_id in {**items_a, **items_b}:
-            item = items_b.get(an_id) or items_a[an_id]
-            yield from _compare(
-                subject, (a, b), (items_a.get(an_id), items_b.get(an_id)), lambda *_: {}, id=an_id, name=describe(item)
-            )
+            pair = items_a.get(an_id), items_b.get(an_id)
+            name = describe(pair[1] or pair[0])
+            yield from _compare(subject, (a, b), pair, lambda *_: {}, id=an_id, name=name)
 
 
 _INDIVISIBLE: tuple[tuple[Subject, Callable[[State], Mapping[str, Any]], Callable[[Any], str]], ...] = (

@@ -34,7 +34,7 @@ def at(an_id: str) -> str:
 
 
 def id_in(target: str) -> str:
-    """Return the id that the target of a run, a task or a question is; an `@` before it is allowed."""
+    """Return the id in the target of a run, a task or a question, with or without an `@` before it."""
     return target.removeprefix("@")
 
 
@@ -68,9 +68,8 @@ def find_supervisor(state: State, target: str | None, *, under: Supervisor | Non
     supervisor = _single_candidate(state, target, _matching_members(state, target, under), Supervisor)
     if isinstance(supervisor, Supervisor):
         return supervisor
-    raise UnknownSupervisor(
-        target, _similar_names(target, (supervisor.name for supervisor in state.supervisors.values()))
-    )
+    names = (supervisor.name for supervisor in state.supervisors.values())
+    raise UnknownSupervisor(target, _similar_names(target, names))
 
 
 def find_member(state: State, target: str, *, under: Supervisor | None = None) -> Member:
@@ -131,7 +130,7 @@ def member_name(state: State, member_id: str) -> str:
 
 
 def name_of(state: State, member_id: Id) -> Id:
-    """Return the name of an agent or a supervisor; its id where it has left the team, None of none."""
+    """Return the name of an agent or a supervisor, or its id if it has been removed; None for None."""
     member = state.agents.get(member_id or "") or state.supervisors.get(member_id or "")
     return member.name if member is not None else member_id
 
@@ -182,15 +181,8 @@ def _matching_members(state: State, target: str, under: Supervisor | None = None
     if target.startswith("@"):
         return members
     names = target.split("/")[::-1]
-    for member in _members(state):
-        if (
-            member.name == names[0]
-            and member is not by_id
-            and _is_under(member, under)
-            and _is_called(state, member, names)
-        ):
-            members.append(member)
-    return members
+    namesakes = (member for member in _members(state) if member.name == names[0] and member is not by_id)
+    return members + [member for member in namesakes if _is_under(member, under) and _has_path(state, member, names)]
 
 
 def _single_candidate(
@@ -204,7 +196,7 @@ def _single_candidate(
 
 
 def _describe_candidate(state: State, target: str, candidate: Member | Work) -> str:
-    """Return an unambiguous target of an object, with another description of it."""
+    """Return an unambiguous target of an object, followed by its path or id."""
     if not isinstance(candidate, Agent | Supervisor):
         return at(candidate.id)
     word = shortest_target(state, candidate.id)
@@ -227,8 +219,8 @@ def _is_under(member: Member, under: Supervisor | None) -> bool:
     return under is None or under.id == parent_id_of(member)
 
 
-def _is_called(state: State, member: Member, names: Sequence[str]) -> bool:
-    """Return whether the names from `member` upwards begin with `names`; above a root stands the empty name."""
+def _has_path(state: State, member: Member, names: Sequence[str]) -> bool:
+    """Return whether the names from `member` upwards begin with `names`; the name above a root is empty."""
     return list(islice(_names_upwards(state, member), len(names))) == list(names)
 
 
@@ -247,5 +239,5 @@ def _path(state: State, member: Member) -> str:
 
 
 def _similar_names(target: str, names: Iterable[str]) -> Iterable[str]:
-    """Return the names that may have been meant; an id is like no name."""
+    """Return the names most similar to a target; none for an id."""
     return () if target.startswith("@") else nearest(target.rpartition("/")[2].removeprefix("@"), names)

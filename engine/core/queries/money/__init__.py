@@ -1,1 +1,1 @@
-"""Questions about budgets: limits, and what is spent."""
+"""Queries of budgets: limits and spending."""

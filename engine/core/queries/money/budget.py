@@ -27,9 +27,9 @@ class Budget:
 
     name: Amount
     spent: Decimal
-    """Attempts, seconds, tokens or USD; unknown amounts count as nothing."""
+    """Attempts, seconds, tokens or USD; unknown amounts count as 0."""
     limit: Decimal
-    """Including amounts that a person has granted."""
+    """The limit, including extensions granted by a person."""
     warn_at: float
     then: Literal["stop", "ask", "fail"]
     warned: bool
@@ -37,7 +37,7 @@ class Budget:
 
     @property
     def share(self) -> float:
-        """Fraction that is spent; 1 and above is all of it."""
+        """Fraction that is spent; at least 1 if all of it is."""
         return float(self.spent / self.limit)
 
 
@@ -74,13 +74,8 @@ def budgets_of(state: State, subject_id: str, now_ms: int | None = None) -> list
 
 def subject_with(state: State, subject_id: str) -> Subject | None:
     """Return the task, run, agent or supervisor with an id, if it exists."""
-    kinds: tuple[dict[str, Task] | dict[str, Run] | dict[str, Agent] | dict[str, Supervisor], ...] = (
-        state.tasks,
-        state.runs,
-        state.agents,
-        state.supervisors,
-    )
-    return next((kind[subject_id] for kind in kinds if subject_id in kind), None)
+    work: Subject | None = state.tasks.get(subject_id) or state.runs.get(subject_id)
+    return work or state.agents.get(subject_id) or state.supervisors.get(subject_id)
 
 
 def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Agent | None = None) -> list[Budget]:
@@ -92,8 +87,7 @@ def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Ag
             limit = getattr(limits, name)
             if limit is None:
                 continue
-            # Through `str`: the decimal of the float 0.1 is not 0.1, and a sum of exact amounts would then miss the
-            # limit.
+            # Through `str`: the decimal of the float 0.1 is not 0.1, so a sum of exact amounts would miss the limit.
             total_limit = Decimal(str(limit)) * (1 + (ledger.granted.get(name, 0) if ledger is not None else 0))
             if name not in budget_by_amount or total_limit < budget_by_amount[name].limit:
                 budget_by_amount[name] = _budget(state, subject, limits, name, total_limit, ledger, now_ms)
@@ -145,7 +139,7 @@ def _inherited(state: State, supervisor_id: str, name: str) -> Limits | None:
 
 
 def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = None) -> Decimal:
-    """Return how much of an amount was spent; with `now_ms` including the time of attempts at work."""
+    """Return how much of an amount is spent; with `now_ms`, including the time of running attempts."""
     if name == "attempts":
         return Decimal(subject.begun)
     usage = subject.usage
@@ -162,7 +156,7 @@ def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = 
 
 
 def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]:
-    """Return how many attempts of a run or task hold a slot, and their time that is not charged yet, in ms."""
+    """Return how many attempts of a run or task hold a slot, and their uncharged time in milliseconds."""
     if isinstance(subject, Run):
         # `since_ms` is the sum over the attempts, so this is the sum of (now - since) without visiting each of them.
         return subject.at_work, subject.at_work * now_ms - subject.since_ms
@@ -178,7 +172,7 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
 
 
 def paying_subjects(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> Iterator[Subject]:
-    """Yield everything that pays for an attempt, from the task up, without what has been removed."""
+    """Yield the subjects that pay for an attempt: tasks upwards, the run, the agent, its supervisors upwards."""
     if task is not None:
         yield from (ancestor for ancestor in lineage_of(state, task) if ancestor.kind == "agent")
     if run is not None:
@@ -216,6 +210,6 @@ def _has_limited_supervisor(state: State, supervisor_id: str) -> bool:
 
 
 def is_empty(usage: Usage) -> bool:
-    """Return whether a report has no known amounts."""
+    """Return whether a report of usage has no known amounts."""
     has_amounts = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
     return not usage.time_ms and not has_amounts

@@ -1,1 +1,1 @@
-"""Questions about what people are asked, and about undoing what they did."""
+"""Queries of questions to people, and inverses of their commands."""

@@ -1,4 +1,4 @@
-"""Questions that wait for a person: which are alike, and which of them an answer names."""
+"""Finds open questions to people: by target, and similar ones."""
 
 from engine.core.errors import Refused
 from engine.core.queries.targets import id_in
@@ -6,14 +6,14 @@ from engine.core.records.records import JsonValue
 from engine.core.state import Escalation, State
 
 MAX_NAMED = 5
-"""Questions that a refusal names."""
+"""Limit on the questions that a refusal names."""
 
 
 def find_question(state: State, target: str) -> Escalation:
-    """Return a question by its id, or by that of what it is about.
+    """Return the question with an id, or the only question about the object with that id.
 
     Raises:
-        Refused: If there is none, or there are several about that.
+        Refused: If there is no such question, or several.
     """
     an_id = id_in(target)
     if an_id in state.escalations:
@@ -33,11 +33,11 @@ def _list_ids(ids: list[str]) -> str:
 
 
 def similar_questions(state: State, question: Escalation) -> list[Escalation]:
-    """Return the questions that one answer can be for, `question` among them: of a kind, and about the same."""
+    """Return the open questions that the answer to `question` fits too, including itself."""
     return [other for other in state.escalations.values() if _similarity_key(other) == _similarity_key(question)]
 
 
 def _similarity_key(question: Escalation) -> tuple[str, list[str], JsonValue]:
-    """Return what makes questions alike: the tool; the words where an agent asks; else the kind alone."""
+    """Return a key that similar questions share: their kind, options, and the tool or the words of an agent."""
     text_or_tool = question.question if question.kind == "ask" else question.detail.get("tool")
     return question.kind, question.options, text_or_tool

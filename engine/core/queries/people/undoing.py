@@ -21,9 +21,9 @@ from engine.core.specs.spec import spec_hash
 from engine.core.state import NO_CODE, Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
 _OWN_SETTINGS = ("max_parallel", "max_agents")
-"""Settings that a command has beside the options."""
+"""Settings that `ChangeSupervisor` has in addition to the options."""
 MIN_ID_CHARS = 4
-"""Characters of an id that have to be written at least."""
+"""Smallest length of a prefix of an id."""
 
 
 def inverse_of(state: State, command: Command) -> Command | None:
@@ -42,20 +42,15 @@ def current_value_of(state: State, inverse: Command) -> JsonValue:
 
 
 def complete_id(state: State, prefix: str) -> str:
-    """Return the id of the command that a person means: those that can be undone go before others.
+    """Return the only command id that begins with `prefix`, undoable commands first; `prefix` itself if none does.
 
     Raises:
-        Refused: If several ids begin so.
+        Refused: If several ids begin with it.
     """
+    if prefix in state.undoable or prefix in state.commands or len(prefix) < MIN_ID_CHARS:
+        return prefix
     for commands_by_id in (state.undoable, state.commands):
-        if prefix in commands_by_id:
-            return prefix
-    for commands_by_id in (state.undoable, state.commands):
-        matching_ids = (
-            [command_id for command_id in commands_by_id if command_id.startswith(prefix)]
-            if len(prefix) >= MIN_ID_CHARS
-            else []
-        )
+        matching_ids = [command_id for command_id in commands_by_id if command_id.startswith(prefix)]
         if len(matching_ids) > 1:
             raise Refused(f"{len(matching_ids)} commands have an id that begins with {prefix!r}; write more of it")
         if matching_ids:
@@ -69,7 +64,7 @@ def as_json(inverse: Command | None) -> JsonValue:
 
 
 def _json(value: Any) -> JsonValue:
-    """Return a value as it is read from JSON again: tuples as lists."""
+    """Return a value after a round trip through JSON: tuples become lists."""
     plain_value: JsonValue = msgspec.json.decode(msgspec.json.encode(value))
     return plain_value
 
@@ -82,7 +77,7 @@ def as_command(inverse: JsonValue) -> Command:
 
 
 def _swap(state: State, command: commands.SwapAgent | commands.Rollback) -> commands.Rollback:
-    """Name the spec: after a rollback, the one of the previous generation is not the one before the change."""
+    """Return a rollback to the present spec by its hash: after a rollback, the previous spec is another one."""
     agent = find_agent(state, command.agent)
     return commands.Rollback(agent=at(agent.id), mode=command.mode, to=agent.spec)
 
@@ -140,13 +135,13 @@ def _move(state: State, command: commands.Move) -> commands.Move | None:
     member = find_member(state, command.target)
     parent_id = parent_id_of(member)
     if parent_id is None:
-        return None  # a supervisor on top cannot be moved back there
+        return None  # no command makes a supervisor a root again
     place = state.supervisors[parent_id].members.index(member.id)
     return commands.Move(target=at(member.id), parent=at(parent_id), place=place)
 
 
 def _settings(state: State, command: commands.ChangeSupervisor) -> commands.ChangeSupervisor:
-    """Name the settings that the command changes alone: the others may change before it is undone."""
+    """Return the inverse for exactly the settings that the command changes: others may change before it is undone."""
     supervisor = find_supervisor(state, command.supervisor)
     before, options = supervisor.options, command.options
     after = before if options is None else options_after(before, command)
@@ -166,19 +161,17 @@ def _settings(state: State, command: commands.ChangeSupervisor) -> commands.Chan
 
 
 def _capabilities(state: State, command: commands.ChangeCapabilities) -> commands.ChangeCapabilities:
-    """Add what goes again, each word before the one that stays behind it, and remove what comes."""
+    """Return the inverse; it adds each removed word together with the word after it, which gives its place."""
     agent = find_agent(state, command.agent)
     specialties = state.spec_of(agent).specialties
     present_words = {word.casefold() for word in specialties}
-    add, remove = (
-        list(dict.fromkeys(" ".join(word.split()) for word in words)) for words in (command.add, command.remove)
-    )
-    removed_words = {word.casefold() for word in remove}
+    removed_words = {" ".join(word.split()).casefold() for word in command.remove}
     is_removed = [word.casefold() in removed_words for word in specialties]
+    added_words = list(dict.fromkeys(" ".join(word.split()) for word in command.add))
     return commands.ChangeCapabilities(
         agent=at(agent.id),
         add=[word for place, word in enumerate(specialties) if any(is_removed[max(0, place - 1) : place + 1])],
-        remove=[word for word in add if word.casefold() not in present_words],
+        remove=[word for word in added_words if word.casefold() not in present_words],
     )
 
 
@@ -188,7 +181,7 @@ def _undo(state: State, command: commands.Undo) -> Command | None:
     undoable = state.undoable.get(command_id)
     inverse = None if undoable is None else as_command(undoable.inverse)
     if isinstance(inverse, commands.Resume):
-        return commands.Pause(target=inverse.target)  # it takes back the pause alone, and mends nothing
+        return commands.Pause(target=inverse.target)  # the undo only ended the pause, and cleared no error
     return None if inverse is None else inverse_of(state, inverse)
 
 
@@ -228,12 +221,11 @@ def _place(state: State, inverse: commands.Move) -> JsonValue:
 
 def _current_settings(state: State, inverse: commands.ChangeSupervisor) -> JsonValue:
     supervisor = find_supervisor(state, inverse.supervisor)
-    if inverse.fields is None:  # of an earlier version, which took all settings together
+    if inverse.fields is None:  # journaled by an earlier version, which undid all settings together
         return _json([supervisor.options, supervisor.max_parallel, supervisor.max_agents])
     options = {name: getattr(supervisor.options, name) for name in inverse.fields}
-    return _json(
-        options | {name: getattr(supervisor, name) for name in _OWN_SETTINGS if getattr(inverse, name) is not None}
-    )
+    own = {name: getattr(supervisor, name) for name in _OWN_SETTINGS if getattr(inverse, name) is not None}
+    return _json(options | own)
 
 
 def _words_present(state: State, inverse: commands.ChangeCapabilities) -> JsonValue:
@@ -252,10 +244,13 @@ def _spec(state: State, inverse: commands.Rollback) -> JsonValue:
 
 
 def _spec_and_code(state: State, agent: Agent) -> JsonValue:
-    """Return what an agent is, whatever its name: its generation also counts the changes that were undone."""
+    """Return the hashes of an agent's spec without its name, and of its code.
+
+    Not the generation: it also counts the changes that were undone.
+    """
     spec = state.spec_of(agent).with_name("x")
-    is_now = copy_with(spec, specialties=tuple(sorted(spec.specialties)))
-    return [spec_hash(is_now), state.code.get(agent.id, NO_CODE)[0]]
+    normalized_spec = copy_with(spec, specialties=tuple(sorted(spec.specialties)))
+    return [spec_hash(normalized_spec), state.code.get(agent.id, NO_CODE)[0]]
 
 
 _VALUE_READERS: dict[type, Callable[[State, Any], JsonValue]] = {

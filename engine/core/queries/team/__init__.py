@@ -1,1 +1,1 @@
-"""Questions about a team: its tree, who is able, who suits, who takes part, what was declared."""
+"""Queries of a team: its tree, able and suitable agents, participants, declared settings."""

@@ -50,7 +50,7 @@ AWAY = "its code is in a program that is not running, or was edited; run that pr
 
 
 def why_away(agent: Agent) -> str:
-    """Return why an away agent does not work: what its engine found, else what it comes to as a rule."""
+    """Return why an away agent does not work: the reason that its engine reported, else the usual one."""
     return agent.away_reason or AWAY
 
 

@@ -2,7 +2,7 @@
 
 A reference is `module:qualname`, imported code; `exec:` with a program, its arguments, its environment variables and
 its working directory; or `net:` with an address that is called and the variables whose values are sent there. All three
-are trusted in the same way. So are rules of specs in archives that let tools be called unasked (`unasked:`).
+are trusted in the same way, as are rules of imported specs that let tools be called without asking (`unasked:`).
 """
 
 import shlex
@@ -20,7 +20,7 @@ from engine.core.specs.spec import BOUND, AgentSpec
 EXEC = "exec:"
 ADDRESSES = ("net:http://", "net:https://")
 UNASKED = "unasked: "
-"""Begins the reference to a rule of an imported spec by which a tool is called although nobody was asked."""
+"""Prefix of the reference to a rule of an imported spec that lets a tool be called without asking a person."""
 PROGRAM_TYPES = ("process", "acp")
 """Agent types whose `options` name a program."""
 
@@ -43,9 +43,9 @@ def is_imported(reference: str) -> bool:
 
 
 def unasked_in(spec: AgentSpec) -> list[str]:
-    """Return the references to the rules of a spec by which calls are made that an author of a tool may want asked.
+    """Return the references to the rules of a spec that let tools be called without asking a person.
 
-    An archive has no code, so what the author wants is not known when it is imported.
+    An archive has no code, so whether the author of a tool wants approval is not known when it is imported.
     """
     rules = [(tool, rule) for tool, rule in spec.approve.items() if rule != "always"]
     return [f"{UNASKED}{spec.name} calls {tool} [approve {_rule_text(rule)}]" for tool, rule in rules]
@@ -60,17 +60,15 @@ def program_of(agent_type: str | None, options: Mapping[str, Json]) -> list[str]
     argv, env, cwd = options.get("argv"), options.get("env") or [], options.get("cwd") or "."
     if agent_type not in PROGRAM_TYPES or not isinstance(argv, list) or not isinstance(env, list):
         return []
-    return [
-        program_reference([str(argument) for argument in argv], env=[str(variable) for variable in env], cwd=str(cwd))
-    ]
+    return [program_reference([*map(str, argv)], env=[*map(str, env)], cwd=str(cwd))]
 
 
 def program_reference(argv: Sequence[str], *, env: Sequence[str] = (), cwd: str = ".") -> str:
-    """Return the reference to a program: everything that it is started with, readable for people.
+    """Return the reference to a program: its command line, environment variables and working directory, readable.
 
     Args:
         argv: The program and its arguments.
-        env: Names of environment variables that it gets in addition to the usual ones.
+        env: Names of environment variables passed to it in addition to the usual ones.
         cwd: Its working directory, if not the team's folder.
     """
     # `shlex` quotes brackets, so that no argument can be mistaken for the suffixes `[env …]` and `[cwd …]`.
@@ -98,7 +96,7 @@ def references_in_options(options: SupervisorOptions) -> list[str]:
 
 
 def references_of_model(model: ModelSpec) -> list[str]:
-    """Return the addresses that are called for a model, if they are not its provider's own."""
+    """Return the addresses that are called for a model, other than its provider's own."""
     if model.base_url is not None:
         return [net_reference(model.base_url, env=() if model.key_env is None else (model.key_env,))]
     return addresses_in([model.model or ""])
@@ -164,5 +162,5 @@ def references_in_command(command: Command) -> list[str]:
 
 
 def grants_for_own_program(command: Command) -> dict[str, str]:
-    """Return the references that are granted with a command of the engine's own program: all, it is its own code."""
+    """Return all references of a command, as granted: the engine's own program sends it, and trusts its own code."""
     return dict.fromkeys(references_in_command(command), "")

@@ -1,6 +1,6 @@
-"""The settings of a supervisor by name, as a description and the state both have them; and how they are compared.
+"""The settings of a supervisor by name, which descriptions and the state share, and their values for comparison.
 
-A declaration is kept, as a digest, only for members that were changed since, so that the state stays small.
+A declared value is kept, as a digest, only if it has changed since, so that the state stays small.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ OPTIONS = names(SupervisorOptions)
 SETTINGS = (*STRATEGY, *OWN_SETTINGS, *OPTIONS)
 """Every setting of a supervisor, by name."""
 STRATEGY_CHOICE = ("mode", "settings", "lead")
-"""What is taken together where the strategy is another one: its settings and its lead mean nothing to others."""
+"""Settings that change together with the strategy: its settings and lead have no meaning for another strategy."""
 ORDER = "order"
-"""What the order of its members is called where it is compared like a setting."""
+"""Name of the order of members, which is compared like a setting."""
 
 
 def setting(supervisor: SupervisorSpec | Supervisor, name: str) -> Any:
@@ -33,12 +33,12 @@ def setting(supervisor: SupervisorSpec | Supervisor, name: str) -> Any:
 def describe_member(
     state: State, member_id: str, spec_of: Callable[[AgentSpec], AgentSpec] = lambda spec: spec
 ) -> AgentSpec | SupervisorSpec:
-    """Return a member with everything under it as it would be described.
+    """Return the description of a member with everything under it.
 
     Args:
-        state: Where it stands.
-        member_id: Of an agent or a supervisor.
-        spec_of: What is described in place of the spec of an agent.
+        state: The state of the team.
+        member_id: Id of an agent or a supervisor.
+        spec_of: Returns the spec to describe in place of the given one.
     """
     agent = state.agents.get(member_id)
     if agent is not None:
@@ -52,6 +52,6 @@ def describe_member(
 
 
 def as_json(value: object) -> JsonValue:
-    """Return a value of a setting, or of a field of a spec, as JSON has it."""
+    """Return the value of a setting, or of a field of a spec, as JSON."""
     plain_value: JsonValue = msgspec.to_builtins(value)
     return plain_value

@@ -21,7 +21,7 @@ from engine.core.strategies.settings import strings
 
 SYNTHESIS = "parallel_then_synthesis"
 _NAMING = ("aggregator", "validator", "author", "critics", "first", "then", "over", "lead")
-"""Settings that name members; these participate whatever their category."""
+"""Settings that name members; named members participate whatever their category."""
 
 
 @fact
@@ -101,19 +101,18 @@ def _check_not_empty(supervisor: Supervisor, member_ids: Sequence[str]) -> None:
 
 def members_in(state: State, supervisor: Supervisor) -> list[str]:
     """Return the ids of members that may get work, in declared order."""
-    return [
-        member_id
-        for member_id in supervisor.members
-        if (
-            state.agents[member_id].removing is None
-            if member_id in state.agents
-            else can_get_work_from(state.supervisors[member_id], supervisor)
-        )
-    ]
+    return [member_id for member_id in supervisor.members if _may_get_work(state, supervisor, member_id)]
+
+
+def _may_get_work(state: State, supervisor: Supervisor, member_id: str) -> bool:
+    agent = state.agents.get(member_id)
+    if agent is not None:
+        return agent.removing is None
+    return can_get_work_from(state.supervisors[member_id], supervisor)
 
 
 def names_in(state: State, supervisor: Supervisor, group: Task) -> dict[str, str]:
-    """Return the names of members by id as a graph knows them: with former names, which its settings use."""
+    """Return the names of members by id, as the settings of a graph use them: names from before a renaming."""
     before = {member_id: name for name, member_id in group.called.items()}
     names = {member_id: before.get(member_id) or member_name(state, member_id) for member_id in supervisor.members}
     return {member_id: name for member_id, name in names.items() if group.called.get(name, member_id) == member_id}
@@ -130,7 +129,7 @@ def aggregator_of(
     """Return the id of the agent that makes the synthesis; None if results are joined without one.
 
     Raises:
-        Refused: If one is required and missing.
+        Refused: If an aggregator is required and missing.
     """
     mode = mode or supervisor.mode
     if mode != SYNTHESIS and (supervisor.aggregation != "synthesis" or mode != "parallel"):
@@ -141,11 +140,11 @@ def aggregator_of(
     for member_id in members_in(state, supervisor):
         if member_name(state, member_id) == named and (member_id in state.agents or mode == SYNTHESIS):
             return member_id
-    near = nearest(str(named or ""), (a.name for a in state.agents.values()))
+    near = nearest(str(named or ""), (agent.name for agent in state.agents.values()))
     lacks = "names no aggregator" if named is None else f"has no agent {named!r} to make it"
+    example = f", such as {near[0]}" if near else ""
     raise Refused(
-        f"supervisor {supervisor.name!r} makes a synthesis but {lacks}; "
-        f"name one of its agents as aggregator" + (f", such as {near[0]}" if near else "")
+        f"supervisor {supervisor.name!r} makes a synthesis but {lacks}; name one of its agents as aggregator{example}"
     )
 
 
@@ -173,9 +172,8 @@ def _discover_members(
     state: State, supervisor: Supervisor, member_ids: list[str], text: str, before: Sequence[str]
 ) -> tuple[list[str], str]:
     member_by_agent = _member_by_agent(state, member_ids)
-    choice = choose_agents(
-        state, [state.agents[agent_id] for agent_id in member_by_agent], text, supervisor.max_matches
-    )
+    agents = [state.agents[agent_id] for agent_id in member_by_agent]
+    choice = choose_agents(state, agents, text, supervisor.max_matches)
     if choice.matches:
         return list(dict.fromkeys(member_by_agent[match.id] for match in choice.matches)), choice.explanation
     return _fallback_members(state, supervisor, member_ids, text, before, choice.nearest)
@@ -277,18 +275,12 @@ def _members_of_category(
     """Return the members of a category and those that settings name; all members if the category has none."""
     stems = category_stem(category).split()
     member_by_agent = _member_by_agent(state, member_ids)
-    claiming = {
-        member
-        for agent_id, member in member_by_agent.items()
-        if _has_matching_claim(state, state.agents[agent_id], stems)
-    }
-    claiming = claiming or {
-        member
-        for agent_id, member in member_by_agent.items()
-        if _has_category_prefix(state.spec_of(state.agents[agent_id]), stems)
-    }
-    if not claiming:
+    agents = [state.agents[agent_id] for agent_id in member_by_agent]
+    matching = [agent for agent in agents if _has_matching_claim(state, agent, stems)]
+    matching = matching or [agent for agent in agents if _has_category_prefix(state.spec_of(agent), stems)]
+    if not matching:
         return member_ids, "no member is of that category, so all take part"
+    claiming = {member_by_agent[agent.id] for agent in matching}
     named = {name for key in _NAMING if key in settings for name in strings(settings[key])}
     chosen = [member_id for member_id in member_ids if member_id in claiming or member_name(state, member_id) in named]
     return chosen, f"{', '.join(member_name(state, member_id) for member_id in chosen)} of that category"

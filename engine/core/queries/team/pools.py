@@ -1,4 +1,4 @@
-"""Sizes of pools: when an instance is added, and when one could be removed."""
+"""Sizes of pools: when to add an instance, and when one could be removed."""
 
 from engine.core.state import Agent, State
 
@@ -25,10 +25,10 @@ def can_shrink(state: State, agent: Agent) -> bool:
     used, slots = len(agent.running) + agent.stuck, fewer * spec.max_concurrency
     if used > slots:
         return False
-    # The rule of growth, applied to one instance less: without it the pool would swing between two sizes.
+    # The rule of growth for one instance less: otherwise the pool would alternate between two sizes.
     return used < slots or not _can_work(agent) or waiting_for(state, agent) <= pool.grow_at * fewer
 
 
 def _can_work(agent: Agent) -> bool:
-    at_fault = agent.error is not None or agent.is_shut or agent.exhausted is not None
-    return not (agent.paused or agent.away or at_fault or agent.removing is not None)
+    is_unable = agent.error is not None or agent.is_shut or agent.exhausted is not None or agent.removing is not None
+    return not (agent.paused or agent.away or is_unable)

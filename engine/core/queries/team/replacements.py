@@ -1,4 +1,4 @@
-"""Which specs of the registry agents could be swapped for, by what a request for work goes by."""
+"""Ranks the specs of the registry that agents could be swapped for, by matching specialties and past success."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from engine.core.state import Agent, State
 
 
 def replacements(state: State, agents: Sequence[Agent]) -> list[str]:
-    """Return the names in the registry that any of these agents could be swapped for, the likeliest first.
+    """Return the names in the registry that any of these agents could be swapped for, best first.
 
-    First by specialties of theirs that a spec names, then by those that one of its claims contains, then by how well
-    agents with it have done.
+    Ordered by how many of their specialties a spec names, then by how many its claims contain, then by the success of
+    agents with that spec.
     """
     types = {state.spec_of(agent).agent_type for agent in agents}
     current_specs = {agent.spec for agent in agents}
@@ -29,11 +29,11 @@ def replacements(state: State, agents: Sequence[Agent]) -> list[str]:
 
 
 def fits_of(state: State, agent: Agent, name: str) -> dict[str, Fit]:
-    """Return the specialties of an agent that a spec of the registry matches, and how."""
+    """Return the specialties of an agent that a spec of the registry matches, with the kind of match."""
     return fits_of_spec(state.specs[state.registry[name]], name, state.spec_of(agent).specialties)
 
 
 def attempt_counts(state: State, name: str) -> tuple[int, int]:
-    """Return how many attempts ended well and how many failed, of all agents with a spec of the registry."""
-    users = [agent for agent in state.agents.values() if agent.spec == state.registry[name]]
-    return sum(user.done for user in users), sum(user.failed for user in users)
+    """Return the numbers of done and of failed attempts of all agents with a spec of the registry."""
+    agents = [agent for agent in state.agents.values() if agent.spec == state.registry[name]]
+    return sum(agent.done for agent in agents), sum(agent.failed for agent in agents)

@@ -1,4 +1,4 @@
-"""What a command leaves of a supervisor's options."""
+"""The options of a supervisor after a command."""
 
 from engine.core.commands import ChangeSupervisor
 from engine.core.errors import Refused
@@ -8,10 +8,10 @@ from engine.core.specs.options import SupervisorOptions
 
 
 def options_after(options: SupervisorOptions, command: ChangeSupervisor) -> SupervisorOptions:
-    """Return `options` as a command that has some leaves them.
+    """Return `options` after a command, whose own options must not be None.
 
     Raises:
-        Refused: If it names an option that does not exist.
+        Refused: If the command names an option that does not exist.
     """
     assert command.options is not None
     if not command.exactly:

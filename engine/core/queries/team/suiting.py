@@ -37,7 +37,7 @@ def fit_of(state: State, agent: Agent, target: str) -> Fit | None:
 
 
 def fits_of_spec(spec: AgentSpec, name: str, targets: Iterable[str]) -> dict[str, Fit]:
-    """Return the capabilities of `targets` that an agent with a spec would match, and how."""
+    """Return the `targets` that an agent with a spec would match, with the kind of match."""
     candidate = candidate_from(spec, "", name)
     return {target: fit for target in targets if (fit := _fit(candidate, target)) is not None}
 
@@ -84,8 +84,8 @@ def candidate_from(
     )
 
 
-CACHED_INDEXES = 8
-"""Number of cached indexes."""
+MAX_CACHED_INDEXES = 8
+"""Limit on cached indexes."""
 
 
 class _Key:
@@ -115,7 +115,7 @@ def index_of(state: State, agents: Sequence[Agent]) -> CapabilityIndex:
 
 
 def choose_agents(state: State, agents: Sequence[Agent], text: str, limit: int) -> Choice:
-    """Return the agents that a request needs; those unable to work now only for words that no other agent claims."""
+    """Return the agents that a request needs; one that cannot begin now only for words that no other agent claims."""
     able = [agent for agent in agents if can_begin(state, agent)]
     first = index_of(state, able) if len(able) < len(agents) else None
     return choose(text, index_of(state, agents), limit=limit, first=first)
@@ -138,7 +138,7 @@ def _rank(state: State, agent_id: str) -> Rank:
     return rank_of(agent.id, agent.name, agent.done, agent.failed, load, agent.created_seq)
 
 
-@lru_cache(maxsize=CACHED_INDEXES)
+@lru_cache(maxsize=MAX_CACHED_INDEXES)
 def _index_of(key: _Key) -> CapabilityIndex:
     specs, key.specs = key.specs, None
     assert specs is not None

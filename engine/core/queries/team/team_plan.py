@@ -1,6 +1,6 @@
-"""What a description changes in a team, change by change, so that it can be shown before it is done.
+"""The changes that a description makes to a team, for people to read before they are made.
 
-One rule holds inside: a change names its member by the names from the root down, as they are before the change.
+A change names its member by the path from the root, as it is before the change.
 """
 
 import json
@@ -11,7 +11,7 @@ from msgspec import field
 from engine.core.records.records import JsonValue, fact
 
 ChangeKind: TypeAlias = Literal["added", "swapped", "changed", "moved", "renamed", "dropped"]
-"""`dropped`: it was declared and is not any more; it stays unless such members are removed."""
+"""`dropped`: declared before and no longer; the member stays unless dropped members are removed."""
 
 
 @fact
@@ -25,28 +25,27 @@ class Difference:
 
 @fact
 class Change:
-    """What a description means for one member."""
+    """A change of one member by a description."""
 
     change: ChangeKind
     subject: Literal["agent", "supervisor"]
     id: str | None
-    """None of one that is still to be made."""
+    """Id of the member; None if it has not been added yet."""
     path: str
     """Names from the root down, such as `chief/low/scout`."""
     to: str | None = None
-    """The same after it was moved or renamed."""
+    """The path after a move or renaming."""
     fields: list[Difference] = field(default_factory=list)
-    """Of a swap or a change of settings."""
+    """The fields of a swap or a change of settings."""
     since: Literal["declared", "current"] | None = None
-    """It was changed since it was declared last: `declared` sets it back, `current` leaves it as it is."""
+    """The member was changed since it was declared: `declared` sets it back, `current` leaves it as it is."""
 
 
 def describe_change(change: Change) -> str:
     """Return a change in words, in one line."""
     where = f" → {change.to}" if change.to is not None else ""
-    details = (
-        ": " + ", ".join(_describe_difference(difference) for difference in change.fields) if change.fields else ""
-    )
+    differences = ", ".join(map(_describe_difference, change.fields))
+    details = f": {differences}" if differences else ""
     since = "" if change.since is None else f" ({_SINCE[change.since]})"
     return f"{change.change} {change.path}{where}{details}{since}"
 

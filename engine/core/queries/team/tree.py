@@ -12,9 +12,9 @@ from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
 
 Node = TypeVar("Node", Supervisor, Task)
 MAX_DEPTH = 64
-"""Levels of supervisors that a team may have."""
+"""Limit on the levels of supervisors of a team."""
 MAX_UNWARNED_DEPTH = 3
-"""Levels without a warning."""
+"""Deepest level without a warning."""
 
 
 @fact
@@ -24,7 +24,7 @@ class Level:
     depth: int
     """1 for the roots."""
     mean_ms: float | None
-    """Mean coordination overhead of their ended groups, in milliseconds; None without any."""
+    """Mean coordination overhead of their ended groups, in milliseconds; None if none has ended."""
 
 
 def depth_of(state: State, supervisor: Supervisor) -> int:
@@ -43,7 +43,7 @@ def lineage_of(state: State, node: Node) -> Iterator[Node]:
 
 
 def supervisors_from(state: State, supervisor_id: str | None) -> Iterator[Supervisor]:
-    """Yield the supervisor with an id and its ancestors, up to the root; nothing where there is none."""
+    """Yield the supervisor with an id and its ancestors, up to the root; nothing if it does not exist."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is not None:
         yield from lineage_of(state, supervisor)
@@ -63,7 +63,7 @@ def agents_of(state: State, member_id: str) -> list[Agent]:
     if member_id in agents:
         return [agents[member_id]]
     subtree_agents: list[Agent] = []
-    for member in supervisors[member_id].members:  # a call each only for teams: screens ask for thousands of agents
+    for member in supervisors[member_id].members:  # recursive only for teams: screens ask for thousands of agents
         if member in agents:
             subtree_agents.append(agents[member])
         else:
@@ -101,12 +101,8 @@ def levels_of(state: State) -> list[Level]:
         hand_overs = sum(supervisor.hand_overs for supervisor in front)
         total_ms = sum(supervisor.hand_over_ms for supervisor in front)
         levels.append(Level(depth=len(levels) + 1, mean_ms=total_ms / hand_overs if hand_overs else None))
-        front = [
-            state.supervisors[member]
-            for supervisor in front
-            for member in supervisor.members
-            if member in state.supervisors
-        ]
+        member_ids = (member_id for supervisor in front for member_id in supervisor.members)
+        front = [state.supervisors[member_id] for member_id in member_ids if member_id in state.supervisors]
     return levels
 
 
@@ -156,7 +152,7 @@ def rings(state: State, supervisor: Supervisor, *, holders: Collection[str] = ()
 
     Args:
         supervisor: Where the search begins.
-        holders: Supervisors that have the work already: they finish it, although they leave.
+        holders: Supervisors that have the work already: they finish it even if they are leaving.
     """
     seen_ids: set[str] = set()
     for anchor in lineage_of(state, supervisor):
@@ -186,12 +182,12 @@ def agents_in(state: State, supervisor: Supervisor) -> Iterator[Agent]:
 
 
 def can_get_work_from(child: Supervisor, parent: Supervisor) -> bool:
-    """Return whether `child` may get work from `parent`: a leaving supervisor gets none from one that stays."""
+    """Return whether `child` may get work from `parent`: a leaving supervisor gets work only from a leaving parent."""
     return child.leaving is None or parent.leaving is not None
 
 
 def cause_of(state: State, task: Task) -> Task | Run:
-    """Return the nearest of a task and its ancestors that is being cancelled; the run if none is."""
+    """Return the nearest cancelled one of a task and its ancestors; the run if there is none."""
     return next((ancestor for ancestor in lineage_of(state, task) if ancestor.cancelling), state.runs[task.run_id])
 
 
@@ -214,30 +210,27 @@ def task_subtree(state: State, task: Task) -> list[Task]:
 
 
 def tasks_to_end(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
-    """Return which tasks end at once when a run or task is ended, and which are at work and have to stop first."""
-    unended_tasks = [task for task in tasks_of(state, subject) if not task.ended]
+    """Return the tasks that end at once when a run or task is ended, and those whose attempt has to stop first."""
+    open_subtasks = [task for task in tasks_of(state, subject) if not task.ended]
+    # A running group ends with its last node (`check_group`), not here: running nodes may still give partial output.
     ended_ids = [
         task.id
-        for task in unended_tasks
-        # A running group ends with its last node (`check_group`), not here: nodes at work may still give partial
-        # output.
+        for task in open_subtasks
         if task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
     ]
-    return ended_ids, [task.id for task in unended_tasks if task.attempt is not None]
+    return ended_ids, [task.id for task in open_subtasks if task.attempt is not None]
 
 
 def open_tasks(state: State) -> int:
-    """Return how many tasks of agents in open runs have not ended; joins, checks and graphs are no work of an agent."""
+    """Return the number of open tasks of agents in open runs, without joins, checks and groups."""
     return sum(run.total - run.ended for run in state.runs.values())
 
 
 def tasks_of(state: State, subject: Run | Task) -> list[Task]:
     """Return all tasks of a run, or a task and its descendants."""
-    return (
-        [state.tasks[task_id] for task_id in subject.tasks]
-        if isinstance(subject, Run)
-        else task_subtree(state, subject)
-    )
+    if isinstance(subject, Task):
+        return task_subtree(state, subject)
+    return [state.tasks[task_id] for task_id in subject.tasks]
 
 
 def parent_deadline_ms(state: State, task: Task) -> int | None:

@@ -8,6 +8,9 @@ from engine.core.queries.team.tree import agents_of
 from engine.core.records.records import fact
 from engine.core.state import Agent, State, Supervisor, Task, TrackRecord
 
+MAX_NAMED_AGENTS = 8
+"""Limit on the agents that the description of a team names."""
+
 
 @fact
 class Worker:
@@ -65,7 +68,7 @@ def why_not_available(state: State, member: Agent | Supervisor) -> str | None:
 
 
 def _members(state: State, supervisor: Supervisor, lead_id: str) -> Iterator[Agent | Supervisor]:
-    """Yield the members without the lead; `participants` says who is in a graph, not whom the lead may ask."""
+    """Yield the members without the lead; `participants` limits graphs, but not the workers of a lead."""
     for member_id in supervisor.members:
         member = state.agents.get(member_id) or state.supervisors[member_id]
         if member_id != lead_id:
@@ -80,6 +83,7 @@ def _worker(state: State, member: Agent | Supervisor, category: str | None) -> W
             name=member.name, description=spec.description, specialties=tuple(spec.specialties), record=record
         )
     agents = agents_of(state, member.id)
-    names = ", ".join(agent.name for agent in agents[:8]) + (", …" if len(agents) > 8 else "")
+    names = ", ".join(agent.name for agent in agents[:MAX_NAMED_AGENTS])
+    names += ", …" if len(agents) > MAX_NAMED_AGENTS else ""
     skills = dict.fromkeys(skill for agent in agents for skill in state.spec_of(agent).specialties)
     return Worker(name=member.name, description=f"A team: {names}", specialties=tuple(skills), record=record)

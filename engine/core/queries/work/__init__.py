@@ -1,1 +1,1 @@
-"""Questions about work: inputs, prompts, plans, queues, placement."""
+"""Queries of work: inputs, prompts, plans, queues, placement."""

@@ -13,16 +13,16 @@ def visible_exchanges(state: State, task: Task) -> list[Exchange]:
 
 
 def members_of_earlier_runs(state: State, run: Run, group: Task) -> list[str]:
-    """Return the members that worked on the run before in the conversation that a group is part of."""
+    """Return the members that worked on the previous run of the conversation; none if a group is not part of it."""
     if run.conversation is None or not is_in_conversation(state, group):
         return []
     return state.supervisors[run.supervisor_id].conversations[run.conversation].worked
 
 
 def is_in_conversation(state: State, task: Task) -> bool:
-    """Tell whether a task is part of the conversation of its run.
+    """Return whether a task is part of the conversation of its run; delegated work is not.
 
-    What was delegated was asked for in other words, which say all that there is to know: it is not.
+    The text of a delegation is written by an agent and meant to be complete.
     """
     if state.runs[task.run_id].conversation is None:
         return False

@@ -23,7 +23,7 @@ HIDDEN = "[hidden]"
 _SECRET = re.compile(r"(key|token|secret|password|passwd|credential|authorization)s?$", re.IGNORECASE)
 """Names of fields whose texts are hidden."""
 _CUT = re.compile(r"… \([\d,]+ characters\)\Z|\A… [\d,]+ more\Z|\A…\Z")
-"""How a text, a list and what is nested too deeply are cut."""
+"""Matches the marks of a shortened text, list or object, and of a value nested too deeply."""
 _NO_SECRETS = frozenset({"call_key", "idempotency_key"})
 
 
@@ -43,7 +43,7 @@ def args_of(command: Any) -> dict[str, JsonValue]:
 
 
 def is_truncated(excerpt: JsonValue) -> bool:
-    """Tell whether an excerpt lacks something of its value."""
+    """Return whether an excerpt is incomplete."""
     if isinstance(excerpt, str):
         return excerpt == HIDDEN or _CUT.search(excerpt) is not None
     if isinstance(excerpt, list):
@@ -52,7 +52,7 @@ def is_truncated(excerpt: JsonValue) -> bool:
 
 
 class _ExcerptMaker:
-    """Makes the excerpt of one value; counts the characters that are left."""
+    """Makes the excerpt of one value, within a limit on all characters together."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         self._chars_left = MAX_CHARACTERS
@@ -88,9 +88,8 @@ class _ExcerptMaker:
         tag = type(record).__struct_config__.tag if depth else None
         tag_field = {} if tag is None else {"type": tag}
         defaults = {field.name: _default(field) for field in fields(type(record))}
-        return self._object(
-            {**tag_field, **{name: value for name, value in values.items() if value != defaults[name]}}, depth
-        )
+        changed_values = {name: value for name, value in values.items() if value != defaults[name]}
+        return self._object({**tag_field, **changed_values}, depth)
 
     def _object(self, value: dict[str, Any], depth: int) -> dict[str, JsonValue]:
         excerpt: dict[str, JsonValue] = {}

@@ -9,11 +9,8 @@ def input_tasks(state: State, task: Task) -> list[Task]:
     if task.takes == "own" or not (task.after or task.sees):
         return []
     if task.sees is not None:
-        return [
-            source
-            for source in (state.tasks[source_id] for source_id in task.sees)
-            if _passes_output(task, source, excluded_kinds=("check",))
-        ]
+        sources = (state.tasks[source_id] for source_id in task.sees)
+        return [source for source in sources if _passes_output(task, source, excluded_kinds=("check",))]
     reached_ids: set[str] = set()
     front = list(task.after)
     while front:
@@ -22,7 +19,7 @@ def input_tasks(state: State, task: Task) -> list[Task]:
             reached_ids.add(task_id)
             front.extend(state.tasks[task_id].after)
     parent = state.tasks[task.parent_id] if task.parent_id else None
-    # In planned order: the text must not depend on which of them ended first.
+    # In planned order: the input must not depend on which of them ended first.
     ordered = (state.tasks[child] for child in (parent.children if parent else ()) if child in reached_ids)
     return [source for source in ordered if _passes_output(task, source, excluded_kinds=("join", "check"))]
 
@@ -45,6 +42,6 @@ def input_of(state: State, group: Task) -> StoredValue:
 
 
 def _passes_output(task: Task, source: Task, *, excluded_kinds: tuple[str, ...]) -> bool:
-    """Return whether an output is passed on: None is dropped, except from a list, where it keeps its place."""
+    """Return whether the output of `source` is passed on; None is dropped, except in a list, to keep places."""
     has_output = source.output is not None or (task.join == "list" and source.status is TaskStatus.DONE)
     return has_output and source.kind not in excluded_kinds

@@ -43,14 +43,14 @@ def place_for(
         home: The supervisor at which the search begins.
         target: A name, a capability, or the capability of a queue for several named members.
         asker: The delegating agent, which is found by its name only; None for a graph of `home`.
-        holders: Supervisors that have the work already (`holders_of`); they are searched although they leave.
+        holders: Supervisors that have the work already (`holders_of`); they are searched even if they are leaving.
 
     Raises:
         NoAgentMatches: If no member has that name or capability.
     """
     fallback: Place | None = None
     for ring in rings(state, home, holders=holders):
-        # The nearest ring with a suitable agent is only remembered: a farther ring with an able agent still wins.
+        # A place without an able agent is only the fallback: a farther ring with an able agent wins.
         for must_be_able in (True, False) if fallback is None else (True,):
             place = _place_in_ring(state, ring, asker, target, holders, must_be_able=must_be_able)
             if place is not None and must_be_able:
@@ -128,9 +128,8 @@ def _place_by_name(state: State, ring: Ring, target: str, named: list[str]) -> P
     agent = state.agents.get(named[0])
     if len(named) > 1 or target.startswith(queues.NAMED_MEMBERS_PREFIX):
         agents = [agent_id for member_id in named for agent_id in queues.takers(state, member_id)]
-        key = queues.shared_queue(
-            ring.anchor_id, ring.depth, queues.NAMED_MEMBERS_PREFIX + target.removeprefix(queues.NAMED_MEMBERS_PREFIX)
-        )
+        capability = queues.NAMED_MEMBERS_PREFIX + target.removeprefix(queues.NAMED_MEMBERS_PREFIX)
+        key = queues.shared_queue(ring.anchor_id, ring.depth, capability)
         return _shared_place(state, key, ring.anchor_id, agents)
     if agent is None:
         return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
@@ -151,9 +150,9 @@ def _is_team_able(state: State, team: Supervisor) -> bool:
 
 
 def able_agents(state: State, supervisor: Supervisor, capability: str, *, excluded: Agent | None) -> list[str]:
-    """Return the members of a supervisor that match a capability best, among the able ones if there are any."""
+    """Return the agents of a supervisor with the best match of a capability for which one of them is able, if any."""
     queue = state.queues.get(queues.able_queue(supervisor.id, capability))
-    # The existing queue is the answer as long as one of its agents is able; comparing words again would be slow.
+    # The agents of an existing queue are used as long as one of them is able; comparing words again would be slow.
     if queue is not None and any(_can_be_asked(state, agent_id, excluded) for agent_id in queue.agents):
         return queue.agents
     fits: dict[Fit, list[Agent]] = {}
@@ -162,10 +161,10 @@ def able_agents(state: State, supervisor: Supervisor, capability: str, *, exclud
         if fit is not None:
             # A name that equals the capability counts like a specialty here; names were handled before.
             fits.setdefault(max(fit, Fit.SPECIALTY), []).append(agent)
-    best = next(
-        (fit for fit in sorted(fits) if any(is_able(state, agent) for agent in fits[fit])), min(fits, default=None)
-    )
-    return [] if best is None else [agent.id for agent in fits[best]]
+    if not fits:
+        return []
+    able_fits = [fit for fit, agents in fits.items() if any(is_able(state, agent) for agent in agents)]
+    return [agent.id for agent in fits[min(able_fits or fits)]]
 
 
 def _can_be_asked(state: State, agent_id: str, asker: Agent | None) -> bool:
@@ -195,14 +194,14 @@ def able_queues_for(
             for agent_id in queue.agents
             if excluded is None or agent_id != excluded.id
         )
-        # An agent that only suits a capability by its description stays out while another has it as a specialty.
+        # An agent that matches a capability only by its description is left out while another has it as a specialty.
         if names_capability(candidate, capability) or not any(names_capability(other, capability) for other in others):
             keys.append(key)
     return keys
 
 
 def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
-    """Return whether agents of a supervisor may serve a capability queue: its own, or a shared one at its level."""
+    """Return whether a capability queue is of a supervisor itself, or shared by the teams at its level."""
     if not queue.key.startswith("able:"):
         return False
     _, _, depth = queue.key.split(":", 2)[1].partition("+")
@@ -211,11 +210,11 @@ def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
 
 
 def queue_takeovers(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
-    """Return the events by which weaker matches take over queues of which `agent` is the last.
+    """Return the events by which agents with a weaker match take over the queues of which `agent` is the last.
 
     Args:
         state: The state before the agent stops serving them.
-        served: Capability queues that it goes on serving.
+        served: Capability queues that the agent continues to serve.
     """
     supervisor = state.supervisors[agent.supervisor_id]
     prefix = queues.able_queue(supervisor.id, "")
@@ -264,7 +263,7 @@ def _possible_stand_ins(state: State, task: Task) -> Iterator[Agent]:
 
 
 def holders_of(state: State, task: Task) -> frozenset[str]:
-    """Return the supervisors in whose teams a task is, and those above them; empty while no supervisor is leaving."""
+    """Return the supervisors whose teams hold a task, and those above them; empty while no supervisor is leaving."""
     if not any(member_id in state.supervisors for member_id in state.leaving):
         return frozenset()
     queue = state.queues.get(task.queue or "")
@@ -287,7 +286,7 @@ def asker_of(state: State, task: Task) -> str | None:
 
 
 def home_of(state: State, task: Task) -> Supervisor:
-    """Return the supervisor at which a search begins: that of the asker, or the one that planned the task."""
+    """Return the supervisor at which the search for a task begins: that of its asker, or the one that planned it."""
     asker = state.agents.get(asker_of(state, task) or "")
     parent = state.tasks.get(task.parent_id or "")
     planner = None if parent is None else parent.worker_id

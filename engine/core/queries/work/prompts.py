@@ -1,7 +1,7 @@
-"""What a model was told for a recorded step, put together as it was sent: parts, earlier runs, messages and results.
+"""Rebuilds the prompt of a recorded model step as it was sent: parts, earlier runs, messages and results.
 
-Texts that stand in the journal are references here; the caller reads them. What a model was told because its answer was
-empty or did not fit its schema is not recorded, and not here.
+Texts in the journal are references here; the caller reads them. Corrections after an empty or invalid answer are not
+recorded, and are missing.
 """
 
 from collections import Counter
@@ -15,38 +15,33 @@ from engine.core.records.values import StoredValue
 from engine.core.state import Exchange, State, Task
 
 Role: TypeAlias = Literal["part", "user", "assistant", "tool", "steer", "summary"]
-"""`part`: a system prompt or the schemas of tools, whose hash stands in place of the content; `steer`: a person, as the
-model's user; `summary`: what was said before, in short."""
+"""`part`: a system prompt or the schemas of tools, with their hash as the content; `steer`: a message of a person, sent
+as the user's; `summary`: a summary of the messages before."""
 
 
 class SentMessage(NamedTuple):
-    """One message."""
+    """One message of a prompt."""
 
     role: Role
     content: StoredValue | dict[str, Any] | list[Any]
-    """Of an assistant, its recorded answer, or a text; of a summary, its recorded step, or a text."""
+    """A text, or the recorded answer of an assistant, or the recorded step of a summary."""
     name: str = ""
-    """Of a tool: what was called."""
+    """Name of the tool whose result it is; empty for other roles."""
 
 
 def prompt_of(
     state: State, task: Task | None, step: StepRecorded | None, before: Sequence[StepRecorded]
 ) -> list[SentMessage]:
-    """Return what the model was told for a step.
+    """Return the messages that the model was sent for a step.
 
     Args:
-        task: The task; None when its run has ended, then earlier runs and its request are missing.
-        step: The step of a model; None is the one that comes next.
-        before: The steps of its task before it, the oldest first.
+        task: The task; None if its run has ended, then earlier runs and the request are missing.
+        step: The step of a model; None for the next one.
+        before: The steps of the task before it, oldest first.
     """
-    step_with_parts = (
-        step
-        if step is not None
-        else next((earlier_step for earlier_step in reversed(before) if earlier_step.parts), None)
-    )
-    system_parts = [
-        SentMessage("part", part) for part in (step_with_parts.parts if step_with_parts is not None else ())
-    ]
+    if step is None:  # the next step is sent the same parts as the last one that has any
+        step = next((earlier_step for earlier_step in reversed(before) if earlier_step.parts), None)
+    system_parts = [SentMessage("part", part) for part in (step.parts if step is not None else ())]
     requests: list[SentMessage] = []
     messages: list[SentMessage] = []
     if task is not None:
@@ -60,16 +55,11 @@ def prompt_of(
     for earlier_step in before:
         if earlier_step.what == "compact" and isinstance(earlier_step.output, dict):
             kept_count = int(str(earlier_step.output.get("kept") or 0))
-            messages = [
-                *requests,
-                SentMessage("summary", earlier_step.output),
-                *messages[max(0, len(messages) - kept_count) :],
-            ]
+            kept_messages = messages[max(0, len(messages) - kept_count) :]
+            messages = [*requests, SentMessage("summary", earlier_step.output), *kept_messages]
         elif earlier_step.steers:
-            messages += [
-                SentMessage("steer", text)
-                for text in (earlier_step.output if isinstance(earlier_step.output, list) else [earlier_step.output])
-            ]
+            texts = earlier_step.output if isinstance(earlier_step.output, list) else [earlier_step.output]
+            messages += [SentMessage("steer", text) for text in texts]
         elif earlier_step.what == "model":
             messages += [SentMessage("assistant", earlier_step.output), *results.results_of(earlier_step.output)]
         elif earlier_step.what == "tool" and earlier_step.key not in results.answered_keys:
@@ -86,14 +76,14 @@ def _messages_of(exchange: Exchange) -> list[SentMessage]:
 
 
 class _CallResults:
-    """What the calls of the answers of a task came to, as far as that is recorded."""
+    """The recorded results of the calls in a task's model answers."""
 
     def __init__(self, state: State, task: Task | None, steps: Sequence[StepRecorded]) -> None:
         self._state, self._task = state, task
         self._steps = {step.key: step for step in steps}
         self._counts: Counter[str] = Counter()
         self.answered_keys: set[str] = set()
-        """Keys of those that stand behind the answer that asked for them."""
+        """Keys of the results that were returned for an answer."""
         agent = None if task is None else state.agents.get(task.agent_id or "")
         names = None if agent is None else state.spec_of(agent).options.get("tool_names")
         self._own_names = {str(alias): name for name, alias in names.items()} if isinstance(names, dict) else {}

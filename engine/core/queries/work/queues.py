@@ -44,8 +44,8 @@ def turn_key(priority: int, queue: str) -> str:
 
 
 NAMED_MEMBERS_PREFIX = "any of\N{NO-BREAK SPACE}"
-"""Prefix of the capability that stands for a set of named members. No delegation can ask for it: its blanks are
-normalized, and the no-break space with them."""
+"""Prefix of the capability that stands for a set of named members. No delegation can request it: the blanks of its
+target are normalized, including the no-break space."""
 
 
 def is_for_named_members(key: str) -> bool:
@@ -55,11 +55,9 @@ def is_for_named_members(key: str) -> bool:
 
 def member_names_in(capability: str) -> list[str]:
     """Return the member names in such a capability; any other capability is returned as it is."""
-    return (
-        capability.removeprefix(NAMED_MEMBERS_PREFIX).split(", ")
-        if capability.startswith(NAMED_MEMBERS_PREFIX)
-        else [capability]
-    )
+    if not capability.startswith(NAMED_MEMBERS_PREFIX):
+        return [capability]
+    return capability.removeprefix(NAMED_MEMBERS_PREFIX).split(", ")
 
 
 def is_named_member(state: State, queue: Queue, supervisor_id: str, name: str) -> bool:
@@ -100,18 +98,16 @@ def unstartable_items(state: State, team: Supervisor) -> Iterator[Task]:
     path = list(lineage_of(state, team))
     for task in (state.tasks[task_id] for task_id in team.taken):
         queue = state.queues.get(task.came_from or "")
-        place = next(
-            (place for place, supervisor in enumerate(path) if queue and supervisor.id == queue.supervisor_id), 0
-        )
-        if any(supervisor.paused or supervisor.held for supervisor in path[:place]) and _can_go_back(state, task):
+        owner_id = queue.supervisor_id if queue is not None else ""
+        place = next((place for place, supervisor in enumerate(path) if supervisor.id == owner_id), 0)
+        if any(supervisor.paused or supervisor.held for supervisor in path[:place]) and _can_be_returned(state, task):
             yield task
 
 
-def _can_go_back(state: State, task: Task) -> bool:
+def _can_be_returned(state: State, task: Task) -> bool:
     work = (descendant for descendant in task_subtree(state, task) if descendant.kind in ("agent", "group"))
-    return not is_cancelled(state, task) and not any(
-        descendant.ended and not descendant.passed_by for descendant in work
-    )
+    has_outcomes = any(descendant.ended and not descendant.passed_by for descendant in work)
+    return not is_cancelled(state, task) and not has_outcomes
 
 
 def item_others_could_do(state: State, task: Task) -> Task | None:
@@ -121,7 +117,7 @@ def item_others_could_do(state: State, task: Task) -> Task | None:
     """
     for item in lineage_of(state, task):
         team, queue = state.supervisors.get(item.worker_id or ""), state.queues.get(item.came_from or "")
-        if team is None or queue is None or item.id not in team.taken or not _can_go_back(state, item):
+        if team is None or queue is None or item.id not in team.taken or not _can_be_returned(state, item):
             continue
         able_agents = [agent for agent in map(state.agents.__getitem__, queue.agents) if is_able(state, agent)]
         own_agents = [agent for agent in able_agents if team_for(state, queue, agent) is team]

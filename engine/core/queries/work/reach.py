@@ -1,4 +1,4 @@
-"""What a command about work reaches: of an agent what it is at, of a task or a run all that is below."""
+"""Resolves the target of a command about work: a run, a task, or the tasks that an agent works on."""
 
 from engine.core.errors import Refused
 from engine.core.queries.targets import find_any
@@ -7,10 +7,10 @@ from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 
 def work_reached_by(state: State, target: str) -> list[Run | Task]:
-    """Return the open run, the open task, or the tasks that an agent is at; none of them is below another.
+    """Return the open run, the open task, or the tasks that an agent works on; none of them is below another.
 
     Raises:
-        Refused: If there is none.
+        Refused: If there is no such work.
     """
     subject = find_any(state, target)
     if isinstance(subject, Supervisor):
@@ -24,10 +24,10 @@ def work_reached_by(state: State, target: str) -> list[Run | Task]:
 
 
 def tasks_at(state: State, agent: Agent) -> list[Run | Task]:
-    """Return the tasks that an agent is at, without those below one of them.
+    """Return the tasks that an agent works on, without those below one of them.
 
     Raises:
-        Refused: If it is at none.
+        Refused: If it works on none.
     """
     tasks = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     if not tasks:
