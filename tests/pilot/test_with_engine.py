@@ -74,8 +74,7 @@ async def test_a_request_is_worked_on_and_its_output_can_be_read(
 ) -> None:
     app = Remembering(tmp_path / "team.db")
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: rows_of(app) > 3)
-        assert "● engine" in line(app, "header")
+        await until(pilot, lambda: rows_of(app) > 3 and "● engine" in line(app, "header"))
 
         await pilot.press("n", *"how much is it", "enter")
         await until(pilot, lambda: app.feed.state.finished)

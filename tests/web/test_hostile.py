@@ -312,7 +312,7 @@ async def test_a_process_that_is_killed_is_told_as_such(db: Path) -> None:
 PLANTED = """
 import sys
 from dashboard.web import tab, tab_process
-tab.TabApp.keep_up = lambda self, *, changed: [][0]
+tab.TabApp.update_surroundings = lambda self, *, changed: [][0]
 sys.exit(tab_process.main(*sys.argv[4:]))
 """
 

@@ -253,7 +253,7 @@ async def test_uploads_under_way_are_bounded_in_number_of_a_tab_and_in_all(tmp_p
 
 
 async def test_uploads_under_way_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfers, "MOST_BYTES_UNDER_WAY", 1_000)
+    monkeypatch.setattr(transfers, "MAX_PENDING_BYTES", 1_000)
     sending = Sending()
     await sending.begin(tmp_path, 1, b"x" * 600)
     with pytest.raises(TooMany):
