@@ -18,19 +18,22 @@ from dashboard.views.words.parsers import (
     Mistyped,
     parse_deadline_s,
     parse_duration_s,
-    parse_limits,
+    parse_priority,
     parse_settings,
     split_words,
 )
+from dashboard.views.words.subcommands import Parameter, subcommand_of
 from engine.core import commands
 from engine.core.commands import Command
+from engine.core.errors import BadValue
 from engine.core.queries.targets import at, find_member
 from engine.core.queries.team.tree import depth_of, mean_ms_of
-from engine.core.records.records import JsonValue, names
-from engine.core.specs.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
+from engine.core.records.records import JsonValue
+from engine.core.specs.options import AGEING_S, BALANCES
 from engine.core.state import State
 
-SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "track_record", "ageing", "preempt")
+SETTINGS = {option.name.replace("-", "_"): option for option in subcommand_of(commands.ChangeSupervisor).options}
+"""By its key in a line, the field that a setting sets."""
 
 
 def _move(screen: ActionScreen, line: CommandLine) -> None:
@@ -129,12 +132,11 @@ def _settings_command(supervisor_id: str, text: str, _now_ms: int) -> Command | 
         raise Mistyped(f"no setting {unknown!r}; there are {', '.join(SETTINGS)}")
     if not settings:
         return None
-    parallel, agents = (
-        _parse_count(key, settings[key]) if key in settings else None for key in ("max_parallel", "max_agents")
-    )
-    return commands.ChangeSupervisor(
-        supervisor=at(supervisor_id), options=_options(settings), max_parallel=parallel, max_agents=agents
-    )
+    values = {SETTINGS[key].path: _parse_setting(key, value) for key, value in settings.items()}
+    try:
+        return subcommand_of(commands.ChangeSupervisor).build({("supervisor",): at(supervisor_id), **values})
+    except BadValue as bad:
+        raise Mistyped(bad.reason) from bad
 
 
 def _processes(state: State, inherited_text: str | None) -> str:
@@ -152,41 +154,17 @@ def _join_options(words: Sequence[str]) -> list[str]:
     return out
 
 
-def _parse_count(key: str, value: JsonValue) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+def _parse_setting(key: str, value: JsonValue) -> object:
+    setting = SETTINGS[key]
+    if setting.type is int and (isinstance(value, bool) or not isinstance(value, int)):
         raise Mistyped(f"{key} is a whole number, not {value!r}")
-    return value
-
-
-def _parse_yes_no(value: JsonValue) -> bool:
-    if value not in ("yes", "no", True, False):
-        raise Mistyped(f"track_record is yes or no, not {value!r}")
-    return value in ("yes", True)
-
-
-def _options(settings: dict[str, JsonValue]) -> SupervisorOptions | None:
-    options: dict[str, object] = {}
-    for key in ("max_total", "processes"):
-        if key in settings:
-            options[key] = _parse_count(key, settings[key])
-    if "balance" in settings:
-        options["balance"] = settings["balance"]
-    if "track_record" in settings:
-        options["track_record"] = _parse_yes_no(settings["track_record"])
-    if "ageing" in settings:
-        options["ageing_s"] = parse_duration_s(str(settings["ageing"]))
-    if "preempt" in settings:
-        if settings["preempt"] not in ("step", "now", "never"):
-            raise Mistyped(f"preempt is one of step, now, never, not {settings['preempt']!r}")
-        options["preempt"] = Preempt(at=settings["preempt"])  # type: ignore[arg-type]
-    if not options:
-        return None
-    option_names = set(names(SupervisorOptions))
-    assert option_names.issuperset(options)
-    try:
-        return SupervisorOptions(**options)  # type: ignore[arg-type]
-    except ValueError as error:
-        raise Mistyped(str(error)) from error
+    if setting.type is bool and value not in ("yes", "no", True, False):
+        raise Mistyped(f"{key} is yes or no, not {value!r}")
+    if setting.choices and value not in setting.choices:
+        raise Mistyped(f"{key} is one of {', '.join(setting.choices)}, not {value!r}")
+    if setting.path[-1].endswith("_s"):
+        return parse_duration_s(str(value))
+    return value in ("yes", True) if setting.type is bool else value
 
 
 CAPABILITY = LineQuestion(
@@ -281,33 +259,36 @@ def _request(screen: ActionScreen, line: CommandLine) -> None:
         screen.warn(str(error))
 
 
-_LIMIT_OPTIONS = {"max-attempts": "attempts", "max-tokens": "tokens", "max-cost": "cost_usd"}
-REQUEST_OPTIONS = ("supervisor", "priority", "deadline", "category", "after", "conversation", *_LIMIT_OPTIONS)
+REQUEST = subcommand_of(commands.Submit)
+REQUEST_OPTIONS = tuple(parameter.name for parameter in REQUEST.options)
 """Options of a request, as in a shell."""
 
 
-def _submit(request: str, line: CommandLine, now_ms: int) -> commands.Submit:
+def _submit(request: str, line: CommandLine, now_ms: int) -> Command:
     """Return the command for a request with its options.
 
     Raises:
         Mistyped: If one of them has no such value.
     """
-    priority, deadline = line.option("priority"), line.option("deadline")
-    limits = " ".join(
-        f"{name}={value}" for option, name in _LIMIT_OPTIONS.items() if (value := line.option(option)) is not None
-    )
-    if priority is not None and not priority.isdecimal():
-        raise Mistyped(f"{priority!r} is not a priority; write 0, the most urgent, to 9")
-    return commands.Submit(
-        request=request,
-        supervisor=line.option("supervisor"),
-        priority=int(priority) if priority is not None else None,
-        deadline_s=parse_deadline_s(deadline, now_ms) if deadline is not None else None,
-        category=line.option("category"),
-        after=(line.option("after") or "").replace(",", " ").split(),
-        conversation=line.option("conversation"),
-        limits=parse_limits(limits),
-    )
+    values = {
+        option.path: _parse_option(option, text, now_ms)
+        for option in REQUEST.options
+        if (text := line.option(option.name)) is not None
+    }
+    try:
+        return REQUEST.build({("request",): request, **values})
+    except BadValue as bad:
+        raise Mistyped(bad.reason) from bad
+
+
+def _parse_option(option: Parameter, text: str, now_ms: int) -> object:
+    if option.name == "priority":
+        return parse_priority(text)
+    if option.name == "deadline":
+        return parse_deadline_s(text, now_ms)
+    if option.name == "after":
+        return text.replace(",", " ").split()
+    return parse_settings([f"limit={text}"])["limit"] if option.path[0] == "limits" else text
 
 
 def _add(screen: ActionScreen, line: CommandLine) -> None:

@@ -13,7 +13,7 @@ from dashboard.views.drawing.rows import Cell, labelled
 from dashboard.views.inbox import question_of
 from dashboard.views.words.absent import is_issued
 from dashboard.views.words.amounts import moment, remaining
-from dashboard.views.words.parsers import LineQuestion, Mistyped, parse_deadline_s
+from dashboard.views.words.parsers import LineQuestion, parse_deadline_s, parse_priority
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.errors import Refused
 from engine.core.queries.money.budget import deadline_of
@@ -89,12 +89,7 @@ def _current_priority(state: State, target_id: str, _now_ms: int) -> Sequence[Ce
 
 
 def _priority_command(target_id: str, text: str, _now_ms: int) -> Command | None:
-    text = text.strip()
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit()):
-        raise Mistyped(f"{text!r} is not a priority; write 0, the most urgent, to {LOWEST_PRIORITY}")
-    return SetPriority(target=target_id, priority=int(text))
+    return SetPriority(target=target_id, priority=parse_priority(text.strip())) if text.strip() else None
 
 
 def _current_deadline(state: State, target_id: str, now_ms: int) -> Sequence[Cell]:

@@ -13,6 +13,7 @@ from engine.core.errors import BadValue
 from engine.core.records.records import JsonValue
 from engine.core.specs.limits import Limits
 from engine.core.state import State
+from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,17 @@ def parse_deadline_s(text: str, now_ms: int) -> float | None:
     if due_ms <= now_ms:
         raise Mistyped(f"{text} has passed already; write a later time")
     return round((due_ms - now_ms) / 1000, 3)
+
+
+def parse_priority(text: str) -> int:
+    """Return a priority; its range is checked with the command.
+
+    Raises:
+        Mistyped: If it is not a whole number.
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise Mistyped(f"{text!r} is not a priority; write 0, the most urgent, to {LOWEST_PRIORITY}")
+    return int(text)
 
 
 class Seq(int):

@@ -66,6 +66,11 @@ class Subcommand:
     parameters: tuple[Parameter, ...]
     """Arguments, then options."""
 
+    @property
+    def options(self) -> list[Parameter]:
+        """The parameters that stand with their names."""
+        return [parameter for parameter in self.parameters if not parameter.is_argument]
+
     def build(self, values: Mapping[Path, Any]) -> Command:
         """Return the command with these values of parameters; None stands for the default."""
         return cast(Command, _build(self.command, {path: value for path, value in values.items() if value is not None}))
@@ -91,7 +96,7 @@ _WORDS: dict[str, _Words] = {
     "submit": _Words(
         "run",
         options=(
-            *("supervisor", "priority", "deadline_s", "category", "conversation", "after"),
+            *("supervisor", "priority", "deadline_s", "category", "after", "conversation"),
             *("max-attempts=limits.attempts", "max-tokens=limits.tokens", "max-cost=limits.cost_usd"),
         ),
     ),
