@@ -1,4 +1,4 @@
-"""What is said of an object that a state does not have: it is gone, or at that moment of the past not there yet."""
+"""Messages about an object that is not in a state: it is gone, or did not exist yet at that moment of the past."""
 
 from dashboard.views.words.keyed import fill_keys
 from engine.core.state import State
@@ -8,14 +8,12 @@ _WORDS = {
     "s": ("this supervisor has left the team", "supervisor"),
     "r": ("this run is no longer remembered; its events are in the journal", "run"),
 }
-"""By the letter of its id: what is said once it is gone, and what it is."""
-
-
+"""By the first letter of an id: the message once the object is gone, and the noun for it."""
 _OVER = "this task is over with its run; on Runs <retry:r> submits the request again"
 
 
 def is_issued(state: State, key: str) -> bool:
-    """Tell whether an id was given to something by then; ids are never used twice."""
+    """Tell whether an id has been issued; ids are never reused."""
     number = key[1:]
     return number.isdecimal() and 0 < int(number[:18]) <= state.minted.get(key[:1], 0)
 
@@ -27,7 +25,7 @@ def absence(state: State, key: str) -> str:
 
 
 def untouchable(state: State, key: str) -> str:
-    """Return why nothing can be done about what a row stands for; empty where it stands for nothing that ever was."""
+    """Return why an object can no longer be changed; empty for a key that is not an issued id."""
     if not is_issued(state, key):
         return ""
     return fill_keys(_OVER) if key.startswith("t") else absence(state, key)

@@ -1,21 +1,21 @@
-"""How amounts are written: counts, times, shares. Unknown is `–`, never 0."""
+"""Formats amounts: counts, durations, money, shares. An unknown amount is `–`, never 0."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from engine.core.records.values import Usage, dollars
-from engine.core.records.values import pluralize as pluralize  # the engine says numbers of things in the same way
+from engine.core.records.values import pluralize as pluralize  # shared with the engine
 
 UNKNOWN = "–"
 
 
 def count(number: int | None, none: str = UNKNOWN) -> str:
-    """A whole number with separators, such as `18,204`; `none` where there is none."""
+    """A whole number with separators, such as `18,204`; the text `none` for None."""
     return none if number is None else f"{number:,}"
 
 
 def describe_usage(usage: Usage | None) -> str:
-    """What was spent, such as `1,200 tokens in (400 cached), 80 out, $0.0042`; empty where nothing is known."""
+    """Usage in words, such as `1,200 tokens in (400 cached), 80 out, $0.0042`; empty if it is unknown."""
     if usage is None:
         return ""
     cached = f" ({usage.tokens_cached:,} cached)" if usage.tokens_cached is not None else ""
@@ -28,14 +28,14 @@ def describe_usage(usage: Usage | None) -> str:
 
 
 def tokens(usage: Usage | None) -> str:
-    """How many tokens were used in all, for a column."""
+    """Input and output tokens together, for a column."""
     if usage is None or (usage.tokens_in is None and usage.tokens_out is None):
         return UNKNOWN
     return count((usage.tokens_in or 0) + (usage.tokens_out or 0))
 
 
 def money(usage: Usage | None) -> str:
-    """What was paid, for a column, such as `$0.0042`; `≥$0.0042` where some of it has no known price."""
+    """Cost for a column, such as `$0.0042`; `≥$0.0042` if a part of it has no known price."""
     if usage is None or usage.cost_usd is None:
         return UNKNOWN
     return f"{'≥' if usage.unpriced else ''}{short_money(usage.cost_usd)}"
@@ -57,18 +57,18 @@ def amount(number: Decimal, kind: str) -> str:
 
 
 def spent_text(spent: Decimal, limit: Decimal, kind: str) -> str:
-    """What is spent of a budget, such as `800 of 1,200 tokens` or `$0.31 of $2`."""
+    """The spent part of a budget, such as `800 of 1,200 tokens` or `$0.31 of $2`."""
     text = amount(spent, kind) if kind == "cost_usd" else f"{spent.normalize():,f}"
     return f"{text} of {amount(limit, kind)}"
 
 
 def unit(kind: str) -> str:
-    """What a budget limits, in one word or two."""
+    """The name of what a budget limits."""
     return "money" if kind == "cost_usd" else _UNITS[kind]
 
 
 def is_known(usage: Usage | None) -> bool:
-    """Tell whether tokens or money are known, so that showing them is worth the room."""
+    """Tell whether tokens or money are known, so that they are worth showing."""
     return usage is not None and (usage.tokens_in, usage.tokens_out, usage.cost_usd) != (None, None, None)
 
 
@@ -77,8 +77,8 @@ def duration(ms: float | None, *, max_width: int = 1_000) -> str:
 
     Args:
         ms: In milliseconds; None is unknown.
-        max_width: In cells, 6 at least, for less than 100 days; what is longer is written as `3m24s`: a time that is
-            cut is another time.
+        max_width: In cells, at least 6; a longer text is written as `3m24s`, because a truncated duration would be
+            wrong. Durations of 100 days and more may exceed it.
     """
     text = UNKNOWN if ms is None else _duration(max(0, round(ms)))
     return text if len(text) <= max_width else "".join(part[:1] if part.isalpha() else part for part in text.split())
@@ -98,7 +98,7 @@ def _duration(ms: int) -> str:
 
 
 def remaining(ms: float, *, max_width: int = 1_000) -> str:
-    """A countdown in whole seconds, such as `3 s`: it changes once a second; `max_width` as of `duration`."""
+    """A countdown in whole seconds, such as `3 s`: it changes once a second; `max_width` as in `duration`."""
     seconds = max(0, -(-round(ms) // 1000))
     return f"{seconds} s" if seconds < 60 else duration(seconds * 1000, max_width=max_width)
 
@@ -114,12 +114,12 @@ def countdown(ms: float, *, max_width: int = 1_000) -> str:
 
 
 def elapsed(ms: float, *, max_width: int = 1_000) -> str:
-    """How long something has gone on, in whole seconds, so that it stands still in between; empty below one."""
+    """Elapsed time in whole seconds, so that it changes once a second; empty below one second."""
     return remaining(ms // 1000 * 1000, max_width=max_width) if ms >= 1000 else ""
 
 
 def ago(ms: float) -> str:
-    """How long ago something was, in one unit: `now`, `5 s ago`, `12 min ago`, `3 h ago`, `2 d ago`."""
+    """The age of something in one unit: `now`, `5 s ago`, `12 min ago`, `3 h ago`, `2 d ago`."""
     seconds = max(0, int(ms) // 1000)
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
         if seconds >= size:
@@ -128,7 +128,7 @@ def ago(ms: float) -> str:
 
 
 def stopwatch(ms: int) -> str:
-    """A running time of one width, `00:12:47`; days stand before it."""
+    """A running time of constant width, `00:12:47`, after the number of days."""
     seconds = max(0, ms) // 1000
     days, seconds = divmod(seconds, 86_400)
     text = f"{seconds // 3600:02}:{seconds % 3600 // 60:02}:{seconds % 60:02}"
@@ -136,12 +136,12 @@ def stopwatch(ms: int) -> str:
 
 
 def clock(at_ms: int) -> str:
-    """The time of day where the operator is, `12:03:11`."""
+    """The local time of day, `12:03:11`."""
     return _local(at_ms).strftime("%H:%M:%S")
 
 
 def moment(at_ms: int, now_ms: int) -> str:
-    """The time of day, with its date when that is not today's."""
+    """The local time of day, or date and time if it is not today."""
     local = _local(at_ms)
     same = local.date() == _local(now_ms).date()
     return local.strftime("%H:%M:%S" if same else "%Y-%m-%d %H:%M")
@@ -153,7 +153,7 @@ def file_stamp(at_ms: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share from 0 to 1 as whole percent; 100% only where nothing is missing."""
+    """A share from 0 to 1 as whole percent; 100% only if it is complete."""
     if share is None:
         return UNKNOWN
     return f"{min(share, 0.99) if share < 1 else share:.0%}"
@@ -169,7 +169,7 @@ def size(amount_bytes: int) -> str:
 
 
 def median(values: list[int]) -> float | None:
-    """The middle value; None of none."""
+    """The median; None for an empty list."""
     if not values:
         return None
     ordered = sorted(values)
@@ -181,5 +181,5 @@ def _local(at_ms: int) -> datetime:
     at = datetime.fromtimestamp(at_ms / 1000, tz=UTC)
     try:
         return at.astimezone()
-    except ValueError:  # TZ names an offset of a day or more, which no clock has
+    except ValueError:  # TZ names an offset of a day or more
         return at

@@ -1,4 +1,4 @@
-"""Formats a command as the equivalent command line: one that was carried out, or one that is to be sent."""
+"""Formats a command, applied or about to be sent, as the equivalent command line."""
 
 import json
 import shlex
@@ -15,15 +15,15 @@ from engine.core.state import State
 
 Args = Mapping[str, Any]
 _MEMBERS = ("agent", "supervisor", "target", "parent")
-"""Arguments that name a member, or may."""
+"""Arguments that may name a member."""
 
 
 def command_line(kind: str, args: Args) -> str:
-    """Return the command line that does the same as a command; empty where only Python can send it.
+    """Return the command line equivalent to a command; empty if only Python can send it.
 
     Args:
         kind: The type of the command, such as `swap_agent`.
-        args: What the journal keeps of it: fields at their default are left out, long texts are cut.
+        args: Its fields as the journal keeps them: without those at their default, long texts truncated.
     """
     if kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         return ""
@@ -32,7 +32,7 @@ def command_line(kind: str, args: Args) -> str:
 
 
 def describe_omissions(kind: str, args: Args) -> str:
-    """Return what a command did that its line does not; empty where the line does the same."""
+    """Return what the command line of a command leaves out; empty if the line is equivalent."""
     if kind in _FORMATTERS or kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         unsaid = [name for name in _FIELDS_WITHOUT_OPTION.get(kind, ()) if name in args]
     else:
@@ -45,7 +45,7 @@ def describe_omissions(kind: str, args: Args) -> str:
         unsaid.append("another spec for each agent")
     if unsaid:
         return f"no option says {', '.join(unsaid)}"
-    is_cut = kind not in ("load_team", "add_agent") and is_truncated(_without_files(args))  # those are a file whole
+    is_cut = kind not in ("load_team", "add_agent") and is_truncated(_without_files(args))  # their line names a file
     return "the journal keeps only a part of what was given" if is_cut else ""
 
 
@@ -60,29 +60,24 @@ def _without_files(value: Any) -> Any:
 def shell_line(state: State, command: Command) -> str:
     """Return the command line that sends a command, with members by their shortest unambiguous names.
 
-    It is empty where no line does the same.
+    It is empty if no line is equivalent.
     """
-    named = shortest_targets(state)
+    names_by_id = shortest_targets(state)
 
-    def worded(args: Args) -> Args:
+    def replace_ids(args: Args) -> Args:
         members = {name: args[name] for name in _MEMBERS if name in args}
-        swaps = {name: [worded(swap) for swap in args[name]] for name in ("swaps", "rollbacks") if name in args}
-        return {
-            **args,
-            **{name: named.get(str(member).removeprefix("@"), member) for name, member in members.items()},
-            **swaps,
-        }
+        names = {name: names_by_id.get(str(member).removeprefix("@"), member) for name, member in members.items()}
+        swaps = {name: [replace_ids(swap) for swap in args[name]] for name in ("swaps", "rollbacks") if name in args}
+        return {**args, **names, **swaps}
 
     args = args_of(command)
-    return (
-        ""
-        if describe_omissions(command.type, args).startswith("no option")
-        else command_line(command.type, worded(args))
-    )
+    if describe_omissions(command.type, args).startswith("no option"):
+        return ""
+    return command_line(command.type, replace_ids(args))
 
 
 def describe_command(kind: str, args: Args) -> str:
-    """Return what a command did in words, where no command line does it, such as `register spec scout`."""
+    """Describe a command that has no command line, such as `register spec scout`."""
     spec = args.get("spec")
     name = args.get("name") or (spec.get("name") if isinstance(spec, Mapping) else args.get("registered"))
     return f"{kind.replace('_', ' ')} {name or ''}".strip()
@@ -97,7 +92,7 @@ def _text(value: JsonValue) -> str:
 
 
 def _line(word: str, positional: Sequence[str], options: Sequence[str] = ()) -> list[str]:
-    """Return the words of a line: what stands without a name goes last, behind `--`, where it looks like an option."""
+    """Return the words of a line; positional arguments go last, after `--`, if one of them looks like an option."""
     positional = [argument for argument in positional if argument]
     if any(argument[0] == "-" and argument != "-" for argument in positional):
         return [word, *options, "--", *positional]
@@ -105,12 +100,12 @@ def _line(word: str, positional: Sequence[str], options: Sequence[str] = ()) -> 
 
 
 def _seconds(value: JsonValue) -> str:
-    """Return a length of time as options take it."""
+    """Return a duration as options take it."""
     return f"{value:.3f}".rstrip("0").rstrip(".") + "s" if isinstance(value, int | float) else _text(value)
 
 
 def _options(args: Args, names: Sequence[str], **other: str) -> list[str]:
-    """Return `--name value` for the arguments that were given; a true one is a flag. `other` renames."""
+    """Return `--name value` for the arguments that are given; True makes a flag. `other` renames."""
     words: list[str] = []
     for name in names:
         value = args.get(name)
@@ -123,7 +118,7 @@ def _options(args: Args, names: Sequence[str], **other: str) -> list[str]:
 
 
 def _plain(subcommand: Subcommand, args: Args, *more: str) -> list[str]:
-    """Return the words of a subcommand that sets fields alone."""
+    """Return the words of a subcommand whose parameters are fields of the command."""
     values = [(parameter, parameter.value_in(args)) for parameter in subcommand.parameters]
     arguments = [_text(value) for parameter, value in values if parameter.is_argument and value is not None]
     options = [word for parameter, value in values if not parameter.is_argument for word in _option(parameter, value)]
@@ -131,7 +126,7 @@ def _plain(subcommand: Subcommand, args: Args, *more: str) -> list[str]:
 
 
 def _option(parameter: Parameter, value: JsonValue) -> list[str]:
-    """Return the words that set a field to a value; none where it stays at its default."""
+    """Return the words that set a field to a value; none for its default."""
     option = f"--{parameter.name}"
     if isinstance(value, bool):
         if parameter.may_be_none:
@@ -147,7 +142,7 @@ def _option(parameter: Parameter, value: JsonValue) -> list[str]:
 
 
 def _spec_name(spec: JsonValue) -> str:
-    """Return what stands for a spec that was given whole: the file with it."""
+    """Return the name of the file that stands for an inline spec."""
     name = spec.get("name") if isinstance(spec, Mapping) else None
     return f"{name or 'agent'}.yaml"
 
@@ -169,7 +164,7 @@ def _several(args: Args, name: str) -> list[Args]:
 
 
 def _is_one_swap(swaps: Sequence[Args]) -> bool:
-    """Tell whether several swaps are one line: of the same spec for all, or each of a spec of its own name."""
+    """Tell whether one line can send several swaps: all have the same spec, or all specs come from one file."""
     return len({*map(_alike, swaps)}) < 2 or _is_of_file(swaps)
 
 
@@ -202,7 +197,7 @@ def _strategy(args: Args) -> list[str]:
 
 
 def _setting(value: JsonValue) -> str:
-    """Return a value as it is read back: a text that would be read as JSON in quotes."""
+    """Return a value as `--set` parses it: a text that would be parsed as JSON is quoted."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     try:
@@ -224,7 +219,7 @@ def _answer(args: Args) -> list[str]:
 
 def _add(args: Args) -> list[str]:
     if args.get("registered") is not None:
-        return []  # a spec of the registry is added by Python alone
+        return []  # only Python can add a registered spec
     file = _spec_name(args.get("spec") or args.get("team"))
     return ["add", file, *_options(args, ("supervisor", "parent"), supervisor="under", parent="under")]
 
@@ -256,10 +251,10 @@ _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
         *_options(args, ("mode",)),
     ],
 }
-"""By the type of the command, where its words are not fields alone."""
+"""Formatters of commands whose parameters are not just their fields."""
 _FIELDS_WITHOUT_OPTION = {"set_deadline": ("due_ms",), "add_agent": ("name", "evict")}
-"""Fields without an option of the commands above. The generation that a swap expects is no part of what it does."""
+"""Fields of these commands without an option. The generation that a swap expects is left out: it is a guard."""
 _IN_FILES = ("spec", "team", "member")
-"""Fields whose values stand in the file that the line names."""
+"""Fields whose values are in the file that the line names."""
 _PYTHON_ONLY = ("register_spec", "unregister_spec", "ping")
-"""These have no subcommand."""
+"""Commands without a subcommand."""

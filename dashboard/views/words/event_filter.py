@@ -1,7 +1,7 @@
-"""Filters of events: what the journal is asked for, and what of it then passes.
+"""Filters of events: a query that the database runs, then the exact test of each event that it returns.
 
-Rule: the query never excludes an event that passes, so that a million events are searched in the database, and only
-the few that may pass are decoded.
+Rule: the query never excludes an event that passes the filter. A million events are searched in the database, and only
+the candidates are decoded.
 """
 
 import json
@@ -29,12 +29,12 @@ class EventSubject:
     """An event as filters see it."""
 
     def __init__(self, record: Record, event: Event, names: Names, state: State) -> None:
-        """Take an event with its record.
+        """Store an event with its record.
 
         Args:
-            event: What was decoded from that.
-            names: Names of what it is about.
-            state: The team, to know under whom an agent is.
+            event: The decoded record.
+            names: Names of the objects that it mentions.
+            state: The team, which knows the supervisor of an agent.
         """
         self._record, self._event, self._names, self._state = record, event, names, state
 
@@ -43,7 +43,7 @@ class EventSubject:
 
     def _is_in_body(self, word: str) -> bool:
         spelled = json.dumps(word, ensure_ascii=False)[1:-1]
-        if spelled.isascii():  # as the journal looks for it
+        if spelled.isascii():  # the journal compares the same bytes
             return spelled.encode() in self._record.body.lower()
         return spelled in self._body().casefold()
 
@@ -66,10 +66,8 @@ class EventSubject:
         return _VALUES[key](record, event) if key in _VALUES else self._supervisor_values()
 
     def _supervisor_values(self) -> Iterable[Value]:
-        agent, run = (
-            self._state.agents.get(self._record.agent_id or ""),
-            self._state.runs.get(self._record.run_id or ""),
-        )
+        agent = self._state.agents.get(self._record.agent_id or "")
+        run = self._state.runs.get(self._record.run_id or "")
         supervisor_id = getattr(self._event, "supervisor_id", None) or (
             agent.supervisor_id if agent is not None else run.supervisor_id if run is not None else None
         )
@@ -108,14 +106,13 @@ _VALUES: dict[str, Callable[[Record, Event], Iterable[Value]]] = {
 
 
 def prefilter(records: Sequence[Record], event_filter: Filter, names: Names) -> list[Record]:
-    """Return the records that pass what a filter has of regular expressions, before anything is decoded.
+    """Return the records that match the regular expressions of a filter, before anything is decoded.
 
     Raises:
         FilterError: If an expression takes too long.
     """
-    for expression in [
-        term.test for term in event_filter.terms if isinstance(term.test, Expression) and not term.negated
-    ]:
+    required_terms = [term for term in event_filter.terms if not term.negated]
+    for expression in [term.test for term in required_terms if isinstance(term.test, Expression)]:
         is_named = cache(expression.is_in)
         records = [
             record
@@ -128,11 +125,11 @@ def prefilter(records: Sequence[Record], event_filter: Filter, names: Names) -> 
 
 
 def conditions_of(event_filter: Filter, ids_of: Callable[[str], Collection[str] | None]) -> Conditions:
-    """Return what an event has to meet to have a chance to pass a filter; the journal can look for that.
+    """Return conditions, for a query of the journal, that every event which passes the filter meets.
 
     Args:
         event_filter: The filter.
-        ids_of: Returns every id whose name contains a word; None where they are too many.
+        ids_of: Returns every id whose name contains a word; None if there are too many.
     """
     kinds: set[str] | None = None
     conditions = Conditions(mentions=[])
@@ -143,7 +140,7 @@ def conditions_of(event_filter: Filter, ids_of: Callable[[str], Collection[str] 
         if term.negated:
             continue
         if isinstance(test, Word):
-            # Other letters the journal does not know in both cases.
+            # The journal folds the case of ASCII letters only.
             if test.text.isascii() and (named := ids_of(test.text)) is not None:
                 mentions.append((test.text, named))
         elif isinstance(test, DurationBound):
@@ -158,16 +155,14 @@ def conditions_of(event_filter: Filter, ids_of: Callable[[str], Collection[str] 
                 kinds = _intersect(kinds, likely)
     conditions["mentions"] = mentions
     conditions["kinds"] = kinds
-    conditions["agent_ids"], conditions["run_ids"], conditions["task_ids"] = (
-        ids.get("agent"),
-        ids.get("run"),
-        ids.get("task"),
-    )
+    conditions["agent_ids"] = ids.get("agent")
+    conditions["run_ids"] = ids.get("run")
+    conditions["task_ids"] = ids.get("task")
     return conditions
 
 
 def _kinds(test: KeyedTerm) -> set[str] | None:
-    """Return the kinds of events that may meet a term; None where any may."""
+    """Return the kinds of events that may meet a term; None if any may."""
     named = {kind for kind in KINDS if test.meets(Value(kind))}
     if test.key == "kind":
         return named

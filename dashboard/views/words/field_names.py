@@ -36,7 +36,7 @@ FIELDS = (
         if name not in {"name", *(field for _, field in _FIRST)}
     ),
 )
-"""Label and name of every field of a spec except `name`; a field that `_FIRST` does not list comes at the end."""
+"""Label and name of every field of a spec except `name`; fields that `_FIRST` does not list come last."""
 _LABELS = {
     "aggregation": "joined by",
     "cost_usd": "cost",

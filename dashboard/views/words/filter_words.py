@@ -8,11 +8,11 @@ from engine.core.events import KINDS
 from engine.core.state import AgentStatus, RunStatus, State, TaskStatus
 
 HINT = 'words · agent: run: task: supervisor: kind: status: tool: model: · >5s · /expression/ · "words" · -term'
-"""Shown before anything was typed."""
+"""Placeholder of an empty filter."""
 
 
 def suggestions(text: str, state: State) -> list[str]:
-    """Return whole filters that `text` may become, the likeliest first."""
+    """Return complete filters that start with `text`, the likeliest first."""
     token = last_token(text)
     bare = token.removeprefix("-")
     start = text[: len(text) - len(bare)]
@@ -28,7 +28,7 @@ def suggestions(text: str, state: State) -> list[str]:
 
 
 def format_term(key: str, value: str) -> str:
-    """Return the term that asks for a value under a key."""
+    """Return the term that matches a value under a key."""
     plain = value and not any(letter.isspace() or letter == '"' for letter in value)
     return f"{key}:{value}" if plain else f'{key}:"{value}"'
 

@@ -1,7 +1,7 @@
-"""The language of filters, on every screen and as `--filter`: terms that must all hold, in any order.
+"""The filter language of every screen and of `--filter`: terms that must all hold, in any order.
 
-A term is a word, `"several words"`, `/an expression/`, `key:value`, or a bound of time such as `>5s`; one with `-`
-before it must not hold. What a row says of itself is a `Subject`. See docs/reference/command-line.md.
+A term is a word, `"several words"`, `/an expression/`, `key:value`, or a bound on the duration such as `>5s`; a `-`
+before it negates it. A row is tested through its `Subject`. See docs/reference/command-line.md.
 """
 
 import re
@@ -19,7 +19,7 @@ MAX_CHARACTERS = 1_000
 MAX_PATTERN_CHARACTERS = 200
 """Characters of an expression."""
 MAX_TEXT_CHARACTERS = 4_000
-"""Characters of a text that an expression is looked for in."""
+"""Characters of a text that an expression is matched against."""
 KEYS = ("agent", "run", "task", "supervisor", "kind", "status", "tool", "model")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "": 1_000}
 _TIME = re.compile(r"(\d{1,9}(?:\.\d{0,3})?)(ms|s|m|h|d|)")
@@ -29,22 +29,22 @@ T = TypeVar("T")
 
 
 class FilterError(ValueError):
-    """A filter that cannot be used, in one line that says what to write instead."""
+    """An invalid filter; the message is one line that says what to write instead."""
 
 
 class Value(NamedTuple):
-    """What a row says under a key."""
+    """A value of a row under a key."""
 
     name: str = ""
     id: str = ""
-    """Must be met whole, with or without `@`; of a name a part is enough."""
+    """Matches only as a whole, with or without `@`; for a name a part is enough."""
 
 
 class Subject(Protocol):
-    """What filters need to know of a row."""
+    """What a filter reads from a row."""
 
     def has(self, word: str) -> bool:
-        """Tell whether a word, in small letters, stands in one of its texts."""
+        """Tell whether a case-folded word occurs in one of its texts."""
         ...
 
     def texts(self) -> Iterable[str]:
@@ -52,17 +52,17 @@ class Subject(Protocol):
         ...
 
     def values(self, key: str) -> Iterable[Value]:
-        """Return what it says under one of `KEYS`."""
+        """Return its values under one of `KEYS`."""
         ...
 
     def took_ms(self) -> float | None:
-        """Return how long it took, or has taken so far, in milliseconds; None where that is not known."""
+        """Return its duration so far in milliseconds; None if it is unknown."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FilterFields:
-    """A row given by its texts and a few keyed values."""
+    """A subject made of texts and a few keyed values."""
 
     raw_texts: Sequence[str | None]
     values_by_key: Mapping[str, str | None] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Expression:
         """Tell whether it matches a part of a text.
 
         Raises:
-            FilterError: If that would take too long.
+            FilterError: If an expression takes too long.
         """
         try:
             return self.pattern.is_in(text[:MAX_TEXT_CHARACTERS])
@@ -155,13 +155,13 @@ class Filter:
 
     terms: Sequence[Term] = ()
     fault: str = field(default="", compare=False)
-    """Why it cannot be used, in one line; then nothing passes."""
+    """Why it is invalid, in one line; then nothing passes."""
 
     def passes(self, subject: Subject) -> bool:
-        """Tell whether a row is to be shown.
+        """Tell whether a row passes.
 
         Raises:
-            FilterError: If that would take too long.
+            FilterError: If an expression takes too long.
         """
         return not self.fault and all(test.holds(subject) != negated for test, negated in self.terms)
 
@@ -172,11 +172,11 @@ class Filter:
         *,
         having: Callable[[str], Callable[[T], bool]] | None = None,
     ) -> list[T]:
-        """Return the rows that pass, in their order; where that would take too long none, and `fault` says so.
+        """Return the rows that pass, in their order; if an expression takes too long, set `fault` and return none.
 
         Args:
-            subject_of: Makes of a row what it says of itself.
-            having: Makes of a word, in small letters, what tells whether a row has it: for a thousand rows at each key.
+            subject_of: Returns the subject of a row.
+            having: Returns a test whether a row contains a case-folded word; faster than a subject for each row.
         """
         left = [] if self.fault else [*rows]
         try:
@@ -196,10 +196,10 @@ class Filter:
 
 
 def parse_filter(text: str) -> Filter:
-    """Read a filter whole.
+    """Parse a complete filter.
 
     Raises:
-        FilterError: If it cannot be used, or a part of it is not finished.
+        FilterError: If it is invalid or incomplete.
     """
     _check_length(text)
     return Filter([_term(token) for token in _tokens(text)])
@@ -207,7 +207,7 @@ def parse_filter(text: str) -> Filter:
 
 @lru_cache(64)
 def parse_partial_filter(text: str) -> Filter:
-    """Read a filter that is being typed: what is not finished holds for everything, what is wrong is its `fault`."""
+    """Parse a filter that is being typed: an incomplete term always holds, an error is its `fault`."""
     terms: list[Term] = []
     try:
         _check_length(text)
@@ -224,12 +224,12 @@ class _Unfinished(FilterError):
 
 
 def _check_length(text: str) -> None:
-    if len(text) > MAX_CHARACTERS:  # SQLite, too, has bounds for what it looks for
+    if len(text) > MAX_CHARACTERS:  # SQLite limits patterns, too
         raise FilterError(f"a filter has at most {MAX_CHARACTERS:,} characters, and this has {len(text):,}")
 
 
 def _tokens(text: str) -> list[str]:
-    """Cut a filter at its blanks, those in quotes and in expressions aside."""
+    """Split a filter at blanks, except those inside quotes and expressions."""
     tokens, at = [], 0
     while at < len(text):
         if text[at].isspace():
@@ -242,13 +242,13 @@ def _tokens(text: str) -> list[str]:
 
 
 def last_token(text: str) -> str:
-    """Return the term that is being typed; empty where the next one has not begun."""
+    """Return the term that is being typed; empty after a blank."""
     tokens = _tokens(text)
     return tokens[-1] if tokens and text.endswith(tokens[-1]) else ""
 
 
 def _end_of(text: str, at: int) -> int:
-    """Return where a token ends that begins at `at`."""
+    """Return the end of the token that begins at `at`."""
     inner = at + (text[at] == "-")
     keyed = _KEYED.match(text, inner)
     quoted = inner if keyed is None else keyed.start(2)
@@ -265,7 +265,7 @@ def _end_of(text: str, at: int) -> int:
 
 
 def _closing_end(text: str, at: int, mark: str) -> int | None:
-    """Return what comes behind the mark that closes a token: a blank or the end; None where none does."""
+    """Return the index after the mark that closes a token, which a blank or the end follows; None without one."""
     while (at := text.find(mark, at)) >= 0:
         at += 1
         escaped = mark == "/" and text[at - 2] == "\\"
@@ -315,7 +315,7 @@ _EXAMPLES = {
 
 
 def _key(named: str) -> str | None:
-    """Return a key; None where the text before a colon is none, nor nearly one."""
+    """Return the key; None if the text before the colon is not a key and resembles none."""
     if named in KEYS:
         return named
     near = get_close_matches(named, KEYS, n=1, cutoff=0.75)

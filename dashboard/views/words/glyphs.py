@@ -1,4 +1,4 @@
-"""A state is a glyph, a word and a tone: the same three wherever it is shown."""
+"""The glyph, word and tone of every state, the same on all screens."""
 
 from typing import NamedTuple
 
@@ -88,18 +88,18 @@ def event_glyph(kind: str, event: Event) -> tuple[str, str]:
 
 
 ASKS = Mark("⚑", "asks", "attention")
-"""Of a task and an agent that wait for the answer of a person."""
+"""Mark of a task or agent that waits for the answer of a person."""
 PEOPLE = ("ask", "approval")
-"""What an attempt waits for that only a person can give."""
+"""Reasons of a parked attempt that only a person can resolve."""
 SUSPENDED = RUN[RunStatus.SUSPENDED]
-"""Of what was under way when its engine went: it goes on with the next one."""
+"""Mark of work that was under way when its engine ended; the next engine resumes it."""
 _STOPPING = Mark("◐", "stopping", "draining")
 
 
 def agent_mark(agent: Agent, *, working: bool = True) -> Mark:
-    """The mark of an agent; one that was at work when its engine went is suspended.
+    """Return the mark of an agent; suspended if it was at work when its engine ended.
 
-    One whose attempts all wait for what they delegated, or for a person, is not at work itself.
+    An agent whose attempts all wait for delegated tasks, or for a person, is not at work itself.
     """
     if not working and agent.status in (AgentStatus.BUSY, AgentStatus.DRAINING):
         return SUSPENDED
@@ -109,7 +109,7 @@ def agent_mark(agent: Agent, *, working: bool = True) -> Mark:
 
 
 def run_mark(run: Run | RunSummary, *, working: bool) -> Mark:
-    """The mark of a run; an open one whose engine is gone is suspended, one that comes after others waits for them."""
+    """Return the mark of a run; an open one is suspended without an engine, and waits for the runs that it follows."""
     if isinstance(run, RunSummary):
         return RUN[run.status]
     if not working:
@@ -120,7 +120,7 @@ def run_mark(run: Run | RunSummary, *, working: bool) -> Mark:
 
 
 def task_mark(task: Task, *, working: bool = True) -> Mark:
-    """The mark of a task; one whose attempt waits for its delegations, or for a person, is not at work itself."""
+    """Return the mark of a task; a task whose attempt is parked is not at work itself."""
     if task.status is TaskStatus.RUNNING and not working:
         return SUSPENDED
     if task.status is TaskStatus.RUNNING and task.attempt is not None:

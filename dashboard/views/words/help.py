@@ -1,4 +1,4 @@
-"""What `?` says besides the actions: keys to move with, glyphs, and what the columns mean."""
+"""The parts of the help that do not come from actions: navigation keys, glyphs, and the meaning of columns."""
 
 MOVES = (
     ("1 – 9, 0", "go to a screen"),
@@ -22,7 +22,7 @@ SHARED_KEYS = {
     "prompt": "unfold what was sent to the agent: its prompt, or the input of its task",
     "scroll": "go up and down by lines; pgup and pgdn by pages",
 }
-"""What keys do that several screens call by the same word in their last line; others are explained by their screen."""
+"""Sentences for key labels that several screens share; other keys are explained by their screen."""
 STATES = (
     "agents   ● busy   ○ idle   ◐ draining   ‖ paused   ✕ error   ■ stopped",
     "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ▽ preempted",
@@ -96,7 +96,7 @@ COLUMNS = {
     "WHO": "who sent the command, and by what program",
     "WHY, OR HOW FAR": "why a task waits, or what it says of its progress",
 }
-"""What a column means, by its heading."""
+"""The meaning of a column, by its heading."""
 SETTINGS = "keys of your own, colours, motion, and how you are called: in"
 NEEDS_YOU = (
     "⚑ 2 need you in the header counts the rows of the Inbox: questions, agents and teams in error, tasks that failed "

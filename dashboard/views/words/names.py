@@ -1,7 +1,7 @@
-"""Names and texts for what events and records give as ids and references: a bounded memory.
+"""Bounded caches that resolve the ids and text references of events and records.
 
-An event names only ids. The titles of open work are in the state; it forgets the tasks of finished runs, so the titles
-seen last are kept here, and a sentence can still say which file was read.
+An event has only ids. The titles of open work are in the state, which drops the tasks of finished runs; the last titles
+are kept here, so that old events can still be described.
 """
 
 import json
@@ -18,7 +18,7 @@ from store.journals.records import Record
 
 MAX_TITLES = 10_000
 _SURPLUS = MAX_TITLES // 4
-"""So many more are forgotten at once: one by one, each would be looked for behind all that were before it."""
+"""Titles that are dropped at once: finding the oldest key of a dict is slow after many single deletions."""
 
 
 class AttemptReference(Protocol):
@@ -35,9 +35,9 @@ class AttemptReference(Protocol):
 
 
 class Names:
-    """Names of members and of open work, and some `MAX_TITLES` titles of other work, by id.
+    """Names of members and of open work, and about `MAX_TITLES` titles of other work, by id.
 
-    Any thread may ask and learn.
+    Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -45,14 +45,14 @@ class Names:
         self._state = State()
         self._titles: dict[str, str] = {}
         self.renames = 0
-        """Goes up where a member got another name: sentences that were kept are made again then."""
+        """Counts renames of members; cached sentences are invalid after one."""
 
     def of(self, an_id: str | None) -> str:
-        """Return the name of an id; the id itself where none is known."""
+        """Return the name of an id; the id itself if it is unknown."""
         if an_id is None:
             return "engine"
         member = self._state.agents.get(an_id) or self._state.supervisors.get(an_id)
-        # An earlier name may have been learned, from the event that added the member.
+        # The state first: the learned name may be older than a rename.
         name = member.name if member is not None else self._members.get(an_id) or self._titles.get(an_id)
         if name is None:
             work = self._state.tasks.get(an_id) or self._state.runs.get(an_id)
@@ -60,7 +60,7 @@ class Names:
         return name
 
     def ids_of(self, word: str) -> list[str]:
-        """Return the ids whose names contain a word, in small letters."""
+        """Return the ids whose names contain a case-folded word."""
         works: tuple[Task | Run, ...] = (*self._state.tasks.values(), *self._state.runs.values())
         members: tuple[Agent | Supervisor, ...] = (*self._state.agents.values(), *self._state.supervisors.values())
         names_by_id = {work.id: work.title for work in works} | self._titles | self._members
@@ -68,14 +68,14 @@ class Names:
         return [an_id for an_id, name in names_by_id.items() if word in name.casefold()]
 
     def work(self, attempt: AttemptReference) -> str:
-        """Return what an attempt is at: a task that is called like its agent says less than its run."""
+        """Return the title of an attempt's work; that of its run if the task is named after its agent."""
         title = self.of(attempt.task_id)
         if attempt.agent_id is None or title != self.of(attempt.agent_id):
             return title
         return f"its part of {preview(self.of(attempt.run_id), 24)}"
 
     def unknown(self, records: Iterable[Record]) -> list[str]:
-        """Return the runs of tasks that records name and that have no title here."""
+        """Return the runs of tasks in records whose titles are unknown."""
         return sorted(
             {record.run_id for record in records if record.run_id and record.task_id and not self._has(record.task_id)}
         )
@@ -84,7 +84,7 @@ class Names:
         return task_id in self._titles or task_id in self._state.tasks
 
     def learn(self, events: Iterable[Event]) -> None:
-        """Remember every name that these events give."""
+        """Store every name in these events."""
         for event in events:
             learn = _LEARN.get(type(event))
             if learn is None:
@@ -93,14 +93,14 @@ class Names:
             if isinstance(event, on.AgentAdded | on.SupervisorAdded):
                 self._members.update(learn(event))
                 continue
-            # Before and not after: what one event names is known whole, however much that is.
+            # Before the update and not after it, so that the names of one event are never dropped in part.
             if len(self._titles) > MAX_TITLES + _SURPLUS:
                 for oldest in list(islice(self._titles, len(self._titles) - MAX_TITLES)):
                     self._titles.pop(oldest, None)
             self._titles.update(learn(event))
 
     def learn_state(self, state: State) -> None:
-        """Remember the members of a state, and look up its open work there from now on."""
+        """Store the names of the members of a state, and look up open work in it from now on."""
         for members in (state.supervisors, state.agents):
             self._members.update((member.id, member.name) for member in members.values())
         self._titles.update((run.id, run.title) for run in state.finished)
@@ -126,21 +126,21 @@ _LEARN: dict[type, Callable[[Any], Iterable[tuple[str, str]]]] = {
 
 _ID = re.compile("[0-9a-f]{32}")
 _SHORT_ID_DIGITS = 8
-"""Digits of an id that tell it from all others in practice; `undo` takes as many."""
+"""Digits that are unique in practice; `undo` accepts as many."""
 
 
 def short_id(command_id: str) -> str:
-    """Return the id of a command as it is shown: of a random one its beginning."""
+    """Return the id of a command as it is shown: a random id is shortened."""
     return command_id[:_SHORT_ID_DIGITS] if _ID.fullmatch(command_id) else command_id
 
 
 def without_title(error: str, title: str) -> str:
-    """Return an error without the title of its task at its front, where that stands already."""
+    """Return an error without the title of its task at its start."""
     return error.removeprefix(f"{title}: ")
 
 
 def value_text(value: StoredValue, otherwise: str) -> str:
-    """What the state itself has of a value, on one line; `otherwise` where only the journal has it."""
+    """Return a value of the state on one line; `otherwise` if only the journal has it."""
     if isinstance(value, TextRef):
         return otherwise
     return "" if value is None else " ".join(str(value).split())
@@ -150,7 +150,7 @@ MAX_CHARACTERS = 4_000_000
 
 
 class Texts:
-    """Values from the journal as far as they were read; what was asked for in vain is noted in `missing`."""
+    """A cache of values from the journal; `missing` lists the references that were requested and not read yet."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[int, str], str] = {}
@@ -159,7 +159,7 @@ class Texts:
         self.missing: list[TextRef] = []
 
     def look(self) -> None:
-        """Begin another look; where much is kept, what the last look did not ask for is forgotten."""
+        """Begin another redraw; a large cache drops what the last redraw did not request."""
         if self._characters > MAX_CHARACTERS:
             self._read = {key: text for key, text in self._read.items() if key in self._requested}
             self._characters = sum(map(len, self._read.values()))
@@ -167,7 +167,7 @@ class Texts:
         self.missing.clear()
 
     def of(self, value: StoredValue) -> str:
-        """Return a value as text; `…` until the journal was read."""
+        """Return a value as text; `…` until it was read from the journal."""
         if not isinstance(value, TextRef):
             return "" if value is None else readable(value)
         key = (value.seq, value.path)
@@ -179,7 +179,7 @@ class Texts:
         return text
 
     def json(self, value: StoredValue | dict[str, Any] | list[Any]) -> Any:
-        """Return a value; what was read is parsed, where it is JSON."""
+        """Return a value; a text from the journal is parsed if it is JSON."""
         if not isinstance(value, TextRef):
             return value
         text = self.of(value)
@@ -189,7 +189,7 @@ class Texts:
             return text
 
     def add(self, ref: TextRef, body: bytes | None) -> None:
-        """Keep what event `ref.seq` has at `ref.path`; None says that the journal does not have the event."""
+        """Store the value at `ref.path` in the body of event `ref.seq`; None if the journal does not have the event."""
         text = "(no longer in the journal)" if body is None else _at(body, ref.path)
         self._read[ref.seq, ref.path] = text
         self._characters += len(text)
@@ -206,12 +206,12 @@ def _at(body: bytes, path: str) -> str:
 
 
 def readable(value: Any) -> str:
-    """Return a JSON value as a person reads it: a text as it is, all else indented."""
+    """Return a JSON value as text: a string as it is, everything else indented."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def pretty(body: bytes) -> str:
-    """Return the body of an event with indents; what is not JSON stands as it is."""
+    """Return the body of an event as indented JSON; anything else as it is."""
     try:
         return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Notifications of one line: what happened that a person has to know."""
+"""One-line notifications about runs that end."""
 
 from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.amounts import duration
@@ -10,17 +10,17 @@ _SHOW_WHY = " · <runs:7> and enter show why"
 
 
 class News:
-    """Notice runs that end while the dashboard is open."""
+    """Notices runs that end while the dashboard is open."""
 
     def __init__(self) -> None:
         self._last_id: str | None = None
 
     def of(self, state: State, *, caught_up: bool) -> Cell | None:
-        """Return what is new since the last call.
+        """Return the news since the last call.
 
         Args:
-            state: As far as it is folded.
-            caught_up: Whether that is all there is in the file; until it was so once, nothing is new.
+            state: The team, as far as it is folded.
+            caught_up: Whether the whole file is folded; until then nothing is news.
         """
         newest = state.finished[-1] if state.finished else None
         now = newest.id if newest is not None else ""
@@ -34,7 +34,7 @@ class News:
 
 
 def _describe_end(run: RunSummary) -> Cell | None:
-    """A cancelled run is no news: the user who cancelled it knows."""
+    """Describe the end of a run; None if it was cancelled, because the user knows."""
     title = preview(run.title, 24)
     if run.status is RunStatus.DONE:
         took = duration(run.ended_ms - run.started_ms)

@@ -1,4 +1,4 @@
-"""What a person types into a field: lengths of time, `key=value` settings, limits. Each fault is one line."""
+"""Parsers of typed input: durations, times, `key=value` settings, limits. Each error is one line."""
 
 import json
 import re
@@ -21,17 +21,17 @@ class LineQuestion:
     """A question about one object that one typed line answers."""
 
     title: str
-    """What is asked; `{}` stands for the object."""
+    """The title of the dialog; `{}` stands for the object."""
     placeholder: str
     """What may be typed."""
     about: Callable[[State, str, int], Sequence[Cell]]
-    """State, id and the time in ms to how it is now, and what would become of it."""
+    """From state, id and time in ms: the current value, and the effect of a change."""
     parse: Callable[[str, str, int], Command | None]
-    """Id, text and the time in ms to what a line means, None of one that says nothing yet; raises `Mistyped`."""
+    """From id, text and time in ms: the command, or None for an empty line; raises `Mistyped`."""
     does: str = "Set it"
-    """What the button says."""
+    """The label of the button."""
     keeps: bool = False
-    """Whether what was typed is a text that is kept until it was taken."""
+    """Whether the typed text is kept as a draft until the command is applied."""
 
 
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")
@@ -40,11 +40,11 @@ _NONE = ("none", "never", "-", "–")
 
 
 class Mistyped(ValueError):
-    """A field that cannot be understood; the message says what would be right."""
+    """Input that cannot be parsed; the message says what would be valid."""
 
 
 def parse_duration_s(text: str) -> float | None:
-    """Return a length of time in seconds, `90s`, `5m`, `2h`, `1d`; None for `none`.
+    """Parse a duration such as `90s`, `5m`, `2h`, `1d` into seconds; None for `none`.
 
     Raises:
         Mistyped: If it is neither.
@@ -62,7 +62,7 @@ _DAY_MS = 86_400_000
 
 
 def parse_deadline_s(text: str, now_ms: int) -> float | None:
-    """Return in how many seconds something is due: after a length of time, or at a time of day; None for `none`.
+    """Parse a duration or a time of day into the seconds until then; None for `none`.
 
     Args:
         text: Such as `10m`, `14:30` (today, else tomorrow), `2026-01-31T12:04`, `none`.
@@ -98,11 +98,11 @@ def parse_priority(text: str) -> int:
 
 
 class Seq(int):
-    """The seq of an event, where a time may stand too."""
+    """A seq, as distinct from a time in milliseconds."""
 
 
 def parse_moment(text: str, now_ms: int) -> "Seq | int":
-    """Return a moment: a `Seq`, or a time in UTC milliseconds.
+    """Parse a moment: a `Seq`, or a time in UTC milliseconds.
 
     Args:
         text: Such as `812` (an event), `10m` (ago), `12:04`, `2026-01-31T12:04`.
@@ -126,14 +126,14 @@ def parse_moment(text: str, now_ms: int) -> "Seq | int":
 
 
 def _parse_time_ms(text: str, now_ms: int, *, days_ago: int = 0) -> int:
-    """Return a time of day, of the day where the operator is or one before, or a time with its date."""
+    """Parse a local time of day, of today or `days_ago`, or a time with its date."""
     day = datetime.fromtimestamp(now_ms / 1000).astimezone().date() - timedelta(days_ago)
     local_time = datetime.fromisoformat(text if "-" in text else f"{day}T{text}")
     return int((local_time if local_time.tzinfo is not None else local_time.astimezone()).timestamp() * 1000)
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a line, those in quotes as one.
+    """Split a line into words as a shell does.
 
     Raises:
         Mistyped: If the quotes do not close.
@@ -145,7 +145,7 @@ def split_words(text: str) -> list[str]:
 
 
 def parse_settings(words: Iterable[str]) -> dict[str, JsonValue]:
-    """Return `key=value` words as settings; a value is JSON where it can be, else a text.
+    """Parse `key=value` words; a value that is not JSON is a text.
 
     Raises:
         Mistyped: If one has no `=`.
@@ -171,10 +171,10 @@ def settings_line(settings: dict[str, JsonValue]) -> str:
 
 
 def parse_limits(text: str) -> Limits | None:
-    """Return limits of a line such as `tokens=20000 cost_usd=0.5 then=ask`; None of an empty one.
+    """Parse limits such as `tokens=20000 cost_usd=0.5 then=ask`; None for an empty line.
 
     Raises:
-        Mistyped: If a name or a value is none of theirs.
+        Mistyped: If a name or a value is invalid.
     """
     settings = parse_settings(split_words(text))
     if not settings:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 MAX_CHARACTERS = 1_000
-"""Characters of a place; what a browser sends is not trusted."""
+"""Characters of a place; a bound because browsers send them."""
 _MAX_SEQ_DIGITS = 18
 _SYNTAX = re.compile(
     r"(?P<screen>[a-z][a-z-]*)(?:/(?P<id>[^?]*?))?(?:\?(?P<needle>.*?))?(?:@(?P<seq>[0-9]{1,18}))?", re.DOTALL
@@ -21,17 +21,17 @@ class NoPlace(ValueError):
 
 
 def parse_seq(text: str) -> int | None:
-    """Return the seq that a text is; None where it is none that a file can hold."""
+    """Parse a seq; None if the text is not a seq that SQLite can hold."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_SEQ_DIGITS else None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A screen, and what is looked at on it."""
+    """A screen, with its object, filter and moment."""
 
     screen: str
     id: str = ""
-    """Id or name of what the cursor stands on, or of what a page is about."""
+    """Id or name of the object under the cursor, or of the page."""
     needle: str = ""
     """The filter."""
     seq: int | None = None
@@ -39,7 +39,7 @@ class Place:
 
     @classmethod
     def parse(cls, text: str) -> "Place":
-        """Read a place.
+        """Parse a place.
 
         Raises:
             NoPlace: If it is none.
@@ -54,7 +54,7 @@ class Place:
 
     def __str__(self) -> str:
         needle = f"?{self.needle}" if self.needle else ""
-        # A filter that ends like a seq is kept from being read as one.
+        # A blank keeps a filter that ends in `@NUMBER` from being parsed as a seq.
         guard = " " if needle and self.seq is None and re.search(r"@\d+$", needle) else ""
         moment = "" if self.seq is None else f"@{self.seq}"
         return f"{self.screen}{f'/{self.id}' if self.id else ''}{needle}{guard}{moment}"

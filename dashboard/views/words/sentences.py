@@ -1,7 +1,7 @@
 """One sentence for every kind of event, in the words of the interface: the subject first, then what it did.
 
-`SENTENCES` has a template, or a function of what is told and the event, for each kind. Fields stand in a template by
-their names: an id is told as the name that `Names` knows, a time as a person reads it.
+`SENTENCES` has a template, or a function of the formatted fields and the event, for each kind. A template names fields
+of the event: an id is replaced by its name from `Names`, a duration is formatted.
 """
 
 import json
@@ -23,14 +23,14 @@ from engine.core.state import RunStatus
 
 
 class Sentence(NamedTuple):
-    """What happened, and how loud it is said."""
+    """The description of an event, and its tone."""
 
     text: str
     tone: str
 
 
 class _SentenceFields:
-    """The fields of an event as a sentence tells them."""
+    """The fields of an event, formatted for a sentence."""
 
     def __init__(self, event: Any, names: Names) -> None:
         self._event, self._names = event, names
@@ -50,7 +50,7 @@ class _SentenceFields:
 
     @property
     def what(self) -> str:
-        """The task, or the run where no task is meant."""
+        """The task, or the run if the event has no task."""
         event = self._event
         return f"run {self.run_id}" if event.task_id is None else f"task {self.task_id}"
 
@@ -60,21 +60,21 @@ class _SentenceFields:
 
     @property
     def reason_alone(self) -> str:
-        """The error, where the title of its task stands beside it."""
+        """The error without the title of its task, which the sentence has already."""
         return without_title(self._event.error, self.task_id)
 
     def all(self, ids: Sequence[str], limit: int = 1_000) -> str:
-        """Name these, and count those after the first `limit`."""
+        """List the names of the first `limit` ids, and count the others."""
         more = f" and {pluralize(len(ids) - limit, 'other')}" if len(ids) > limit else ""
         return ", ".join(map(self._names.of, ids[:limit])) + more
 
 
 def sentence(event: Event, names: Names) -> Sentence:
-    """Say in one line what happened."""
+    """Describe an event in one line."""
     template, tone = SENTENCES[type(event)]
     fields = _SentenceFields(event, names)
     if isinstance(event, on.SwapRolledBack) and not event.by_itself:
-        tone = "accent"  # a person asked for it: no warning
+        tone = "accent"  # requested by a person: no warning
     if isinstance(event, on.RunFinished) and event.status is RunStatus.FAILED:
         tone = "error"
     return Sentence(template.format_map(fields) if isinstance(template, str) else template(fields, event), tone)
@@ -136,7 +136,7 @@ def _step(fields: _SentenceFields, event: on.StepRecorded) -> str:
 
 
 def _answer(answer: dict[str, Any]) -> str:
-    """Return what a model answered, in short: the tools that it calls, else what it says."""
+    """Summarize the answer of a model: the tools that it calls, else its text."""
     calls = [str(call.get("name")) for call in calls_in(answer)]
     if calls:
         return f"{pluralize(len(calls), 'call')} ({preview(', '.join(calls), 60)})"
@@ -195,7 +195,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.PartImported: (_part, ""),
     on.SummariesImported: (_part, ""),
     on.StateImported: (lambda t, e: f"{PurePath(e.path).name} was imported{', paused' if e.paused else ''}", ""),
-    # Who is in the team.
+    # Members of the team.
     on.SupervisorAdded: (
         lambda t, e: (
             f"supervisor {t.supervisor_id} joined the team{f' under {t.parent_id}' if e.parent_id else ''}, {e.mode}"
@@ -224,7 +224,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.QueueMade: (
         lambda t, e: f"first request for {e.capability}; able agents: {t.all(e.agent_ids, 5) or 'none'}", "muted"
     ),
-    # Priorities, and about slots that are taken from what is less urgent.
+    # Priorities and preemption.
     on.PrioritySet: (lambda t, e: f"{t.what} has priority {e.priority}, before {e.previous}", "accent"),
     on.PreemptionAsked: (
         lambda t, e: f"{t.task_id} stops {'at once' if e.now else 'at its next step'}: its slot is for "
@@ -236,7 +236,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "and waits again; its finished steps are kept",
         "draining",
     ),
-    # Agents and tasks that change while they work.
+    # Changes of agents and tasks at work.
     on.AttemptMigrated: ("{task_id} continues on g{generation} of {agent_id}", "accent"),
     on.SwapRolledBack: (
         lambda t, e: f"{t.agent_id} was rolled back{' by itself' if e.by_itself else ''} to {e.spec.name} as "
@@ -254,7 +254,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         + ("" if e.stopping is None else "; it is stopped now" if e.now else ", from its next step on"),
         "accent",
     ),
-    # Where members stand, what is set for supervisors, and how large pools are.
+    # The tree of members, settings of supervisors, sizes of pools.
     on.CoordinationTuned: (
         lambda t, e: f"{t.supervisor_id} {_TUNED.get(e.kind, 'takes back what it changed by itself')}: {e.why}", ""
     ),
@@ -352,14 +352,14 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.AttemptLost: ("{task_id} was cut off with the engine; its finished steps are kept", "warn"),
-    # What happened between the team and a person.
+    # Questions, answers and messages between the team and a person.
     on.Escalated: ("a person is asked ({escalation_id}): {question}", "attention"),
     on.EscalationAnswered: (_answered, ""),
     on.Steered: (_steered, "strong"),
     on.GrantGiven: (_granted, ""),
     on.GrantRevoked: ("a person is asked again when {agent_id} calls {tool}", ""),
     on.QuestionWithdrawn: ("{agent_id} waits for no answer to {escalation_id} any more", "muted"),
-    # Failures: who takes over, what a person said, circuits and restarts.
+    # Failures: failover, decisions of a person, circuits and restarts.
     on.TaskFailedOver: ("{task_id} went to {to_id}: {reason}", "draining"),
     on.TaskTriedAnew: (
         lambda t, e: f"{t.task_id} is retried: "
@@ -431,4 +431,4 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.AttemptSetAside: ("{agent_id} set {task_id} aside: a budget is spent", "warn"),
 }  # fmt: skip
-"""By class of event, with the tone; a test holds the keys against the union and the fields against the classes."""
+"""By class of event, with the tone; a test checks the keys against the union and the fields against the classes."""

@@ -1,6 +1,6 @@
-"""What agents, supervisors, tasks, runs, questions and events say of themselves to a filter; one class each.
+"""Filter subjects of agents, supervisors, tasks, runs and questions; one class each.
 
-Lists ask for a thousand of them at a key: what is dear is made only where a term asks for it.
+A list may test a thousand of them at each key press: expensive values are computed only if a term needs them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _TextSubject(Generic[T]):
-    """A subject whose texts are all at hand."""
+    """A subject whose texts are in the state."""
 
     __slots__ = ("_entity", "_now_ms", "_state")
 
@@ -44,7 +44,7 @@ class _TextSubject(Generic[T]):
         return None
 
 
-@lru_cache(32_768)  # of every row at every key
+@lru_cache(32_768)  # every row is tested at every key press
 def _casefold(parts: tuple[str, ...]) -> str:
     return "\0".join(parts).casefold()
 
@@ -62,7 +62,7 @@ def _run_values(state: State, run_id: str | None) -> Iterator[Value]:
 
 
 def _supervisor_values(state: State, supervisor_id: str | None) -> Iterator[Value]:
-    """Return a supervisor and all above it: who asks for one means what is below it too."""
+    """Return a supervisor and all above it: a filter for a supervisor includes everything below it."""
     return (Value(supervisor.name, supervisor.id) for supervisor in supervisors_from(state, supervisor_id))
 
 
@@ -85,9 +85,9 @@ def filter_agents(state: State, agents: Iterable[Agent], row_filter: Filter) -> 
 
 
 def _agents_with_word(state: State, word: str) -> Callable[[Agent], bool]:
-    """Return what tells whether a word stands in one of an agent's texts: as `OfAgent.has`, without making them.
+    """Return a test like `AgentSubject.has` for one word, which does not build the texts of an agent.
 
-    What many agents share, their specs and supervisors, is looked at once for all of them.
+    Specs and supervisors, which many agents share, are tested once for all of them.
     """
     specs = {key for key, spec in state.specs.items() for specialty in spec.specialties if word in specialty.casefold()}
     supervisor_ids = {
@@ -110,7 +110,7 @@ def _agents_with_word(state: State, word: str) -> Callable[[Agent], bool]:
 
 
 class AgentSubject(_TextSubject[Agent]):
-    """An agent; what it takes is the median of its last attempts."""
+    """An agent; its duration is the median of its last attempts."""
 
     def parts(self) -> tuple[str, ...]:
         return (*self._static_texts(), self._entity.status.value, *(task.title for task in self._at_work()))
@@ -175,7 +175,7 @@ class SupervisorSubject(_TextSubject[Supervisor]):
 
 
 def worker_name(state: State, task: Task) -> str:
-    """Return who works on a task, or did last."""
+    """Return the name of the agent that works on a task, or did last."""
     worker = task.agent_id or task.worker_id
     if worker is None:
         return "engine" if task.kind in ("join", "check") else ""
@@ -183,7 +183,7 @@ def worker_name(state: State, task: Task) -> str:
 
 
 class TaskSubject(_TextSubject[Task]):
-    """A task; what it takes counts from its first attempt on, up to now where it has not ended."""
+    """A task; its duration counts from its first attempt on, until now if it has not ended."""
 
     def parts(self) -> tuple[str, ...]:
         task = self._entity
@@ -220,7 +220,7 @@ class TaskSubject(_TextSubject[Task]):
 
 
 class EndedTaskSubject(_TextSubject[EndedTask]):
-    """A task of a run that is over."""
+    """A task of a finished run."""
 
     def parts(self) -> tuple[str, ...]:
         task = self._entity
@@ -258,9 +258,8 @@ class RunSubject(_TextSubject[Run | RunSummary]):
 
     def values(self, key: str) -> Iterable[Value]:
         state, run = self._state, self._entity
-        tasks = (
-            state.tasks[task_id] for task_id in (run.tasks if isinstance(run, Run) else ()) if task_id in state.tasks
-        )
+        task_ids = run.tasks if isinstance(run, Run) else ()
+        tasks = (state.tasks[task_id] for task_id in task_ids if task_id in state.tasks)
         match key:
             case "run":
                 return [Value(run.title, run.id)]
@@ -282,10 +281,10 @@ class RunSubject(_TextSubject[Run | RunSummary]):
 
 
 class NeedSubject(_TextSubject[str]):
-    """What waits for a person: a question, or a member or a task in trouble; what it takes is how long it waits."""
+    """A row of the inbox: a question, or a member or task in trouble; its duration is the time it has waited."""
 
     def __init__(self, state: State, key: str, cells: Sequence[str], now_ms: int) -> None:
-        """Take the id of a row of the inbox, and what the row shows."""
+        """Store the id of a row of the inbox, and its cells."""
         super().__init__(state, key, now_ms)
         self._cells = tuple(cells)
         self._escalation: Escalation | None = state.escalations.get(key)

@@ -1,7 +1,7 @@
 """Suggestions of what to try, for first-time users of the demo.
 
-Each is shown once, while it applies to the team as it is now, and goes when it was done, when its time is over or when
-a key dismisses it. Pure: what was done comes as words, kinds of events and acts of the operator.
+Each tip is shown once, while it applies to the team, until it is followed, expires or is dismissed by a key. Pure: the
+caller passes what was done, as kinds of events and names of the operator's actions.
 """
 
 from collections.abc import Callable, Collection
@@ -14,50 +14,50 @@ from dashboard.views.words.keyed import fill_keys
 from engine.core.state import Agent, Escalation, RunStatus, State
 
 DISMISS = "T"
-"""The key that lets a tip go."""
+"""The key that dismisses a tip."""
 SHOWN_MS = 30_000
-"""A tip that nobody follows makes way for the next one after so long."""
+"""How long a tip is shown unless it is followed, in milliseconds."""
 DAY_MS = 86_400_000
 """How long the invitation at the end of the demo stays unless it is dismissed, in milliseconds."""
 PAUSE_MS = 3_000
-"""The line stays empty for so long between two tips."""
+"""Time without a tip between two tips, in milliseconds."""
 GRACE_MS = 2_000
-"""A tip stays although it does not apply for so long."""
+"""How long a tip stays after it stopped to apply, in milliseconds."""
 MIN_TASKS = 5
-"""Tasks that an agent must have done before its times say something."""
+"""Tasks that an agent must have done before its times are compared."""
 MIN_SLOWDOWN = 1.7
-"""How many times as long as another one an agent takes that is worth a swap."""
+"""Ratio of the times of two agents from which on a swap is suggested."""
 KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS = 60_000, 90_000, 120_000
 """How long after the demo was opened these are suggested, in milliseconds."""
 
 
 class Swap(NamedTuple):
-    """What a swap came to."""
+    """The effect of a swap on the time per task."""
 
     name: str
     before_ms: float | None
-    """What a task of the agent took before; None where it had done none."""
+    """Time per task before; None if the agent had done none."""
     now_ms: float | None
-    """What it takes since; None until a few have ended."""
+    """Time per task since; None until a few have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class TipContext:
-    """The team as a tip sees it."""
+    """What tips depend on."""
 
     state: State
     now_ms: int
     since_ms: int
     """When the demo was opened."""
     done: Collection[str] = ()
-    """Kinds of events since then, and what the operator did: places and pages by name, `past`, `fork`, `report`."""
+    """Kinds of events since then, and actions of the operator: places and pages by name, `past`, `fork`, `report`."""
     pid: int | None = None
-    """The engine's process; None where none is at work."""
+    """The process of the engine; None if none runs."""
     in_past: bool = False
     undoable: bool = False
-    """Whether something of this session can be taken back."""
+    """Whether a change of this session can be undone."""
     swap: Swap | None = None
-    """The last swap; None where none was made."""
+    """The last swap, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +66,19 @@ class Tip:
 
     name: str
     words: Callable[[TipContext], str]
-    """What to try; empty where it does not apply now."""
+    """Returns the text; empty if the tip does not apply now."""
     done_by: frozenset[str] = frozenset()
     lasts_ms: int = SHOWN_MS
     urgent: bool = False
-    """Takes the place of another tip, and stays as long as it applies."""
+    """Replaces another tip, and stays as long as it applies."""
     changes: bool = False
-    """Changes the team, which a viewer may not."""
+    """Changes the team: not for a viewer."""
     in_terminal: bool = False
-    """Is done in a terminal, or leads back to one: not for a browser."""
+    """Needs a terminal: not for a browser."""
 
 
 def slow_agent(state: State) -> tuple[Agent, Agent] | None:
-    """Return the agent that is slowest beside another one that can do the same, and that one."""
+    """Return the slowest agent in comparison with another one that shares a specialty, and that other one."""
     measured_agents = [agent for agent in state.agents.values() if len(agent.at_work_ms) >= MIN_TASKS]
     slowest: tuple[float, Agent, Agent] | None = None
     for slow in measured_agents:
@@ -96,7 +96,7 @@ def _alike(state: State, agent: Agent, other: Agent) -> bool:
 
 
 def _ms(agent: Agent) -> float:
-    """Return the mean time of its last tasks: of many small files and a few large ones the large ones take the time."""
+    """Return the mean time of its last tasks; a median would hide the few large ones, which take most of the time."""
     return sum(agent.at_work_ms) / max(1, len(agent.at_work_ms))
 
 
@@ -105,7 +105,7 @@ def _look(context: TipContext) -> str:
 
 
 def _strategy(context: TipContext) -> str:
-    """A supervisor that lets its members take turns, of which the next could begin now."""
+    """Suggest to run the members of a sequential supervisor in parallel, while one waits for its turn."""
     state = context.state
     for run in state.runs.values():
         root, group = state.supervisors.get(run.supervisor_id), state.tasks.get(run.root_id)
@@ -193,7 +193,7 @@ def _request(context: TipContext) -> str:
 
 
 def _report(context: TipContext) -> str:
-    # Its two keys open the first row of Runs, where open runs stand first, then the one that ended last.
+    # The two keys open the first row of Runs: an open run if there is one, else the run that ended last.
     last = context.state.finished[-1] if context.state.finished and not context.state.runs else None
     is_ready = last is not None and last.status is RunStatus.DONE
     return "the report is ready: <runs:7>, then enter" if is_ready else ""
@@ -223,17 +223,17 @@ TIPS = (
     Tip("request", _request, frozenset({"run_submitted"}), changes=True),
     Tip("invitation", _invitation, lasts_ms=DAY_MS),
 )
-"""Those that are urgent first. The invitation comes after the report, and stays in the end for who was away then."""
+"""Urgent tips first. The invitation follows the report, and comes once more at the end for a user who was away."""
 
 
 def followable_tips(*, in_browser: bool, viewer: bool) -> list[Tip]:
-    """Return what can be followed in a browser, and by who may only look."""
+    """Return the tips that can be followed in this session."""
     return [tip for tip in TIPS if not (tip.in_terminal and in_browser) and not (tip.changes and viewer)]
 
 
 @dataclass(slots=True)
 class Tips:
-    """Chooses the tip of the moment; what was shown, done or dismissed does not come again."""
+    """Chooses the current tip; a tip that was shown, followed or dismissed does not come again."""
 
     remaining: list[Tip] = field(default_factory=lambda: list(TIPS))
     current: Tip | None = None
@@ -243,7 +243,7 @@ class Tips:
     _quiet_until_ms: int = 0
 
     def of(self, context: TipContext) -> Cell:
-        """Return the tip to show; an empty one where nothing is to be said."""
+        """Return the tip to show; an empty cell for none."""
         self.remaining = [tip for tip in self.remaining if tip.done_by.isdisjoint(context.done)]
         if self.current is not None and not self._stays(self.current, context):
             self._drop_current(context.now_ms)
@@ -259,7 +259,7 @@ class Tips:
         return Cell(self._text, "", "try  ")
 
     def dismiss(self, now_ms: int) -> None:
-        """Let the tip that is shown go, also where it would come again."""
+        """Drop the current tip, and its repetitions."""
         words = self.current.words if self.current is not None else None
         self.remaining = [tip for tip in self.remaining if tip.words is not words]
         self._drop_current(now_ms)
@@ -270,7 +270,7 @@ class Tips:
         self.current, self._quiet_until_ms = None, now_ms + PAUSE_MS
 
     def _stays(self, tip: Tip, context: TipContext) -> bool:
-        """Tell whether the tip is neither done nor over; one that is not urgent may apply off and on."""
+        """Tell whether a tip stays; one that is not urgent may cease to apply for a moment."""
         over = context.now_ms - self._since_ms >= tip.lasts_ms and not tip.urgent
         grace_ms = 0 if tip.urgent or context.in_past else GRACE_MS
         return (
@@ -281,7 +281,7 @@ class Tips:
 
 
 def _applies(tip: Tip, context: TipContext) -> bool:
-    """Tell whether a tip applies now: in the past only what is done there, and nothing while no engine is at work."""
+    """Tell whether a tip applies now: in the past only the fork, and without an engine only tips that need none."""
     if context.in_past != (tip.name == "fork") or (
         context.pid is None and tip.name not in ("fork", "report", "invitation")
     ):

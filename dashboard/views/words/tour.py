@@ -1,6 +1,6 @@
 """The tour for newcomers: a few steps of two lines, each of which waits until the operator has done it.
 
-It looks on and never acts: what a step asks for are looks, which change nothing, also in the past and read-only.
+The tour never acts. No step changes the team, so that it works in the past and read-only, too.
 """
 
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from dashboard.views.drawing.rows import Cell
 from dashboard.views.words.keyed import fill_keys
 
 ROWS = 3
-"""Lines of the card: a hairline with the title, and two of text."""
+"""Height of the card: a hairline with the title, and two lines of text."""
 OFFER = Cell("new here?  f2  shows the dashboard in a minute, step by step · offered once", "accent")
 TOUR_ENDED = "that was the tour; f2 or :tour shows it again"
 
 
 class TourContext(NamedTuple):
-    """What the operator is looking at."""
+    """What the operator sees."""
 
     place: str = ""
     """The place on top; empty on a page."""
@@ -35,13 +35,13 @@ class Step(NamedTuple):
 
     text: str
     key: str
-    """The key that does it, for `fill_keys`, as in the text."""
+    """Its key, for `fill_keys`."""
     done: Callable[[TourContext, TourContext], bool]
-    """From what was seen when the step began to what is seen now."""
+    """Tells from the context when the step began, and that of now, whether it is done."""
     at: str
-    """Id of the part of the frame that it points at."""
+    """Id of the widget of the frame that it points at."""
     takes: frozenset[str] = frozenset()
-    """Keys that are the step's own, which else go on or leave the tour."""
+    """Keys that the step itself asks for, which otherwise continue or leave the tour."""
 
 
 STEPS = (
@@ -94,11 +94,11 @@ class Tour:
 
     @property
     def step(self) -> Step | None:
-        """The step that is shown; None where the tour is over, or has not begun."""
+        """The step that is shown; None before and after the tour."""
         return STEPS[self.place] if 0 <= self.place < len(STEPS) else None
 
     def update(self, now: TourContext) -> bool:
-        """Go on where the step has been done; tell whether another one is shown."""
+        """Advance if the step is done; tell whether the step has changed."""
         if self.place < 0:
             self.advance(now)
             return True
@@ -113,14 +113,14 @@ class Tour:
         return False
 
     def advance(self, now: TourContext) -> None:
-        """Show the next step, past those that are so already."""
+        """Show the next step that is not done already."""
         self.place += 1
         self._before = now
         while (step := self.step) is not None and step.done(now, now):
             self.place += 1
 
     def lines(self, width: int) -> list[Line]:
-        """Return the card: a title, and what to do."""
+        """Return the card: a title and the instruction."""
         step = self.step
         if step is None:
             return []
