@@ -13,24 +13,24 @@ from engine.core.commands import Cancel, Command, Pause, RemoveMember, Resume, R
 from engine.core.state import State
 
 MAX_SHOWN = 100
-"""Things of which each has a line."""
+"""Objects that have a line of their own."""
 MAX_NAME_WIDTH = 30
 _IDS = re.compile(r"'[^']*'|@?\b[a-z]\d+\b|\b[0-9a-f]{32}\b")
-"""Two reasons that differ in these alone are one."""
+"""Matches quoted names and ids; reasons that differ only in them are counted as one."""
 
 
 class Bulk(NamedTuple):
-    """One change for several things."""
+    """One change for several objects."""
 
     does: str
-    """What the button says, such as `Cancel`."""
+    """The label of the button, such as `Cancel`."""
     done: str
-    """What the outcome says, such as `cancelled`."""
+    """The participle for the outcome, such as `cancelled`."""
     commands: tuple[Command, ...]
     names: tuple[str, ...] = ()
-    """What each command is about, as it was called when it was marked."""
+    """The name of each command's object when it was marked."""
     below: int = 0
-    """Marked tasks below others that are marked: what happens to those reaches them, and they need no command."""
+    """Number of marked tasks below other marked ones: the change reaches them without a command of their own."""
 
 
 class Part(NamedTuple):
@@ -39,12 +39,12 @@ class Part(NamedTuple):
     name: str
     command: Command
     text: str
-    """What it would do, or why it would be refused."""
+    """The effect, or the reason of the refusal."""
     refused: bool
 
 
 class CommandReport(Protocol):
-    """What became of one command."""
+    """The outcome of one command."""
 
     @property
     def status(self) -> str:
@@ -53,7 +53,7 @@ class CommandReport(Protocol):
 
     @property
     def seq(self) -> int | None:
-        """Of the event that says so."""
+        """Seq of the event that applied it."""
         ...
 
     @property
@@ -63,7 +63,7 @@ class CommandReport(Protocol):
 
 
 def plan_pause(state: State, keys: Sequence[str], stop: bool | None) -> Bulk:
-    """Return what pauses or resumes things; None pauses where one of them works, else resumes all."""
+    """Plan to pause or resume objects; None pauses all if one of them works, else resumes all."""
     targets = targets_of(state, keys)
     if stop is None:
         stop = any(_works(state, target) for target in targets)
@@ -78,7 +78,7 @@ def _works(state: State, target: Target) -> bool:
 
 
 def plan_cancel(state: State, keys: Sequence[str]) -> Bulk:
-    """Return what cancels work and removes members, an agent once its attempts have ended."""
+    """Plan to cancel work and remove members; an agent finishes its attempts first."""
     marked = targets_of(state, keys)
     ids = {target.id for target in marked}
     topmost = [target for target in marked if ids.isdisjoint(_ancestor_ids(state, target.id))]
@@ -96,7 +96,7 @@ def plan_cancel(state: State, keys: Sequence[str]) -> Bulk:
 
 
 def _ancestor_ids(state: State, task_id: str) -> Iterator[str]:
-    """Yield the ids of the tasks above a task, and that of its run."""
+    """Yield the ids of the tasks above a task, then the id of its run."""
     task = state.tasks.get(task_id)
     while task is not None:
         yield task.parent_id or task.run_id
@@ -104,18 +104,18 @@ def _ancestor_ids(state: State, task_id: str) -> Iterator[str]:
 
 
 def plan_retry(state: State, keys: Sequence[str]) -> Bulk:
-    """Return what tries tasks again, and submits finished runs again."""
+    """Plan to retry tasks, and to submit finished runs again."""
     targets = targets_of(state, keys)
     return Bulk("Retry", "retried", tuple(RetryWork(target=target.id) for target in targets), _names(targets))
 
 
 def plan_change(targets: Sequence[Target], commands: Sequence[Command]) -> Bulk:
-    """Return what a typed line means for each; without commands before it is typed."""
+    """Plan a typed change; `commands` is empty until a line is typed."""
     return Bulk("Change", "changed", tuple(commands), _names(targets))
 
 
 def targets_of(state: State, keys: Sequence[str]) -> list[Target]:
-    """Return what marked rows stand for."""
+    """Return the objects of marked rows."""
     return [target for key in keys if (target := target_of(state, key)) is not None]
 
 
@@ -124,7 +124,7 @@ def _names(targets: Sequence[Target]) -> tuple[str, ...]:
 
 
 def rehearse_parts(state: State, bulk: Bulk, now_ms: int) -> list[Part]:
-    """Return what each would come to now, one apart from the other."""
+    """Rehearse each command on its own."""
     parts = []
     for name, command in zip(bulk.names, bulk.commands, strict=True):
         rehearsal = rehearse(state, command, now_ms)
@@ -134,7 +134,7 @@ def rehearse_parts(state: State, bulk: Bulk, now_ms: int) -> list[Part]:
 
 
 def part_lines(parts: Sequence[Part]) -> list[Cell]:
-    """Return a line for each."""
+    """Return a line for each change, up to `MAX_SHOWN`."""
     widest = min(MAX_NAME_WIDTH, max((len(part.name) for part in parts), default=0))
     cells = [
         Cell(
@@ -149,19 +149,19 @@ def part_lines(parts: Sequence[Part]) -> list[Cell]:
 
 
 def describe_reached(bulk: Bulk) -> str:
-    """Return how many marked tasks are below others; empty where none is."""
+    """Return how many marked tasks are below others; empty for none."""
     verb = "is" if bulk.below == 1 else "are"
     return f"{pluralize(bulk.below, 'marked task')} below these {verb} reached too" if bulk.below else ""
 
 
 def name_lines(names: Sequence[str]) -> list[Cell]:
-    """Return a line for each before anything is asked of it."""
+    """Return a line for each object, before a change is typed."""
     more = [Cell(f"and {len(names) - MAX_SHOWN:,} more", "muted")] if len(names) > MAX_SHOWN else []
     return [*(Cell(name, "muted") for name in names[:MAX_SHOWN]), *more]
 
 
 def describe_refused(parts: Sequence[Part]) -> str:
-    """Return how many are left out; empty where none or all are."""
+    """Return how many are left out; empty for none or all."""
     refused = sum(part.refused for part in parts)
     if not refused:
         return ""
@@ -169,7 +169,7 @@ def describe_refused(parts: Sequence[Part]) -> str:
 
 
 def describe_outcomes(bulk: Bulk, outcomes: Sequence[CommandReport], *, way_back: str = "") -> Cell:
-    """Return one line about all: how many were changed, at which seqs, how many were refused and why."""
+    """Return one line: how many were changed, at which seqs, how many were refused and why."""
     applied = [outcome.seq for outcome in outcomes if outcome.status == "applied" and outcome.seq is not None]
     refused = [outcome.reason or "no reason given" for outcome in outcomes if outcome.status == "refused"]
     waiting = [outcome.reason or "no engine has taken them yet" for outcome in outcomes if outcome.status == "pending"]

@@ -1,4 +1,4 @@
-"""The page of a comparison: which two teams, how far apart, and what differs by subject."""
+"""The page of a comparison of two teams: their moments, and the differences by subject."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dashboard.views.words.amounts import duration, moment, pluralize
 from engine.core.queries.differences import Difference
 
 MAX_SHOWN = 200
-"""Things of one subject that are shown one by one."""
+"""Differences of one subject that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Side:
     """One of the two teams, at one moment."""
 
     path: str
-    """Its database; empty for the one that is shown."""
+    """Its database; empty for that of the dashboard."""
     seq: int
     at_ms: int
 

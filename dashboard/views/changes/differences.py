@@ -1,4 +1,4 @@
-"""Differences of two teams as lines: by subject, what came and went first, and of very many things only how many."""
+"""Differences of two teams as lines, by subject: added and removed objects first; a long list ends in a count."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,20 +13,20 @@ from dashboard.views.words.field_names import field_label
 from engine.core.queries.differences import Difference
 
 MAX_SHOWN = 12
-"""Things of one subject that are shown one by one."""
+"""Objects of one subject and change that are listed."""
 MAX_CHARACTERS = 60
 """Characters of a value."""
 _HASH = 12
-"""Characters of a hash: as many as tell two apart."""
+"""Characters of a hash that are shown."""
 _SIGNS = {"added": ("+", "busy"), "removed": ("-", "warn"), "changed": ("~", "accent")}
 
 
 def difference_lines(differences: Iterable[Difference], *, limit: int = MAX_SHOWN) -> list[Cell]:
-    """Return differences, one thing a line, under a line for each subject.
+    """Return differences, one object a line, under a heading for each subject.
 
     Args:
-        differences: As `differences` returns them.
-        limit: Things of a subject that are shown of those that came, went and changed; of the rest how many.
+        differences: Ordered by subject and object.
+        limit: Objects of a subject and change that are listed; the others are counted.
     """
     lines: list[Cell] = []
     for subject, of_subject in groupby(differences, key=lambda difference: difference.subject):
@@ -65,17 +65,13 @@ def _field(difference: Difference) -> str:
     field = difference.field or ""
     label = field_label(field)
     if isinstance(difference.a, list | tuple) and isinstance(difference.b, list | tuple):
-        came, went = (
-            [each for each in difference.b if each not in difference.a],
-            [each for each in difference.a if each not in difference.b],
-        )
-        if came or went:
-            return _cut(
-                f"{label} {' '.join([*(f'+{format_value(x)}' for x in came), *(f'-{format_value(x)}' for x in went)])}"
-            )
+        added = [f"+{format_value(item)}" for item in difference.b if item not in difference.a]
+        removed = [f"-{format_value(item)}" for item in difference.a if item not in difference.b]
+        if added or removed:
+            return _cut(f"{label} {' '.join([*added, *removed])}")
     if isinstance(difference.a, dict) and isinstance(difference.b, dict):
         keys = [key for key in {**difference.a, **difference.b} if difference.a.get(key) != difference.b.get(key)]
-        is_ours = field.endswith("limits")  # the keys of others are names that people and programs gave
+        is_ours = field.endswith("limits")  # keys of other fields are names that users gave
         values = {key: (_value(key, difference.a.get(key)), _value(key, difference.b.get(key))) for key in keys}
         clauses = (
             f"{label} {field_label(key) if is_ours else key} {old} → {new}" for key, (old, new) in values.items()
@@ -88,7 +84,7 @@ def _field(difference: Difference) -> str:
 
 
 def _from_first_difference(was: str, now: str) -> tuple[str, str]:
-    """Return two long texts from a little before where they differ."""
+    """Return two long texts from shortly before their first difference."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
     start = max(0, same - MAX_CHARACTERS // 4)
     return _cut("…" + was[start:]), _cut("…" + now[start:])
@@ -123,7 +119,7 @@ def _cut(text: str) -> str:
 
 
 def _transition_counts(things: Iterable[Sequence[Difference]]) -> str:
-    """Return what became of things that are not shown one by one."""
+    """Count the changes of status of the objects that are not listed."""
     states = Counter(
         (_value("status", difference.a), _value("status", difference.b))
         for thing in things

@@ -1,6 +1,6 @@
-"""What a run or a task came to as markdown: the output where it is there, else a draft of what is there so far.
+"""The output of a run or a task as markdown; while it is open, a draft of the output so far.
 
-Outputs that are not text are told as an outline, the large ones among them by their sizes.
+An output that is not text is shown as an outline, in which large values are replaced by their sizes.
 """
 
 import json
@@ -15,11 +15,11 @@ from engine.core.state import Run, State, Task
 MAX_ITEMS = 12
 """Fields of an object, or items of a list, that an outline names."""
 MAX_NESTED_FIELDS = 6
-"""Fields of an object in an item that stand below it."""
+"""Fields of an object inside an item that are listed below it."""
 MAX_CHARACTERS = 160
 """Characters of a value in an outline."""
 MAX_LIVE_CHARACTERS = 20_000
-"""Characters of what is being written, from its end."""
+"""Characters of live text, counted from its end."""
 
 
 def as_markdown(text: str) -> str:
@@ -29,7 +29,7 @@ def as_markdown(text: str) -> str:
 
 
 def values_in(text: str) -> list[Any] | None:
-    """Return the values of a text that is JSON, or several one after the other, as a join makes them; else None."""
+    """Parse one JSON value, or several in sequence, as a join writes them; None for any other text."""
     if text[:1] not in ("{", "["):
         return None
     decoder, at, values = json.JSONDecoder(), 0, []
@@ -58,7 +58,7 @@ def outline_value(value: Any) -> str:
 
 
 def _item(value: Any) -> list[str]:
-    """Return an item of a list, and below it what its own line leaves out: the outputs of agents that a join lists."""
+    """Return an item of a list, and below it the fields of objects in it, such as the outputs that a join lists."""
     rows = [f"- {_summarize(value)}"]
     if isinstance(value, Mapping):
         objects = [field for field in value.values() if isinstance(field, Mapping) and field]
@@ -88,14 +88,14 @@ def _summarize(value: Any) -> str:
 
 
 def _escape(text: object) -> str:
-    """Return a text in which nothing is markup."""
+    """Escape markdown."""
     return "".join(
         f"\\{character}" if character in "\\`*_{}[]<>#|~" else character for character in " ".join(str(text).split())
     )
 
 
 def draft(state: State, run: Run, live: Mapping[str, str], texts: Texts) -> str:
-    """Return what an open run has come to so far: what its stages put out, and what is being written now."""
+    """Return the draft of an open run: the outputs of its stages, and the live text."""
     nodes = [state.tasks[child_id] for child_id in state.tasks[run.root_id].children if child_id in state.tasks]
     return "\n\n".join(part for node in nodes if (part := _section(state, node, live, texts)))
 
@@ -109,7 +109,7 @@ def _section(state: State, node: Task, live: Mapping[str, str], texts: Texts) ->
 
 
 def _live_texts(state: State, node: Task, live: Mapping[str, str]) -> list[str]:
-    """Return what is being written below a node; what is written elsewhere has its own place."""
+    """Return the live text of a node and of its children."""
     below = [node, *(state.tasks[child_id] for child_id in node.children if child_id in state.tasks)]
     texts = [live.get(f"output:{task.id}", "") for task in below[: MAX_ITEMS + 1] if not task.ended]
     return [text[-MAX_LIVE_CHARACTERS:] for text in texts if text]

@@ -1,6 +1,6 @@
-"""What a team holds, in lines: its members and its work by state, and its open runs. Pure.
+"""A summary of a team in lines: its members and its work by state, and its open runs. Pure.
 
-Of a file that is not open they are made in the thread that reads it, and kept in place of its state.
+For a file that is not open, the thread that reads it makes the lines, and keeps them in place of its state.
 """
 
 from collections import Counter
@@ -17,18 +17,17 @@ from engine.core.queries.team.tree import agents_in
 from engine.core.state import State, Supervisor
 
 MAX_MEMBERS = 60
-"""Members that are listed below all that is counted."""
+"""Members that are listed."""
 MAX_RUNS = 12
 """Open runs that are listed; the newest first."""
 _LABEL, _METER, _TITLE, _TEAMS = 13, 12, 28, 60
 
 
 def holdings(state: State, *, working: bool = False) -> list[Line]:
-    """Return what a team holds; without an engine at work on it nothing is `working`."""
+    """Return the summary of a team; `working` says whether an engine works on it."""
     agents = (AGENT[agent.status] if working else agent_mark(agent, working=False) for agent in state.agents.values())
-    # Ended ones: at their run.
-    left = (task for task in state.tasks.values() if task.kind == "agent" and not task.ended)
-    tasks = (task_mark(task, working=working) for task in left)
+    open_tasks = (task for task in state.tasks.values() if task.kind == "agent" and not task.ended)
+    tasks = (task_mark(task, working=working) for task in open_tasks)
     teams = ", ".join(supervisor.name for supervisor in state.roots)
     lines = [
         _by_state("agents", agents),
@@ -57,7 +56,7 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
 
 
 def _members(state: State, supervisor: Supervisor, depth: int, working: bool) -> Iterator[Line]:
-    """Yield a supervisor and its members, its agents first, each with what it is at."""
+    """Yield a supervisor and its members, agents first, each with its current work."""
     yield _member(f"{'  ' * depth}{mode_glyph(supervisor.mode)} ", supervisor.name, "strong", supervisor.mode, "muted")
     for agent in agents_in(state, supervisor):
         mark = agent_mark(agent, working=working)

@@ -1,4 +1,4 @@
-"""Members that can take a request or a task, the likeliest first, and how a request would be worked on."""
+"""Choices of members for a request or a task, the likeliest first, and how a request would be coordinated."""
 
 from dashboard.views.drawing.rows import Cell, Choice, labelled
 from dashboard.views.measures.digest import Digest
@@ -14,7 +14,7 @@ from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
 def possible_parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
-    """Return the supervisors that a member could go under: id, name, and what is said of each."""
+    """Return the supervisors that a member could move under: id, name and description."""
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     now = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
     barred = {now, *(supervisor.id for supervisor in subtree_of(state, own))} if own is not None else {now}
@@ -30,7 +30,7 @@ def possible_parents(state: State, member_id: str) -> list[tuple[str, str, str]]
 
 
 def describe_move(state: State, member_id: str) -> list[Cell]:
-    """Return where a member is, and what goes with it."""
+    """Return the current place of a member, and the consequence of a move."""
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     above_id = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
     parent = state.supervisors.get(above_id or "")
@@ -45,7 +45,7 @@ def describe_move(state: State, member_id: str) -> list[Cell]:
 
 
 def assignable_agents(state: State, task: Task, counts: Digest) -> list[tuple[str, str, str]]:
-    """Return the agents that a task could be given to: those that can do it first, then the rest of the team."""
+    """Return the agents that a task could be given to: able ones first, then the rest of the team."""
     able = [agent.id for agent in stand_ins(state, task)]
     rest = [agent.id for agent in state.agents.values() if agent.id not in able and _may_take(state, task, agent)]
     return [
@@ -84,7 +84,7 @@ def priorities() -> list[Choice]:
 
 
 def categories(state: State, supervisor_id: str | None) -> list[Choice]:
-    """Return the categories that a supervisor has strategies for; the first lets it be found."""
+    """Return the categories that a supervisor has strategies for; the first choice detects the category."""
     supervisor = state.supervisors.get(supervisor_id or "")
     strategies = dict(supervisor.options.strategies) if supervisor is not None else {}
     automatic = Choice("", "automatic", "from the words of the request" if strategies else "")
@@ -105,7 +105,7 @@ def receivers(state: State) -> list[Choice]:
 
 
 def modes(state: State, supervisor_id: str | None) -> list[Choice]:
-    """Return the strategies that one run could have; the first leaves it to its supervisor."""
+    """Return the strategies for one run; the first choice is that of its supervisor."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return [Choice("", "its own")]
@@ -115,13 +115,13 @@ def modes(state: State, supervisor_id: str | None) -> list[Choice]:
 
 
 def conversations(state: State, supervisor_id: str | None) -> list[str]:
-    """Return the conversations of a supervisor, the last first."""
+    """Return the conversations of a supervisor, the newest first."""
     supervisor = state.supervisors.get(supervisor_id or "")
     return [*reversed(supervisor.conversations)] if supervisor is not None else []
 
 
 def has_conversations(state: State, supervisor_id: str | None) -> bool:
-    """Tell whether an agent under a supervisor would see what a conversation remembers: one that a model plays."""
+    """Tell whether a supervisor has conversations, or an agent played by a model, which would see one."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return False
@@ -135,7 +135,7 @@ def has_conversations(state: State, supervisor_id: str | None) -> bool:
 
 
 def describe_coordination(state: State, supervisor_id: str | None, category: str | None, mode: str = "") -> list[Cell]:
-    """Return who coordinates a request, and how; `mode` is a strategy for this run alone."""
+    """Describe how a request would be coordinated; `mode` is a strategy for this run alone."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return []

@@ -12,19 +12,19 @@ from engine.core.state import State
 
 
 class Rehearsal(NamedTuple):
-    """What a command would come to."""
+    """The predicted outcome of a command."""
 
     summary: str
-    """What it would do, in the words in which it is told afterwards; empty where it would be refused."""
+    """What it would do, in the words of the outcome; empty if it would be refused."""
     refusal: str = ""
-    """Why it would be refused; empty where it would not."""
+    """Why it would be refused; empty if it would be applied."""
     events: Sequence[Event] = ()
     result: dict[str, Any] = {}
 
 
 def rehearse(state: State, command: Command, now_ms: int) -> Rehearsal:
-    """Return what a command would do, or why it would be refused; nothing is changed."""
-    from engine.core.preview import preview  # a tenth of a second that the first frame does not need
+    """Predict the outcome of a command; changes nothing."""
+    from engine.core.preview import preview  # a slow import (0.1 s), kept out of the first frame
 
     try:
         applied = preview(state, command, now_ms)
@@ -42,7 +42,7 @@ def describe_outcome(
     reason: str | None = None,
     way_back: str = "",
 ) -> Cell:
-    """Return the sentence: applied at seq N, refused because, or queued; with the key that undoes it (`way_back`)."""
+    """Return the outcome in one line; `way_back` is a hint how to undo it."""
     command_name = command.type.replace("_", " ")
     if status == "applied":
         return Cell(f"✓ {summary or command_name}, applied at seq {seq:,}{way_back}", "busy")
@@ -51,28 +51,26 @@ def describe_outcome(
     return Cell(reason or f"queued: {command_name}; no engine has taken it yet, the next one will", "draining")
 
 
-UNDO_HINT, UNDO_PREVIOUS_HINT, REDO_HINT = (
-    " · <undo:u> undo",
-    " · <undo:u> undoes the one before",
-    " · <undo:u> takes that back",
-)
-"""Ends of what was said of a change that can be undone, of an undo, and of the undo of the first change."""
+UNDO_HINT = " · <undo:u> undo"
+UNDO_PREVIOUS_HINT = " · <undo:u> undoes the one before"
+REDO_HINT = " · <undo:u> takes that back"
+"""Hints after a change that can be undone, after an undo, and after the undo of the first change."""
 UNDO_HINTS = (UNDO_HINT, UNDO_PREVIOUS_HINT, REDO_HINT)
-"""A click on such an end does it."""
+"""A click on a hint performs it."""
 NOTHING_TO_UNDO = (
     "nothing to undo; <undo:u> undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
 )
 
 
 def can_be_undone(command: Command) -> bool:
-    """Tell whether there is a command that takes this one back."""
-    from engine.core.queries.people.undoing import INVERSES  # not before something was changed
+    """Tell whether a command has an inverse."""
+    from engine.core.queries.people.undoing import INVERSES  # needed only after a change
 
     return type(command) in INVERSES
 
 
 MAX_SHOWN = 8
-"""References and clashes that are named."""
+"""References and clashes that are listed."""
 
 
 def plan_lines(
@@ -82,7 +80,7 @@ def plan_lines(
     clashes: Sequence[str],
     bound: Sequence[str],
 ) -> list[Cell]:
-    """Return what comes in, what code it would run, and which names are taken."""
+    """Return the plan of an import: its contents, the code that it would run, and name clashes."""
     cells = [Cell(describe_archive(creates), "strong", "brings   ")]
     cells += _labelled_items("its code ", needs_trust, "draining")
     cells += _labelled_items(
@@ -96,7 +94,7 @@ def plan_lines(
 
 
 def describe_archive(creates: Mapping[str, int]) -> str:
-    """Return how much of each kind an archive brings, in words."""
+    """Count the contents of an archive by kind, in words."""
     nouns = {"finished": "finished run", "runs": "open run"}
     parts = [pluralize(count, nouns.get(kind, kind.removesuffix("s"))) for kind, count in creates.items() if count]
     return ", ".join(parts) or "nothing"

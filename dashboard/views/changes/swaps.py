@@ -1,4 +1,4 @@
-"""What a swap, or a way back, would do: which specs there are, what becomes of work and queues."""
+"""Previews of swaps and rollbacks: the candidate specs, and what happens to work and queues."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
@@ -11,14 +11,14 @@ from engine.core.state import Agent, State, SwapMode
 
 
 def split_candidates(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
-    """Return the candidates for all of these agents: those that share a specialty with each of them, and the others."""
+    """Return the candidate specs that share a specialty with each of these agents, and the other candidates."""
     names = replacements(state, agents)
     likely = [name for name in names if all(fits_of(state, agent, name) for agent in agents)]
     return likely, [name for name in names if name not in likely]
 
 
 def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
-    """Return what speaks for a candidate: specialties it shares with any of them, and how agents with it have done."""
+    """Describe a candidate: the specialties it shares with any of the agents, and the record of agents with it."""
     content = state.registry[name]
     shared = dict.fromkeys(specialty for agent in agents for specialty in fits_of(state, agent, name))
     remarks = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
@@ -30,7 +30,7 @@ def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
 
 
 def describe_record(agent: Agent) -> str:
-    """Return how an agent has done that has ended something, in the words of `candidate_line`."""
+    """Describe the record of an agent that has ended an attempt, in the words of `candidate_line`."""
     return _success_rate(agent.at_work_ms, agent.done, agent.failed)
 
 
@@ -40,7 +40,7 @@ def _success_rate(took_ms: list[int], done: int, failed: int) -> str:
 
 
 def describe_work(agent: Agent, state: State) -> str:
-    """Return what an agent has in hand, for a person who is about to change it."""
+    """Describe the current and waiting work of an agent."""
     at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
     first = f" ({at_work[0]})" if at_work else ""
     waiting = sum(state.queues[key].ready for key in agent.queues if key in state.queues)
@@ -53,18 +53,18 @@ if TYPE_CHECKING:
 
 MODES = get_args(SwapMode)
 MAX_SHOWN = 4
-"""Attempts of which each is told what becomes of it."""
+"""Attempts that have a line of their own."""
 
 
 def preview_swaps(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPreview]":
-    """Return what a swap of each of these agents would do now; one that has left is left out."""
-    from engine.core.preview import swap_preview  # a tenth of a second that the first frame does not need
+    """Preview a swap of each of these agents; skip agents that have left."""
+    from engine.core.preview import swap_preview  # a slow import (0.1 s), kept out of the first frame
 
     return [swap_preview(state, at(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
 
 
 def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
-    """Return every mode with what it does to the work of these agents."""
+    """Return every mode with its effect on the work of these agents."""
     attempts_by_mode = {
         mode: [attempt for each in preview_swaps(state, agent_ids, mode) for attempt in each.attempts] for mode in MODES
     }
@@ -83,7 +83,7 @@ def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _describe_attempts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
-    """Say what becomes of attempts, those first that the mode reaches."""
+    """Describe what happens to attempts, those first that the mode affects."""
     clauses = []
     for fate, words in (("begins again", _aborts), ("migrates", _migrates), ("ends", _drains), ("stops", _stops)):
         if affected := [attempt for attempt in attempts if attempt.fate == fate]:
@@ -92,7 +92,7 @@ def _describe_attempts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
 
 
 def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cell]:
-    """Return what becomes of each attempt at work; none where there is none."""
+    """Return a line for each attempt at work: what happens to it."""
     attempts = [attempt for preview in preview_swaps(state, agent_ids, mode) for attempt in preview.attempts]
     lines = [
         Cell(f"{attempt.title}  {attempt.becomes}", "muted", _label(place))
@@ -104,19 +104,17 @@ def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cel
 
 
 def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
-    """Return why one of these agents cannot be swapped now; empty where all can."""
+    """Return why one of these agents cannot be swapped now; empty if all can."""
     missing_ids = [agent_id for agent_id in agent_ids if agent_id not in state.agents]
     if missing_ids:
-        return (
-            "this agent has left the team"
-            if len(agent_ids) == 1
-            else f"{pluralize(len(missing_ids), 'agent')} left the team"
-        )
+        if len(agent_ids) == 1:
+            return "this agent has left the team"
+        return f"{pluralize(len(missing_ids), 'agent')} left the team"
     return next((why for preview in preview_swaps(state, agent_ids, MODES[0]) for why in preview.refusals), "")
 
 
 def _count_waiting(state: State, agent_ids: Sequence[str]) -> int:
-    """Count what is ready for any of these agents, each task once."""
+    """Count the tasks that are ready for any of these agents, each task once."""
     queues = {key for agent_id in agent_ids if agent_id in state.agents for key in state.agents[agent_id].queues}
     matching_queues = (state.queues[key] for key in queues if key in state.queues and not key.startswith("back:"))
     return sum(queue.ready for queue in matching_queues)

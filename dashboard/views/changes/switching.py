@@ -1,4 +1,4 @@
-"""What a strategy switch would keep, stop, plan anew and leave out: in words, and as two graphs side by side."""
+"""Previews of strategy switches: the tasks kept, stopped, re-planned and left out, and the graphs before and after."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from engine.core.specs.spec import AGGREGATIONS
 from engine.core.state import State, Supervisor, Task, TaskStatus
 
 MAX_NAMED = 6
-"""Tasks of one kind that are named."""
+"""Task titles that are listed in one line."""
 _JOINS = {
     "concat": "concatenated",
     "vote": "majority vote",
@@ -29,7 +29,7 @@ _RUN = "run:"
 
 
 def strategies(now: str = "") -> list[tuple[str, str, str]]:
-    """Return every strategy: name, name, what it does; the one of `now` last."""
+    """Return every strategy as key, name and description; the current one, `now`, last."""
     descriptions = known_strategies()
     every = [(name, name, about) for name, about in descriptions.items() if name != now]
     if now in descriptions:
@@ -38,17 +38,17 @@ def strategies(now: str = "") -> list[tuple[str, str, str]]:
 
 
 def settings_hint(mode: str) -> str:
-    """Return the settings that a strategy knows, in the words of its own check."""
+    """Return the settings of a strategy, in the words of its own validation."""
     return describe_settings(mode).replace("`", "").rstrip(".")
 
 
 def has_settings(mode: str) -> bool:
-    """Tell whether a strategy asks for anything."""
+    """Tell whether a strategy has settings."""
     return not settings_hint(mode).startswith("There is nothing")
 
 
 def member_choices(state: State, supervisor: Supervisor, now: str | None, nobody: str) -> list[Choice]:
-    """Return the members that may lead or make a synthesis; the first leaves it open, or as it is."""
+    """Return the members that may lead or make a synthesis; the first choice changes nothing."""
     names = [state.agents[member_id].name for member_id in supervisor.members if member_id in state.agents]
     teams = [state.supervisors[member_id].name for member_id in supervisor.members if member_id in state.supervisors]
     first = Choice("", now, "as now") if now else Choice("", nobody)
@@ -56,20 +56,14 @@ def member_choices(state: State, supervisor: Supervisor, now: str | None, nobody
 
 
 def join_choices(now: str) -> list[Choice]:
-    """Return the ways to join results; the first leaves it as it is, whatever it is by then."""
+    """Return the ways to join results; the first choice changes nothing."""
     first = Choice("", now, f"{_JOINS.get(now, '')}, as now")
-    return [
-        first,
-        *(
-            Choice(aggregation, aggregation, _JOINS.get(aggregation, ""))
-            for aggregation in AGGREGATIONS
-            if aggregation != now
-        ),
-    ]
+    others = [aggregation for aggregation in AGGREGATIONS if aggregation != now]
+    return [first, *(Choice(aggregation, aggregation, _JOINS.get(aggregation, "")) for aggregation in others)]
 
 
 def scope_choices(state: State, supervisor: Supervisor) -> list[Choice]:
-    """Return what a switch can be for: open runs and new ones, new ones alone, or one run."""
+    """Return the scopes of a switch: open and new runs, new runs only, or one run."""
     runs = dict.fromkeys(
         task.run_id
         for task in state.tasks.values()
@@ -88,12 +82,12 @@ def scope_choices(state: State, supervisor: Supervisor) -> list[Choice]:
 
 
 def run_of(scope: str | None) -> str | None:
-    """Return the run that a scope is for."""
+    """Return the run of a scope; None if it is not for one run."""
     return scope.removeprefix(_RUN) if scope is not None and scope.startswith(_RUN) else None
 
 
 def scope_of_run(run_id: str | None) -> str | None:
-    """Return the id of the scope that is for one run."""
+    """Return the scope for one run."""
     return None if run_id is None else f"{_RUN}{run_id}"
 
 
@@ -104,7 +98,7 @@ PRESERVE = (
 
 
 def describe_switch(state: State, event: StrategySwitched) -> list[Cell]:
-    """Return what the switch does to graphs in progress."""
+    """Describe the effect of a switch on the graphs of open runs."""
     if not event.groups:
         return [Cell("no open run changes; the next request is coordinated this way")]
     kept_ids = [task_id for change in event.groups for task_id in change.kept]
@@ -121,7 +115,7 @@ def describe_switch(state: State, event: StrategySwitched) -> list[Cell]:
 
 
 def _task_lines(state: State, change: GroupChange) -> list[Cell]:
-    """Name the tasks of a graph by what becomes of them."""
+    """List the tasks of a graph by what happens to them."""
     ended_ids = [task_id for task_id in change.kept if state.tasks[task_id].ended]
     rows = (
         ("stay done", _titles(state, ended_ids)),
@@ -149,16 +143,16 @@ def _list_titles(titles: Sequence[str]) -> str:
 
 
 STACK, TALL_STACK = 5, 12
-"""Nodes of one layer that are shown, and in a tall window."""
+"""Nodes of one layer that are shown, in a window of usual height and in a tall one."""
 ARROW = 5
 """Characters between two layers."""
 INDENT = 3
-"""Characters before layers that go on below."""
+"""Characters before layers that are wrapped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A task as it stands in a picture."""
+    """A task as it is drawn."""
 
     id: str
     glyph: str
@@ -167,13 +161,13 @@ class Node:
 
 
 def current_graph(state: State, change: GroupChange) -> list[Node]:
-    """Return the graph as it is now."""
+    """Return the current graph."""
     nodes = [state.tasks[task_id] for task_id in state.tasks[change.task_id].children if task_id in state.tasks]
     return [Node(node.id, _glyph(state, node.id), node.title, tuple(node.after)) for node in nodes if _is_shown(node)]
 
 
 def resulting_graph(state: State, change: GroupChange) -> list[Node]:
-    """Return the graph as the change leaves it."""
+    """Return the graph after the change."""
     removed_ids = set(change.removed)
     nodes = [
         Node(node.id, node.glyph, node.title, tuple(change.after.get(node.id, node.after)))
@@ -190,34 +184,34 @@ def resulting_graph(state: State, change: GroupChange) -> list[Node]:
 
 
 def fits_in_width(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> bool:
-    """Tell whether no layer of a graph has to go below."""
-    rooms = [max(map(cell_len, _stack(layer, stack))) for layer in _layers(nodes)]
-    return sum(rooms) + ARROW * (len(rooms) - 1) <= width
+    """Tell whether a graph fits without wrapping."""
+    widths = [max(map(cell_len, _stack(layer, stack))) for layer in _layers(nodes)]
+    return sum(widths) + ARROW * (len(widths) - 1) <= width
 
 
 def graph_cells(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> list[Cell]:
-    """Return the graph as lines of at most `width` characters; layers that find no room go below.
+    """Return the graph as lines of at most `width` characters; layers that do not fit are wrapped.
 
-    Of a layer at most `stack` nodes are shown.
+    At most `stack` nodes of a layer are shown.
     """
     blocks: list[list[list[str]]] = []
-    used = width
+    used_width = width
     for layer in _layers(nodes):
         column = [cut(text, width - INDENT) for text in _stack(layer, stack)]
-        room = max(cell_len(text) for text in column)
-        if used + ARROW + room > width:
+        column_width = max(cell_len(text) for text in column)
+        if used_width + ARROW + column_width > width:
             blocks.append([])
-            used = INDENT if len(blocks) > 1 else 0
+            used_width = INDENT if len(blocks) > 1 else 0
         else:
-            used += ARROW
+            used_width += ARROW
         blocks[-1].append(column)
-        used += room
+        used_width += column_width
     lines = [_block(block, continues=place > 0) for place, block in enumerate(blocks)]
     return [Cell(line) for block in lines for line in block]
 
 
 def _is_shown(node: Task) -> bool:
-    """Built-in nodes of a plan that was given up say nothing; work that was left out does."""
+    """Tell whether a task is drawn: skipped nodes only if an agent or a team would have worked on them."""
     return node.status is not TaskStatus.SKIPPED or node.kind in ("agent", "group")
 
 
@@ -226,7 +220,7 @@ def _glyph(state: State, task_id: str) -> str:
 
 
 def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Put every node one layer behind the last of those that it waits for."""
+    """Put every node one layer after the last of its predecessors."""
     nodes_by_id = {node.id: node for node in nodes}
     edges = tuple((other, node.id) for node in nodes for other in node.after)
     return [
@@ -244,10 +238,10 @@ def _block(columns: Sequence[Sequence[str]], *, continues: bool) -> list[str]:
     height = max((len(column) for column in columns), default=0)
     lines = ["─▶ " if continues and row == 0 else "   " if continues else "" for row in range(height)]
     for place, column in enumerate(columns):
-        room = max(cell_len(text) for text in column)
+        column_width = max(cell_len(text) for text in column)
         for row in range(height):
             text = column[row] if row < len(column) else ""
-            lines[row] += text + " " * (room - cell_len(text))
+            lines[row] += text + " " * (column_width - cell_len(text))
             if place < len(columns) - 1:
                 lines[row] += _between(len(column), len(columns[place + 1]), row)
     return [line.rstrip() for line in lines]
@@ -262,7 +256,7 @@ _BRANCHES: Mapping[tuple[bool, bool], str] = {
 
 
 def _between(left: int, right: int, row: int) -> str:
-    """Draw what runs from a stack of `left` nodes to one of `right`, in one line."""
+    """Return row `row` of the arrows from a stack of `left` nodes to one of `right`."""
     height = max(left, right)
     if height == 1:
         return " ──▶ "

@@ -14,7 +14,7 @@ Kind = Literal["agent", "supervisor", "task", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A thing with its id and what a person calls it."""
+    """An object with its id and its name."""
 
     kind: Kind
     id: str
@@ -27,17 +27,17 @@ class Target:
 
     @property
     def title(self) -> str:
-        """Kind and name for the title of a dialog: what people wrote as they like stands in quotes."""
+        """Kind and name for the title of a dialog; free text is quoted."""
         return self.label if self.kind in ("agent", "supervisor") else f"{self.kind} “{self.name}”"
 
     @property
     def reference(self) -> str:
-        """What names it in a command and in a `:` line."""
+        """Its id as commands and `:` lines take it."""
         return at(self.id)
 
 
 def target_of(state: State, key: str | None) -> Target | None:
-    """Return what a row's key stands for; None where it is not an object of the state."""
+    """Return the object of a row's key; None if the state does not have it."""
     if key is None:
         return None
     if (agent := state.agents.get(key)) is not None:
@@ -55,12 +55,12 @@ Find = Callable[[State, str], Agent | Supervisor | Run | Task | RunSummary]
 
 
 def find_target(state: State, word: str, find: Find = find_any) -> Target:
-    """Return the object that a word names for the command that looks for it with `find`.
+    """Return the object that a word names, as a command that uses `find` resolves it.
 
-    What the command does not take is returned too, so that a person is told what it is.
+    Falls back to objects of another kind, so that the user can be told what the word names.
 
     Raises:
-        Refused: As the command is refused, if there is none or it may be several.
+        Refused: If it names no object, or several, as the command would be.
     """
     try:
         entity = find(state, word)
@@ -79,7 +79,7 @@ def find_target(state: State, word: str, find: Find = find_any) -> Target:
 def look_up_id(
     find: Callable[[State, str], Agent | Supervisor], state: State, word: str | None
 ) -> tuple[str | None, str]:
-    """Return the id of what a word names, or why there is none; nothing of no word."""
+    """Return the id of the member that a word names, or why there is none; neither if there is no word."""
     try:
         return (find(state, word).id, "") if word is not None else (None, "")
     except Refused as refused:
@@ -87,7 +87,7 @@ def look_up_id(
 
 
 def is_in_trouble(state: State, member_id: str) -> bool:
-    """Tell whether a member cannot work, has failed or is kept from work: resuming it has it looked at again."""
+    """Tell whether a member has an error or an open circuit; resuming it checks it again."""
     agent, supervisor = state.agents.get(member_id), state.supervisors.get(member_id)
     if agent is not None:
         return agent.error is not None or agent.circuit != "closed"
@@ -95,7 +95,7 @@ def is_in_trouble(state: State, member_id: str) -> bool:
 
 
 def agent_behind(state: State, target: Target | None) -> str | None:
-    """Return the agent that a target is, or that works on it."""
+    """Return the agent that a target is, or the one that works on it."""
     if target is None:
         return None
     if target.kind == "agent":
@@ -119,7 +119,7 @@ def supervisor_behind(state: State, target: Target | None) -> str | None:
 
 
 def receiver(state: State, target: Target | None) -> str | None:
-    """Return who takes a request: the supervisor under the cursor, else the top of the team that the target is in."""
+    """Return the supervisor for a request: the one under the cursor, else the root above the target."""
     supervisor_id = supervisor_behind(state, target)
     if target is not None and target.kind == "supervisor":
         return supervisor_id
