@@ -1,4 +1,4 @@
-"""What a question about a call shows for a person to decide on: its arguments and its diffs, whole."""
+"""The arguments and diffs of a call that a person has to approve, in full."""
 
 import json
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from engine.core.records.records import JsonValue
 from engine.core.state import Escalation
 
 PIECE_CHARACTERS = 50_000
-"""Characters of one paragraph: a pane cuts longer ones."""
+"""Maximum characters of one paragraph; a pane cuts longer ones."""
 BAR = "│ "
-"""Begins each line of an argument, so that none looks like another argument."""
+"""Starts each line of an argument, so that none can look like another argument."""
 
 
 def call_cells(escalation: Escalation) -> list[Cell]:
-    """Return the arguments and diffs of a question as lines; nothing for one that is about no call."""
+    """Return the arguments and diffs of a question; none if it is not about a call."""
     return [
         labelled(label if not at else "", piece)
         for label, text in call_lines(escalation)
@@ -24,7 +24,7 @@ def call_cells(escalation: Escalation) -> list[Cell]:
 
 
 def call_lines(escalation: Escalation) -> Iterator[tuple[str, str]]:
-    """Yield labels and texts: an argument in one line, as JSON; a text of several lines, and a diff, in as many."""
+    """Yield labels and texts: an argument as JSON on one line, a multi-line text and a diff as they are."""
     arguments = escalation.detail.get("arguments")
     if isinstance(arguments, dict):
         for at, (name, value) in enumerate(arguments.items()):
@@ -42,7 +42,7 @@ def call_lines(escalation: Escalation) -> Iterator[tuple[str, str]]:
 
 
 def plain_lines(escalation: Escalation) -> list[str]:
-    """Return the same for the command line, below the question."""
+    """Return the same as text for the command line, below the question."""
     return [
         f"  {label if not at else '':<6}{line}"
         for label, text in call_lines(escalation)
@@ -51,7 +51,7 @@ def plain_lines(escalation: Escalation) -> list[str]:
 
 
 def diffs_of(escalation: Escalation) -> Iterator[tuple[str, list[str]]]:
-    """Yield path and lines of each change of a file that a question is about."""
+    """Yield path and lines of each file change that a question is about."""
     diffs = escalation.detail.get("diffs")
     for each in diffs if isinstance(diffs, list) else ():
         if isinstance(each, dict):
@@ -65,7 +65,7 @@ def _in_json(value: JsonValue) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in parts that a pane shows whole, cut at the end of a line where there is one."""
+    """Yield a text in parts of at most `PIECE_CHARACTERS`, cut at ends of lines if possible."""
     start = 0
     while len(text) - start > PIECE_CHARACTERS:
         end = text.rfind("\n", start, start + PIECE_CHARACTERS)

@@ -1,6 +1,6 @@
 """A canvas of cells: texts, and lines whose arms join to the north, east, south and west of a cell.
 
-What lies outside of the part that is looked at is not drawn, so that a picture of any size costs what is in sight.
+Only the visible part is drawn, so that the cost does not depend on the size of the picture.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dashboard.views.drawing.lines import Line, Span, join_spans
 
 LIGHT, HEAVY = 1, 2
 NORTH, EAST, SOUTH, WEST = 27, 9, 3, 1
-"""Places of a base of three: an arm is absent, light or heavy."""
+"""Place values in base three: each arm is absent (0), light (1) or heavy (2)."""
 _JOINED = " ╴╸╷┐┑╻┒┓╶─╾┌┬┭┎┰┱╺╼━┍┮┯┏┲┳╵┘┙│┤┥╽┧┪└┴┵├┼┽┟╁╅┕┶┷┝┾┿┢╆╈╹┚┛╿┦┩┃┨┫┖┸┹┞╀╃┠╂╉┗┺┻┡╄╇┣╊╋"
 """The character of each combination of arms."""
 _DASHED = {"─": "╌", "│": "╎"}
@@ -19,7 +19,7 @@ _ARMS = (NORTH, EAST, SOUTH, WEST)
 
 
 class Canvas:
-    """A part of a larger plane, `width` by `height` cells from (`left`, `top`)."""
+    """A window of a larger plane, `width` by `height` cells from (`left`, `top`)."""
 
     def __init__(self, width: int, height: int, *, left: int = 0, top: int = 0) -> None:
         self.width, self.height = width, height
@@ -30,19 +30,19 @@ class Canvas:
         self._dashed: set[tuple[int, int]] = set()
 
     def text(self, x: int, y: int, text: str, tone: str = "") -> int:
-        """Write a text whose characters take one cell each or, of wide ones, two; return where the next one begins."""
+        """Write a text, with two cells for a wide character; return the x after its end."""
         row = y - self.top
-        wide = 1 if text.isascii() and text.isprintable() else 0
+        is_plain = text.isascii() and text.isprintable()
         for char in text:
-            room = wide or cell_len(char)
-            if room == 0:
+            width = 1 if is_plain else cell_len(char)
+            if width == 0:
                 continue
             at = x - self.left
-            if 0 <= row < self.height and at >= 0 and at + room <= self.width:
+            if 0 <= row < self.height and at >= 0 and at + width <= self.width:
                 self._texts[row][at], self._tones[row][at] = char, tone
-                if room == 2:
+                if width == 2:
                     self._texts[row][at + 1], self._tones[row][at + 1] = "", tone
-            x += room
+            x += width
         return x
 
     def spans(self, x: int, y: int, spans: Sequence[Span], ground: str = "") -> int:
@@ -52,7 +52,7 @@ class Canvas:
         return x
 
     def across(self, y: int, x0: int, x1: int, tone: str, *, weight: int = LIGHT, dashed: bool = False) -> None:
-        """Draw a line from the middle of one cell to the middle of another; of two weights the heavier stays."""
+        """Draw a horizontal line between the centres of two cells; where lines overlap, the heavier weight wins."""
         if not self.top <= y < self.top + self.height:
             return
         for x in range(max(x0, self.left), min(x1, self.left + self.width - 1) + 1):
@@ -60,7 +60,7 @@ class Canvas:
             self._join(x, y, arms if x0 < x1 else (0, weight, 0, weight), tone, dashed=dashed)
 
     def down(self, x: int, y0: int, y1: int, tone: str, *, weight: int = LIGHT, dashed: bool = False) -> None:
-        """Draw a line from the middle of one cell to the middle of another below it."""
+        """Draw a vertical line between the centres of two cells."""
         if not self.left <= x < self.left + self.width:
             return
         for y in range(max(y0, self.top), min(y1, self.top + self.height - 1) + 1):
@@ -81,7 +81,7 @@ class Canvas:
         self._tones[place[1]][place[0]] = tone
 
     def frame(self, x: int, y: int, size: tuple[int, int], tone: str, *, weight: int = LIGHT) -> None:
-        """Draw the border of a box, `size` columns and rows with it."""
+        """Draw the border of a box; `size` is its columns and rows, with the border."""
         columns, rows = size
         across, up = ("━", "┃") if weight == HEAVY else ("─", "│")
         corners = "┏┓┗┛" if weight == HEAVY else "┌┐└┘"

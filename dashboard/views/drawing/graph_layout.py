@@ -1,7 +1,7 @@
-"""A layered layout: which layer a node stands in, in which order, and on which row.
+"""A layered graph layout: the layer, the order and the row of each node.
 
-Layers go by the longest path; in each layer nodes stand at the mean place of their neighbours, the declared order
-decides between equals. Edges over several layers get a dummy in each between, so that they pass between nodes.
+The longest path to a node determines its layer. In a layer, nodes are ordered by the mean position of their neighbours,
+then by declaration. An edge over several layers gets a dummy in each, so that it passes between nodes.
 Source: K. Sugiyama et al., "Methods for Visual Understanding of Hierarchical System Structures", 1981.
 """
 
@@ -12,26 +12,26 @@ from itertools import pairwise
 from typing import NamedTuple
 
 SWEEPS = 3
-"""How often the layers are ordered by their neighbours, forth and back."""
+"""Number of ordering passes, forward and back."""
 MAX_GAP = 2
-"""Rows that are added between two nodes at most."""
+"""Maximum rows that are added between two nodes."""
 MAX_BARE_ROWS = 2
-"""Boxes of so many rows or fewer have no border."""
+"""Boxes of at most this height have no border."""
 
 
 class Layered(NamedTuple):
-    """Nodes and dummies in layers, from the left; in each from the top."""
+    """Nodes and dummies in layers from left to right, each layer from top to bottom."""
 
     layers: tuple[tuple[str, ...], ...]
     links: tuple[tuple[str, str], ...]
-    """Edges between neighbouring layers, through dummies where an edge spans several."""
+    """Edges between neighbouring layers; a longer edge is split at its dummies."""
     paths: dict[tuple[str, str], tuple[tuple[str, str], ...]]
-    """The links that each edge goes along; an edge that leads back has none."""
+    """The links of each edge; empty for an edge that closes a cycle."""
 
 
 @lru_cache(maxsize=16)
 def arrange_layers(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -> Layered:
-    """Return nodes in layers; remembered, because a network changes far less often than it is drawn."""
+    """Return nodes in layers; cached, because a network changes far less often than it is drawn."""
     forward = _without_cycles(nodes, edges)
     rank = _ranks(nodes, forward)
     layers: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
@@ -52,12 +52,12 @@ def arrange_layers(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -
 
 
 def is_dummy(node: str) -> bool:
-    """Tell whether an edge passes through here, and no node stands."""
+    """Tell whether a name stands for an edge that passes through a layer."""
     return node.startswith("\0")
 
 
 def _without_cycles(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the edges that do not lead back to where a walk in declared order came from."""
+    """Return the edges without those that close a cycle in a depth-first walk in declared order."""
     after: dict[str, list[str]] = {node: [] for node in nodes}
     for source, target in edges:
         if source in after and target in after and source != target:
@@ -84,7 +84,7 @@ def _without_cycles(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> l
 
 
 def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Return for each node the length of the longest path to it."""
+    """Return the length of the longest path to each node."""
     before: dict[str, list[str]] = {node: [] for node in nodes}
     for source, target in edges:
         before[target].append(source)
@@ -115,7 +115,7 @@ def _order_layers(
 def _order_by_mean(
     layer: list[str], beside: list[str], near: Mapping[str, list[str]], declared: Mapping[str, int]
 ) -> list[str]:
-    """Return a layer in the order of the mean place of each node's neighbours in the layer beside."""
+    """Order a layer by the mean position of each node's neighbours in the adjacent layer."""
     places = {node: place for place, node in enumerate(beside)}
     scale = len(beside) / max(1, len(layer))
 
@@ -129,14 +129,14 @@ def _order_by_mean(
 def assign_rows(layering: Layered, heights: Mapping[str, int], room: int, *, gap: int) -> dict[str, int]:
     """Return the first row of each node and dummy.
 
-    The fullest layer is spread over the room, or takes more than there is; all others stand at the middle of their
+    The fullest layer is spread over the height, and may exceed it; in the other layers each node is centred on its
     neighbours.
 
     Args:
         layering: Nodes in layers.
         heights: Rows of each node; a dummy takes one.
-        room: Rows that there are.
-        gap: Rows that stay free between two nodes at least.
+        room: Available rows.
+        gap: Minimum free rows between two nodes.
     """
     if not layering.layers:
         return {}
@@ -160,12 +160,12 @@ def assign_rows(layering: Layered, heights: Mapping[str, int], room: int, *, gap
 
 
 def layer_height(layer: Sequence[str], heights: Mapping[str, int], *, gap: int) -> int:
-    """Return how many rows a layer takes."""
+    """Return the rows of a layer."""
     return sum(heights.get(node, 1) for node in layer) + gap * max(0, len(layer) - 1)
 
 
 def port(height: int) -> int:
-    """Return the row of a box of a height at which its edges begin and end: that of its name."""
+    """Return the row of a box at which its edges begin and end: the row of its name."""
     return 1 if height > MAX_BARE_ROWS else 0
 
 
@@ -185,13 +185,13 @@ def _place_layer(
     height: int,
     gap: int,
 ) -> None:
-    """Place a layer at the middle of what stands in the layer beside it; none overlap, none leave the room."""
+    """Centre each node on its neighbours in the adjacent layer, without overlap, within `height`."""
     ideal_rows: list[float] = []
     for node in layer:
         ports = [top[neighbour] + port(heights.get(neighbour, 1)) for neighbour in near.get(node, ())]
         row = (min(ports) + max(ports)) / 2 if ports else height / 2 if not ideal_rows else ideal_rows[-1]
         ideal_rows.append(row - port(heights.get(node, 1)))
-    spare = height - layer_height(layer, heights, gap=0)  # the fullest layer may stand wider apart than this one can
+    spare = height - layer_height(layer, heights, gap=0)  # this layer may not have room for the gap of the fullest one
     gap = min(gap, spare // (len(layer) - 1)) if len(layer) > 1 else gap
     down, least = [], 0.0
     for node, row in zip(layer, ideal_rows, strict=True):
@@ -211,7 +211,7 @@ def _place_layer(
 
 
 def _lift(layer: Sequence[str], top: dict[str, int], heights: Mapping[str, int], *, height: int, gap: int) -> None:
-    """Move up what would stand below the last row."""
+    """Move up nodes that would end below the last row."""
     end = height
     for node in reversed(layer):
         top[node] = min(top[node], end - heights.get(node, 1))

@@ -16,7 +16,7 @@ ENTITIES_A_MS = 20
 
 
 class GraphSlot:
-    """The lines of a graph with its heading, kept from look to look."""
+    """The lines of a graph with its heading, cached between redraws."""
 
     def __init__(self) -> None:
         self._request: tuple[object, ...] = ()
@@ -36,10 +36,10 @@ class GraphSlot:
         calm: bool = False,
         final_sight: "Sight | None" = None,
     ) -> list[Line]:
-        """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work.
+        """Return the graph of a run, of the members of a supervisor or, for an empty subject, of the run at work.
 
         Args:
-            final_sight: The team as it was when the run ended; its graph is drawn once.
+            final_sight: The team at the end of the run; its graph is drawn once.
         """
         request = (subject, selected, width, height, id(final_sight))
         quiet = view.counts is self._counts and view.live == self._live
@@ -47,7 +47,7 @@ class GraphSlot:
         if request != self._request or (
             final_sight is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)
         ):
-            from dashboard.views.graph import graph_lines  # a team of one has no graph, and a file without a team
+            from dashboard.views.graph import graph_lines  # needed only for teams with a graph
             from dashboard.views.graph.nodes import Sight
 
             before, sight = self._lines, final_sight or Sight.of(view)

@@ -1,11 +1,11 @@
 """Labels for jump targets: prefix-free, and as short as possible."""
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnmASDFGHJKLQWERTYUIOPZXCVBNM"
-"""In the order in which they are given: the home row first."""
+"""In the order of use: the home row first."""
 
 
 def labels(number: int) -> list[str]:
-    """Return so many labels, of one letter each as far as they go, the others of two."""
+    """Return `number` labels: of one letter as far as possible, the others of two."""
     size = len(LETTERS)
     if number <= size:
         return [*LETTERS[:number]]

@@ -1,6 +1,6 @@
-"""Lines of styled spans: what panes, plots and bars are made of, and how texts fit into a width.
+"""Lines of styled spans, from which panes, plots and bars are built, and functions that fit text into a width.
 
-A view returns `Line`s for the size that it is given; `widgets/lines.Lines` paints those that differ.
+A view returns `Line`s for a given size; `widgets/lines.Lines` paints those that have changed.
 """
 
 import re
@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
     text: str
     tone: str = ""
-    """What it means, such as `failed`; several with spaces between, such as `busy strong`."""
+    """Style names separated by spaces, such as `busy strong`."""
 
 
 class Line(NamedTuple):
@@ -28,9 +28,9 @@ class Line(NamedTuple):
 
     spans: tuple[Span, ...] = ()
     key: str = ""
-    """What a click on it opens; empty for nothing."""
+    """Key of the object that a click opens; empty for none."""
     tone: str = ""
-    """Style under the whole line, such as `selected`."""
+    """Style of the whole line, such as `selected`."""
 
 
 _RULE = Span("─ ", "line")
@@ -43,7 +43,7 @@ def line(*spans: Span | str) -> Line:
 
 
 def cell_width(spans: Iterable[Span]) -> int:
-    """Return how many cells spans take."""
+    """Return the width of spans in cells."""
     return sum([_text_width(span.text) for span in spans])
 
 
@@ -51,7 +51,7 @@ _text_width = lru_cache(maxsize=2_048)(cell_len)
 
 
 def cut(text: str, width: int) -> str:
-    """Return `text` cleaned and at most `width` cells wide; what is cut off at its end becomes `…`."""
+    """Return `text` cleaned and at most `width` cells wide; a cut end is marked with `…`."""
     text = clean(text[: _max_characters(width)])
     if cell_len(text) <= width:
         return text
@@ -59,14 +59,14 @@ def cut(text: str, width: int) -> str:
 
 
 def _max_characters(width: int) -> int:
-    """Return so many characters that they are wider than `width`: of three at most two take no cell."""
+    """Return a number of characters that never fits: at most two of three have no width."""
     return 3 * max(width, 0) + 4
 
 
 def cut_path(text: str, width: int) -> str:
-    """Return a path cut in front at a `/`, such as `…/loader.py`; any other text cut at its end.
+    """Return a path cut in front at a `/`, such as `…/loader.py`; any other text is cut at its end.
 
-    Titles are texts of people and models, where a `/` makes no path: one has no spaces, or begins as a path does.
+    A `/` alone makes no path, because titles are free text: a path has no spaces, or starts like a path.
     """
     end = clean(text[-_max_characters(width) :])
     _, slash, name = text.rstrip("/").rpartition("/")
@@ -85,7 +85,7 @@ def _is_path(text: str) -> bool:
 
 
 def cut_name(text: str, width: int) -> str:
-    """Return a name cut before the number at its end, which tells it from its siblings; any other cut at its end."""
+    """Return a name cut before its final number, which distinguishes siblings; any other text is cut at its end."""
     number = _NUMBER.search(text[-_max_characters(width) :])
     if number is None or cell_len(text) <= width or len(number[0]) + 2 > width:
         return cut(text, width)
@@ -93,7 +93,7 @@ def cut_name(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """Return `text` cut to exactly `width` cells."""
+    """Return `text` cut or padded to exactly `width` cells."""
     text = cut(text, width)
     blank = " " * (width - cell_len(text))
     return blank + text if right else text + blank
@@ -105,7 +105,7 @@ def fit_spans(spans: Sequence[Span], width: int) -> tuple[Span, ...]:
 
 
 def fit_and_measure(spans: Sequence[Span], width: int) -> tuple[list[Span], int]:
-    """Return spans cleaned and cut to at most `width` cells, and how many cells are left."""
+    """Return spans cleaned and cut to at most `width` cells, and the number of free cells."""
     out: list[Span] = []
     for span in spans:
         raw = span.text
@@ -115,7 +115,7 @@ def fit_and_measure(spans: Sequence[Span], width: int) -> tuple[list[Span], int]
                 out.append(Span(text := cut(text, width), span.tone))
                 width -= cell_len(text)
             break
-        # Most are clean and fit: making a tuple anew costs more than all the rest here.
+        # Most spans are clean and fit, and a new tuple would cost more than the rest of this function.
         out.append(span if text == raw else Span(text, span.tone))
         width -= length
     return out, width
@@ -123,13 +123,13 @@ def fit_and_measure(spans: Sequence[Span], width: int) -> tuple[list[Span], int]
 
 @lru_cache(maxsize=2_048)
 def _clean_and_measure(text: str) -> tuple[str, int]:
-    """Return a text cleaned, and how many cells it takes then; most texts are drawn many times."""
+    """Return a cleaned text and its width; cached, because most texts are drawn many times."""
     cleaned = clean(text)
     return cleaned, cell_len(cleaned)
 
 
 def flow(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
-    """Return parts one after the other, in as many lines as they need; a part is cut where a line cannot hold it."""
+    """Arrange parts in lines; a part wider than a line is cut."""
     lines: list[list[Span]] = []
     for part in parts:
         if lines and cell_width(lines[-1]) + cell_width(part) + 3 <= width:
@@ -140,7 +140,7 @@ def flow(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
 
 
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
-    """Return a line with spans at both ends; the left ones are cut where there is no room, `fill` stands between."""
+    """Return a line with spans at both ends and `fill` between them; the left spans are cut if necessary."""
     ends, rest = fit_and_measure(right, width)
     room = max(0, rest - (1 if ends else 0))
     begins, gap = fit_and_measure(left, room)
@@ -150,16 +150,16 @@ def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str 
 
 
 def hairline(title: str, width: int, *, right: str = "", tone: str = "muted") -> Line:
-    """Return the line that parts two panes, with the title of the lower one inlaid: `─ NOW ───── 2 of 3 slots ─`.
+    """Return the line between two panes with the title of the lower one: `─ NOW ───── 2 of 3 slots ─`.
 
     Args:
-        title: Of the pane below.
-        right: What stands near its end.
-        tone: Of that; a figure that is read first is `strong`.
+        title: Title of the pane below.
+        right: Text near the right end.
+        tone: Style of `right`.
     """
     head = (_RULE, Span(title, "muted bold"), Span(" ", "line")) if title else ()
     tail = (Span(f" {right} ", tone), Span("─", "line")) if right else ()
-    tight = cell_width((*head, *tail)) >= width  # no room for a line that does not touch the title
+    tight = cell_width((*head, *tail)) >= width  # the line would touch the title
     return spread(head, tail, width, fill=None if tight else Span("─", "line"))
 
 
@@ -169,7 +169,7 @@ def is_hairline(line: Line) -> bool:
 
 
 def join_columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: str = "") -> Line:
-    """Return spans side by side, each part cut and filled to its width."""
+    """Return spans side by side, each part cut or padded to its width."""
     out: list[Span] = []
     for place, (spans, width) in enumerate(parts):
         clipped, left = fit_and_measure(spans, width)
@@ -179,7 +179,7 @@ def join_columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, k
 
 
 def join_spans(parts: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
-    """Return texts with their tones as spans, neighbours of one tone as one: fewer segments to paint."""
+    """Return texts with their tones as spans; neighbours of one tone are merged, which is faster to paint."""
     out: list[Span] = []
     texts: list[str] = []
     last = ""
@@ -195,12 +195,12 @@ def join_spans(parts: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
 
 
 def indent(line: Line) -> Line:
-    """Return a line with a cell of air before it."""
+    """Return a line with a blank cell before it."""
     return line._replace(spans=(Span(" "), *line.spans))
 
 
 def mark_cursor(line: Line) -> Line:
-    """Return a line with the sign of the cursor in its first blank cell, which an edge may stand before."""
+    """Return a line with the cursor in its first blank cell, before which an edge may stand."""
     for place, span in enumerate(line.spans[:2]):
         if span.text.startswith(" "):
             rest = span._replace(text=span.text[1:])
@@ -211,14 +211,16 @@ def mark_cursor(line: Line) -> Line:
 
 
 def fit_height(lines: Sequence[Line], height: int) -> list[Line]:
-    """Return exactly `height` lines: the first ones, or blank ones below."""
+    """Cut or pad lines to exactly `height`."""
     return [*lines[:height], *[BLANK] * (height - len(lines))]
 
 
 def fold(line: str, room: int) -> list[str]:
-    """Return a line cut at spaces where it can be, each piece at most `room` cells wide."""
+    """Wrap a line at spaces if possible, in pieces of at most `room` cells."""
     pieces, start = [], 0
-    while cell_len(ahead := line[start : start + _max_characters(room)]) > room:  # of a long line never the whole rest
+    while (
+        cell_len(ahead := line[start : start + _max_characters(room)]) > room
+    ):  # never measure the rest of a long line
         head = chop_cells(ahead, room)[0]
         space = head.rstrip().rfind(" ")
         cut = space + 1 if space > room // 2 else max(1, len(head))

@@ -1,7 +1,7 @@
-"""Markdown that agents wrote, made safe to show: cleaned, bounded, links and pictures as plain text.
+"""Makes agents' markdown safe to show: cleaned, bounded, links and pictures as plain text.
 
-Rule: what a parser turns back into characters after the cleaning (entities) or hides (references, HTML) is off, so that
-all text that arrives is seen as it is.
+Rule: syntax that a parser decodes after the cleaning (entities) or hides (references, HTML) is disabled, so that the
+user sees all of the text.
 """
 
 from typing import TYPE_CHECKING
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 6_000
-"""The widget makes about one block of its own for three of them."""
+"""The Markdown widget makes about one widget for three tokens."""
 FIRST_SECTION_CHARACTERS = 800
-"""Characters of the first section at least, which fill a screen: drawing them takes a tenth of a second."""
+"""Minimum characters of the first section, which fill a screen: drawing them takes a tenth of a second."""
 GROWTH = 4
-"""How much longer each section is than the one before: adding a section lays out all that is there once more."""
+"""Ratio of the lengths of consecutive sections: each added section lays out all previous ones again."""
 MORE_NOTE = "*… {} more; `Y` copies all of it*"
 
 
 def make_parser() -> "MarkdownIt":
-    """Return what reads the markdown of agents."""
-    from markdown_it import MarkdownIt  # a twentieth of a start: the first frame has no markdown
+    """Return a parser for agents' markdown."""
+    from markdown_it import MarkdownIt  # slow import, not needed for the first frame
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     markdown.disable(["entity", "reference"])
@@ -35,7 +35,7 @@ def make_parser() -> "MarkdownIt":
 
 
 def clean_markdown(text: str) -> str:
-    """Return markdown that can be shown: each line cleaned, and so much of it as a screen can bear."""
+    """Return markdown with each line cleaned, cut to a size that a screen can lay out."""
     clean_text = "\n".join(clean_lines(text[:MAX_CHARACTERS]))
     tokens = make_parser().parse(clean_text)
     lines = clean_text.split("\n")
@@ -49,7 +49,7 @@ def clean_markdown(text: str) -> str:
 
 
 def sections(text: str) -> list[str]:
-    """Return a text in parts that can be drawn one after another: each but the first begins with a heading on top."""
+    """Split a text into parts that can be drawn separately: each but the first begins with a top-level heading."""
     if len(text) <= FIRST_SECTION_CHARACTERS:
         return [text] if text else []
     lines, parts, begun = [f"{line}\n" for line in text.split("\n")], [""], 0
@@ -65,7 +65,7 @@ def sections(text: str) -> list[str]:
 
 
 def _last_fitting_line(tokens: "list[Token]") -> int:
-    """Return the line at which the blocks on top become too many."""
+    """Return the first line of the top-level block that exceeds `MAX_TOKENS`."""
     used = 0
     for token in tokens:
         used += 1 + len(token.children or ())
@@ -77,7 +77,7 @@ def _last_fitting_line(tokens: "list[Token]") -> int:
 
 
 def _plain_links(state: "StateCore") -> None:
-    """Write a link as its text and its address; nothing in a report can be clicked."""
+    """Replace links by their text and address, so that nothing in a report can be clicked."""
     for token in state.tokens:
         if token.type == "inline" and token.children:
             token.children = list(_unlink(token.children))

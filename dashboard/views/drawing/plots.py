@@ -1,6 +1,6 @@
-"""Small pictures made of characters: meters, sparklines, lanes of a timeline, plots with an axis.
+"""Character graphics: meters, sparklines, plots with an axis.
 
-All are pure functions of numbers and a width in cells. Braille holds two samples a cell and four levels a line.
+All are pure functions of numbers and a width in cells. A braille cell holds two samples of four levels.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from dashboard.views.drawing.lines import Line, Span, join_spans, pad
 FILLED, HALF, REST = "━", "╸", "─"
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEFT, _RIGHT = (0x40, 0x44, 0x46, 0x47), (0x80, 0xA0, 0xB0, 0xB8)
-"""Dots of a braille cell from the base line up: one to four of its left and of its right column."""
+"""Bits of one to four dots from the base line up, in the left and in the right column of a braille cell."""
 _TOPS = (1, 1.5, 2, 3, 4, 5, 6, 8)
-"""Where an axis may end, times a power of ten."""
+"""Possible ends of an axis, times a power of ten."""
 
 
 def meter(share: float, width: int, *, tone: str = "busy", rest: str = "line") -> tuple[Span, Span]:
-    """Return a share from 0 to 1 as `━━━╸───`, in half cells."""
+    """Return a share from 0 to 1 as `━━━╸───`, with a resolution of half a cell."""
     halves = round(max(0.0, min(1.0, share)) * width * 2)
     filled = FILLED * (halves // 2) + (HALF if halves % 2 else "")
     return Span(filled, tone), Span(REST * (width - len(filled)), rest)
@@ -27,7 +27,7 @@ def spark(values: Sequence[float], width: int, *, full_value: float | None = Non
     """Return the newest samples as a line of braille, the newest at the right; 0 is the base line.
 
     Args:
-        values: Samples, the oldest first; two of them take a cell.
+        values: Samples, the oldest first; two per cell.
         full_value: The value of full height; the largest of the samples by default.
     """
     return area(values, width, 1, full_value=full_value, base=True)[0]
@@ -39,7 +39,7 @@ def area(
     """Return the newest samples as a filled area, `height` lines of braille from the top.
 
     Args:
-        values: Samples, the oldest first; two of them take a cell.
+        values: Samples, the oldest first; two per cell.
         height: In lines; each has four levels.
         full_value: The value of full height; the largest of the samples by default.
         base: Draw 0 as a dot on the base line.
@@ -50,7 +50,7 @@ def area(
     steps = [_level(value, top, 4 * height, base=base) for value in (*blank, *newest)]
     return [
         "".join(
-            _braille(steps[at] - 4 * row, steps[at + 1] - 4 * row)  # dots of this line, counted from its own base
+            _braille(steps[at] - 4 * row, steps[at + 1] - 4 * row)  # levels above the base of this line
             for at in range(0, 2 * width, 2)
         )
         for row in reversed(range(height))
@@ -72,14 +72,14 @@ def _braille(left: int, right: int) -> str:
 
 
 _LEFT_DOT, _RIGHT_DOT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)
-"""The dot of a braille cell at each level from the base line up."""
+"""Bits of the dot at each level from the base line up, in the left and in the right column."""
 
 
 def curve(values: Sequence[float], width: int, height: int, *, full_value: float) -> list[str]:
     """Return the newest samples as a line, `height` lines of braille from the top; 0 is not drawn.
 
     Args:
-        values: Samples, the oldest first; two of them take a cell.
+        values: Samples, the oldest first; two per cell.
         height: In lines; each has four levels.
         full_value: The value of full height.
     """
@@ -99,7 +99,7 @@ def _dots(left: int, right: int) -> str:
 
 
 def bar(share: float, *, max_level: int = 8) -> str:
-    """Return a share from 0 to 1 as one block `▁` to `█`; what is there at all is at least `▁`."""
+    """Return a share from 0 to 1 as one block `▁` to `█`; blank only for 0."""
     eighths = ceil(max(0.0, min(1.0, share)) * max_level - 1e-9)
     return _EIGHTHS[eighths]
 
@@ -129,27 +129,28 @@ def plot(
     """Return an area with its axis at the left.
 
     Args:
-        values: Samples, the oldest first; two of them take a cell.
+        values: Samples, the oldest first; two per cell.
         width: In cells, axis included.
         top: Value at the top of the axis.
-        labels: What stands at the axis, from the top line to the bottom one, spread over the height.
-        tones: Of the lines from the bottom to the top, spread over the height.
+        labels: Labels of the axis from top to bottom, spread over the height.
+        tones: Styles of the lines from bottom to top, spread over the height.
         over: Samples that are drawn as a line over the area.
     """
-    wide = max(map(len, labels), default=0)
-    room = max(0, width - wide - 2)
+    label_width = max(map(len, labels), default=0)
+    plot_width = max(0, width - label_width - 2)
     lines = []
-    at = {round(place * (height - 1) / max(1, len(labels) - 1)): text for place, text in enumerate(labels)}
-    overlay = curve(over, room, height, full_value=top)
-    for row, dots in enumerate(area(values, room, height, full_value=top, base=True)):
+    label_at = {round(place * (height - 1) / max(1, len(labels) - 1)): text for place, text in enumerate(labels)}
+    overlay = curve(over, plot_width, height, full_value=top)
+    for row, dots in enumerate(area(values, plot_width, height, full_value=top, base=True)):
         tone = tones[min(len(tones) - 1, (height - 1 - row) * len(tones) // height)]
-        axis = (Span(pad(at.get(row, ""), wide, right=True) + " ", "faint"), Span("┤" if row in at else "│", "line"))
-        lines.append(Line((*axis, *_lay_over(dots, overlay[row], tone))))
+        label = Span(pad(label_at.get(row, ""), label_width, right=True) + " ", "faint")
+        axis = Span("┤" if row in label_at else "│", "line")
+        lines.append(Line((label, axis, *_lay_over(dots, overlay[row], tone))))
     return lines
 
 
 def _lay_over(below: str, overlay: str, tone: str) -> tuple[Span, ...]:
-    """Return a line of braille with another one over it, which has a tone of its own."""
+    """Return a line of braille with another one drawn over it in its own style."""
     if not overlay.strip():
         return (Span(below, tone),)
     both = zip(below, overlay, strict=True)

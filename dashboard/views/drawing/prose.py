@@ -1,8 +1,8 @@
 """Markdown as lines of a pane, for texts that change ten times a second.
 
-Only the last paragraph of a text that grows is read again, and only lines that differ are painted: a word more at the
-end of 6,000 characters costs 0.2 ms. Textual's `Markdown` lays all its widgets out anew, which takes 125 ms, so it
-shows what stands still.
+Only the last paragraph of a growing text is parsed again, and only changed lines are painted: a word appended to 6,000
+characters costs 0.2 ms. Textual's `Markdown` lays out all its widgets again, which takes 125 ms, so it is used only for
+static texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_CHARACTERS = 8_000
-"""Of a text, from its end."""
+"""Characters of a text that are shown, counted from its end."""
 MAX_WIDTH = 92
 MAX_BRACKETS = 500
-"""A paragraph with more of them has no links: an open bracket may be one, and is searched for its end."""
+"""A paragraph with more brackets is parsed without links: the search for each closing one is quadratic."""
 CURSOR = Span(" ▍", "accent")
 _BRIGHT_LINES = 3
 """Lines at the end of a growing text that are brighter."""
@@ -32,7 +32,7 @@ _BULLETS = "•▪‣◦"
 
 
 def prose(text: str, width: int, *, max_characters: int = MAX_CHARACTERS) -> list[Line]:
-    """Return the end of a markdown text, so many characters at most, as lines of at most `width` cells."""
+    """Return the last `max_characters` of a markdown text as lines of at most `width` cells."""
     wide = max(8, min(width, MAX_WIDTH))
     lines: list[Line] = []
     for part in _parts(_end_of(text, max_characters)):
@@ -41,7 +41,7 @@ def prose(text: str, width: int, *, max_characters: int = MAX_CHARACTERS) -> lis
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield blocks that mean the same alone: cut at blank lines, but not in code or before what is indented."""
+    """Split a text at blank lines into blocks that can be parsed alone, but not in code or before indented lines."""
     blocks: list[str] = []
     fenced = False
     for block in text.replace("\r\n", "\n").split("\n\n"):
@@ -70,7 +70,7 @@ def _parser(*, links: bool) -> "MarkdownIt":
 
 
 def growing_prose(text: str, width: int) -> list[Line]:
-    """Return a text that is being written: its last lines are brighter, and the cursor stands where it grows."""
+    """Return a text that is being written, with brighter last lines and a cursor at its end."""
     lines = prose(text, width - 2) or [BLANK]
     bright = [
         line._replace(spans=tuple(span._replace(tone=span.tone or "heat-5") for span in line.spans))
@@ -81,7 +81,7 @@ def growing_prose(text: str, width: int) -> list[Line]:
 
 
 def _end_of(text: str, max_characters: int) -> str:
-    """Return the end of a long text, from the beginning of a paragraph on."""
+    """Return the end of a long text, from the start of a paragraph if possible."""
     if len(text) <= max_characters:
         return text
     tail = text[-max_characters:]
@@ -90,20 +90,20 @@ def _end_of(text: str, max_characters: int) -> str:
 
 
 class _Writer:
-    """Takes the tokens of a text one after the other."""
+    """Turns the tokens of a text into lines."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.lines: list[Line] = []
         self._indent: list[tuple[str, str]] = []
-        """What stands before the first line of the next block, and before those after it, a level each."""
+        """By level, the prefix of the first line of the next block, and the prefix of its other lines."""
         self._lists: list[int | None] = []
-        """The number of the next item; None of a list without numbers."""
+        """The number of the next item by level; None for a list without numbers."""
         self._tone = ""
         self._rows: list[list[str]] = []
 
     def take(self, token: "Token") -> None:
-        """Add what a token brings."""
+        """Process a token."""
         kind = token.type
         if kind == "inline":
             self._inline(token)
@@ -147,7 +147,7 @@ class _Writer:
         self._indent.append((mark, " " * len(mark)))
 
     def _lead(self) -> Span:
-        """Return what stands before the next line; a sign of an item stands there once."""
+        """Return the prefix of the next line; the mark of an item is used once."""
         before = "".join(first for first, _ in self._indent)
         self._indent = [(later, later) for _, later in self._indent]
         return Span(before, "guide")
@@ -170,24 +170,22 @@ class _Writer:
 
     def _table(self) -> None:
         rows, self._rows = self._rows, []
-        many = max((len(row) for row in rows), default=0)
-        if not many:
+        columns = max((len(row) for row in rows), default=0)
+        if not columns:
             return
-        room = max(many * 3, self.width - 3 * (many - 1))
-        wide = [max((cell_len(row[at]) for row in rows if at < len(row)), default=1) for at in range(many)]
-        while sum(wide) > room:
-            widest = wide.index(max(wide))
-            wide[widest] -= 1
+        max_width = max(columns * 3, self.width - 3 * (columns - 1))
+        widths = [max((cell_len(row[at]) for row in rows if at < len(row)), default=1) for at in range(columns)]
+        while sum(widths) > max_width:
+            widths[widths.index(max(widths))] -= 1
         for place, row in enumerate(rows):
-            texts = [pad(row[at] if at < len(row) else "", wide[at]) for at in range(many)]
+            texts = [pad(row[at] if at < len(row) else "", widths[at]) for at in range(columns)]
             spans: list[Span] = [self._lead()]
             for at, text in enumerate(texts):
                 spans += [*([Span(" │ ", "line")] if at else []), Span(text, "muted" if not place else "")]
             self.lines.append(Line(fit_spans(spans, self.width)))
             if not place:
-                self.lines.append(
-                    Line((Span("─┼─".join("─" * column_width for column_width in wide)[: self.width], "line"),))
-                )
+                rule = "─┼─".join("─" * width for width in widths)
+                self.lines.append(Line((Span(rule[: self.width], "line"),)))
         self._gap()
 
 
@@ -209,7 +207,7 @@ def _spans(children: "Sequence[Token]", tone: str) -> Iterator[Span]:
 
 
 def wrap_spans(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
-    """Return spans as lines of at most `width` cells, broken between words where that is possible."""
+    """Wrap spans to lines of at most `width` cells, between words if possible."""
     lines: list[list[Span]] = [[]]
     left = width
     for text, tone in spans:
@@ -218,12 +216,12 @@ def wrap_spans(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
                 lines.append([])
                 left = width
             for word in _words(part):
-                long = cell_len(word.rstrip(" "))
-                if long > left and left < width:
+                word_width = cell_len(word.rstrip(" "))
+                if word_width > left and left < width:
                     lines.append([])
                     left, word = width, word.lstrip(" ")
-                    long = cell_len(word.rstrip(" "))
-                pieces = chop_cells(word, width) if long > width else [word]
+                    word_width = cell_len(word.rstrip(" "))
+                pieces = chop_cells(word, width) if word_width > width else [word]
                 for at, piece in enumerate(pieces):
                     if at:
                         lines.append([])
@@ -235,7 +233,7 @@ def wrap_spans(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Return words, each with the blanks behind it."""
+    """Yield words, each with the blanks after it."""
     start = 0
     while start < len(text):
         end = text.find(" ", start)
@@ -249,7 +247,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def paragraph(text: str, width: int, *, tone: str = "", max_lines: int = 1_000) -> list[Line]:
-    """Return plain text, cleaned and folded, as at most `max_lines` lines; says how many are left out."""
+    """Return plain text, cleaned and wrapped, as at most `max_lines` lines; the last one says if there are more."""
     lines: list[Line] = []
     room = max(8, width)
     for raw in clean_lines(text[: room * max_lines * 2]):

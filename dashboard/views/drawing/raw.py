@@ -1,4 +1,4 @@
-"""An object of the state as JSON, and JSON as lines in the colours of its parts. Pure."""
+"""An object of the state as JSON, and JSON as highlighted lines. Pure."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from dashboard.views.drawing.prose import wrap_spans
 from engine.core.state import State
 
 MAX_CHARACTERS, MAX_LINES = 50_000, 4_000
-"""What is shown; `Y` copies all."""
+"""Limits of the part that is shown; `Y` copies all."""
 _FIELD = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*":)?(.*)$', re.DOTALL)
 
 
 def object_of(state: State, key: str) -> Any:
-    """Return what the state holds under an id; None where it holds nothing."""
+    """Return the object of an id, or None."""
     homes: Iterable[Mapping[str, Any]] = (
         state.agents,
         state.supervisors,
@@ -43,7 +43,7 @@ def as_json(entity: Any) -> str:
 
 @lru_cache(4)
 def raw_lines(text: str, width: int) -> list[Line]:
-    """Return JSON as lines, folded to a width: names, values and signs differ in colour."""
+    """Return JSON as highlighted lines, wrapped to a width."""
     lines: list[Line] = []
     for raw in clean_lines(text[:MAX_CHARACTERS]):
         field = _FIELD.match(raw)

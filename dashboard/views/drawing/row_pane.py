@@ -1,4 +1,4 @@
-"""What stands below a table: more of the row under the cursor than fits into its line. Pure."""
+"""The pane below a table, with details of the row under the cursor. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,20 +17,20 @@ from engine.core.state import Escalation
 
 _LABEL = 12
 _MAX_WIDTH = 120
-"""A line of words is no longer: the eye does not find back from its end."""
+"""Maximum width of prose: longer lines are hard to read."""
 _MAX_LINES = 8
 """Lines of one paragraph."""
 _MAX_OUTPUT_CHARACTERS = 4_000
-"""Characters of an output, from its begin."""
+"""Characters of an output, from its start."""
 
 
 class RowDetails(NamedTuple):
-    """What is told of a row."""
+    """The title and the lines of the pane."""
 
     title: str
     lines: Sequence[Line]
     right: str = "enter opens it"
-    """What stands at the other end of its hairline."""
+    """Text at the right end of its hairline."""
 
 
 def draw_details(more: RowDetails, width: int) -> list[Line]:
@@ -39,14 +39,13 @@ def draw_details(more: RowDetails, width: int) -> list[Line]:
 
 
 def describe_need(view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-    """Return a question whole, with its answers and what each means; or what is wrong with a member or a task."""
+    """Return a question with its answers and their meanings, or the problem of a member or a task."""
     state, now_ms = view.state, view.now_ms
     escalation = state.escalations.get(key)
     if escalation is not None:
         lines = labelled_paragraphs(question_lines(state, escalation, now_ms), width)
-        meanings = [
-            Cell(_describe_answer(escalation, option), "muted", f"  {option:<15}") for option in escalation.options
-        ]
+        options = escalation.options
+        meanings = [Cell(_describe_answer(escalation, option), "muted", f"  {option:<15}") for option in options]
         answers = [Line((Span(" answers", "muted"),)), *labelled_paragraphs(meanings, width)] if meanings else []
         return RowDetails(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it" if view.can_write else "")
     if key in state.tasks:
@@ -54,9 +53,8 @@ def describe_need(view: ViewState, key: str, width: int, height: int) -> RowDeta
     member = state.agents.get(key) or state.supervisors.get(key)
     if member is None:
         return None
-    return RowDetails(
-        member.name, labelled_paragraphs([Cell(str(member.error or "nothing is wrong with it"), "error")], width)
-    )
+    problem = Cell(str(member.error or "nothing is wrong with it"), "error")
+    return RowDetails(member.name, labelled_paragraphs([problem], width))
 
 
 def _describe_answer(escalation: Escalation, answer: str) -> str:
@@ -67,18 +65,16 @@ def _describe_answer(escalation: Escalation, answer: str) -> str:
 def describe_task(
     view: ViewState, key: str, ended_task: EndedTask | None, width: int, height: int
 ) -> RowDetails | None:
-    """Return how a task stands and why, its error whole, and the tasks that it asked for."""
+    """Return the facts of a task, its error in full, and the tasks that it delegated."""
     state, now_ms, names = view.state, view.now_ms, view.names
     task = state.tasks.get(key)
     if task is None:
-        return (
-            RowDetails("TASK", ended_task_facts(key, ended_task, names, width=width, now_ms=now_ms))
-            if ended_task is not None
-            else None
-        )
-    long = task.error is not None and len(task.error) > width - 4
-    lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms, with_error=not long)
-    lines += labelled_paragraphs([Cell(f"✕ {task.error}", "error")], width) if long else []
+        if ended_task is None:
+            return None
+        return RowDetails("TASK", ended_task_facts(key, ended_task, names, width=width, now_ms=now_ms))
+    is_long = task.error is not None and len(task.error) > width - 4
+    lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms, with_error=not is_long)
+    lines += labelled_paragraphs([Cell(f"✕ {task.error}", "error")], width) if is_long else []
     max_lines = max(_MAX_LINES, height - len(lines))
     child_rows = child_lines(
         state, task, width=min(width, _MAX_WIDTH), now_ms=now_ms, working=view.working, max_lines=max_lines
@@ -87,40 +83,33 @@ def describe_task(
 
 
 def describe_run(view: ViewState, key: str, census: Census, text: str, width: int, height: int) -> RowDetails:
-    """Return how far a run is with what is at work and what waits; of one that has ended the begin of its output."""
+    """Return the progress of a run with its running and waiting tasks; for a finished run the start of its output."""
     state, now_ms, working = view.state, view.now_ms, view.working
     facts = run_facts(state, key, census.stages, width=width, now_ms=now_ms, working=working)
     wide = min(width, _MAX_WIDTH) - 2
     if key not in state.runs:
-        return RowDetails(
-            "RUN",
-            [
-                *facts,
-                BLANK,
-                *indent_lines(prose(text[:_MAX_OUTPUT_CHARACTERS], width - 2)[: max(0, height - len(facts))]),
-            ],
-        )
-    room = max(0, height - len(facts) - 1)
-    at_work = at_work_lines(state, census, view.live, width=wide, now_ms=now_ms, working=working, max_lines=room)
-    left = room - len(at_work)
-    max_waiting = left if len(census.waiting) <= left else max(0, left - 1)  # the last line tells how many more
+        output = prose(text[:_MAX_OUTPUT_CHARACTERS], width - 2)[: max(0, height - len(facts))]
+        return RowDetails("RUN", [*facts, BLANK, *indent_lines(output)])
+    max_lines = max(0, height - len(facts) - 1)
+    at_work = at_work_lines(state, census, view.live, width=wide, now_ms=now_ms, working=working, max_lines=max_lines)
+    left = max_lines - len(at_work)
+    max_waiting = left if len(census.waiting) <= left else max(0, left - 1)  # the last line counts the others
     waits = waiting_lines(state, census, view.counts, width=wide, now_ms=now_ms, max_lines=max_waiting)
     return RowDetails("RUN", [*facts, BLANK, *indent_lines([*at_work, *waits])])
 
 
 def indent_lines(lines: Sequence[Line]) -> list[Line]:
-    """Return lines with a cell of air before them, as the paragraphs above have it."""
+    """Return lines with a blank cell before them, in line with labelled paragraphs."""
     return [indent(line) for line in lines]
 
 
 def labelled_paragraphs(cells: Sequence[Cell], width: int) -> list[Line]:
-    """Return paragraphs with their labels before them; of a long one its first lines."""
+    """Return paragraphs with their labels; a long one is cut to `_MAX_LINES`."""
     lines: list[Line] = []
     for cell in cells:
         lead = pad(cell.lead, max(_LABEL, len(cell.lead))) if cell.lead else ""
-        for at, piece in enumerate(
-            wrap_beginning(cell.text, max(8, min(width, _MAX_WIDTH) - len(lead) - 2), _MAX_LINES)
-        ):
+        text_width = max(8, min(width, _MAX_WIDTH) - len(lead) - 2)
+        for at, piece in enumerate(wrap_beginning(cell.text, text_width, _MAX_LINES)):
             label = Span(f" {lead}" if not at else " " * (len(lead) + 1), "muted")
             lines.append(Line((label, Span(piece, cell.tone))))
     return lines

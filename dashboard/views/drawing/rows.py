@@ -1,6 +1,6 @@
-"""What a table shows: columns, cells, and how both fit into a width; what can be chosen in a dialog.
+"""The content of tables, columns and cells, and their layout in a width; the choices of a dialog.
 
-A `Listing` makes the cells of a row when they are asked for, so that a thousand rows cost as much as are on the screen.
+A `Listing` makes the cells of a row on demand, so that only visible rows cost anything.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,20 +19,20 @@ class Cell(NamedTuple):
 
     text: str
     tone: str = ""
-    """What it means, such as `error`; the widget knows the colour."""
+    """Style name, such as `error`; the widget knows the colour."""
     lead: str = ""
-    """Quiet text before it: the branches of a tree."""
+    """Muted text before it, such as the branches of a tree."""
     spans: tuple[Span, ...] = ()
-    """What is drawn in place of the text, where a table shows it in several styles."""
+    """Drawn in place of the text, for several styles in one cell."""
     rank: float | None = None
-    """What it is sorted by where its text does not say so, such as a time; the largest first."""
+    """Sort key, the largest first; None sorts by the text."""
 
 
 EMPTY = Cell("")
 
 
 def labelled(label: str, text: str, tone: str = "", *, wide: int = 12) -> Cell:
-    """Return a line of a page or a dialog: a label, in `wide` cells with its gap, then what it is."""
+    """Return a line of a page or dialog: a label, padded to `wide` cells, and its text."""
     return Cell(text, tone, f"{label:<{wide}}")
 
 
@@ -42,26 +42,26 @@ class Column:
 
     title: str
     width: int
-    """In characters; the least it needs where it grows."""
+    """In cells; the minimum if it grows."""
     right: bool = False
     grow: int = 0
-    """Its part of the width that is left over."""
+    """Its share of the surplus width; 0 keeps it fixed."""
     max_width: int = 1_000
-    """It grows no wider: a row whose ends are far apart is hard to read across."""
+    """Maximum in cells: a row is hard to follow across wide gaps."""
     drop: int = 0
-    """Falls away when there is no room, the highest first; 0 never does."""
+    """Columns are dropped in a narrow window, the highest first; 0 is never dropped."""
     calm: bool = False
-    """Changes by itself, such as a countdown: a change is no news."""
+    """Changes by itself, such as a countdown, so that a change is not highlighted."""
     path: bool = False
-    """Holds paths, which are cut in front: their ends tell them apart."""
+    """Holds paths, which are cut in front, because their ends differ."""
     named: bool = False
-    """Holds names, which are cut before the number at their end: it tells them apart."""
+    """Holds names, which are cut before a final number, because it differs."""
     means: str = ""
-    """What the help says of it; without, what `views/words/help.py` says of its title, which several tables share."""
+    """Its description in the help; empty for that of its title in `views/words/help.py`."""
 
 
 class Rows(Protocol):
-    """What a table shows; a `Listing`, or rows that are read when they are looked at."""
+    """The content of a table: a `Listing`, or rows that are read on demand."""
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -70,12 +70,12 @@ class Rows(Protocol):
 
     @property
     def keys(self) -> Sequence[str]:
-        """What stands for each row, in order."""
+        """The key of each row, in order."""
         ...
 
     @property
     def empty(self) -> Sequence[str]:
-        """What stands there instead of no rows: what would be here, and the key that makes it so."""
+        """Text shown if there are no rows: what would be here, and the key that adds it."""
         ...
 
     def cells(self, index: int) -> Sequence[Cell]:
@@ -83,7 +83,7 @@ class Rows(Protocol):
         ...
 
     def index(self, key: str | None) -> int | None:
-        """Return where a key stands; None when it does not."""
+        """Return the index of a key, or None."""
         ...
 
 
@@ -94,24 +94,24 @@ class Listing:
     columns: Sequence[Column]
     keys: Sequence[str]
     make: Callable[[str], Sequence[Cell]]
-    """Returns the cells of a key; of one that is gone too."""
+    """Returns the cells of a key, also of one that no longer exists."""
     empty: Sequence[str] = ()
     total: int | None = None
-    """How many there are without the filter."""
+    """Number of rows without the filter."""
     first: str | None = None
-    """The row that was looked for, where others stand before it."""
+    """Key of the row that a search is about, if it is not the first row."""
     _cells_by_key: dict[str, Sequence[Cell]] = field(default_factory=dict)
     _places: Mapping[str, int] | None = None
 
     def cells(self, index: int) -> Sequence[Cell]:
-        """Return the cells of a row; made once."""
+        """Return the cells of a row; cached."""
         key = self.keys[index]
         if key not in self._cells_by_key:
             self._cells_by_key[key] = self.make(key)
         return self._cells_by_key[key]
 
     def index(self, key: str | None) -> int | None:
-        """Return where a key stands; None when it does not."""
+        """Return the index of a key, or None."""
         if key is None:
             return None
         if self._places is None:
@@ -120,7 +120,7 @@ class Listing:
 
 
 def reorder(listing: Listing, keys: Sequence[str]) -> Listing:
-    """Return the same rows in the order of `keys`; rows that are not among them come last, in their own order."""
+    """Return the rows in the order of `keys`, then the other rows in their own order."""
     row_keys = set(listing.keys)
     leading_keys = [key for key in keys if key in row_keys]
     leading_set = set(leading_keys)
@@ -129,14 +129,14 @@ def reorder(listing: Listing, keys: Sequence[str]) -> Listing:
 
 
 MIN_GROWING_WIDTH = 8
-"""Columns of a growing column that gives way in a narrow window."""
+"""Minimum width in cells to which a growing column shrinks in a narrow window."""
 
 
 def fit_columns(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[int, int]]:
-    """Return the columns that fit into `width` characters: their places in `columns` and their widths.
+    """Return the columns that fit into `width` cells, as pairs of index and width.
 
-    Those with the highest `drop` fall away first; what is left over goes to those that grow. Where not even those fit
-    that never fall away, those that grow most give way: a cell that the edge of the window cuts has no sign of it.
+    Columns with the highest `drop` are dropped first; growing columns share the surplus. If even the columns that are
+    never dropped do not fit, growing ones shrink, because a cell cut by the edge of the window has no `…`.
     """
     visible = list(range(len(columns)))
     while len(visible) > 1 and _total_width(columns, visible, gap) > width:
@@ -144,27 +144,31 @@ def fit_columns(columns: Sequence[Column], width: int, gap: int = GAP) -> list[t
         if columns[victim].drop == 0:
             break
         visible.remove(victim)
-    rooms = {index: columns[index].width for index in visible}
+    widths = {index: columns[index].width for index in visible}
+    growing = [index for index in visible if columns[index].grow]
     over = _total_width(columns, visible, gap) - width
-    while over > 0 and (
-        giving := [index for index in visible if columns[index].grow and rooms[index] > MIN_GROWING_WIDTH]
-    ):
-        rooms[max(giving, key=lambda index: (columns[index].grow, rooms[index]))] -= 1
+    while over > 0 and (shrinkable := [index for index in growing if widths[index] > MIN_GROWING_WIDTH]):
+        widths[max(shrinkable, key=lambda index: (columns[index].grow, widths[index]))] -= 1
         over -= 1
-    spare, growing = width - _total_width(columns, visible, gap), [index for index in visible if columns[index].grow]
-    while spare > 0 and growing:  # what one cannot take goes to the others
-        parts = sum(columns[index].grow for index in growing)
-        wished = {index: rooms[index] + spare * columns[index].grow // parts for index in growing}
+    _share_surplus(columns, widths, growing, width - _total_width(columns, visible, gap))
+    return [*widths.items()]
+
+
+def _share_surplus(columns: Sequence[Column], widths: dict[int, int], growing: list[int], surplus: int) -> None:
+    """Add a surplus to the widths of growing columns; what exceeds the maximum of one goes to the others."""
+    by_growth = sorted(growing, key=lambda index: -columns[index].grow)
+    while surplus > 0 and growing:
+        shares = sum(columns[index].grow for index in growing)
+        wished = {index: widths[index] + surplus * columns[index].grow // shares for index in growing}
         full = [index for index in growing if wished[index] >= columns[index].max_width]
         for index in full or growing:
-            room = max(rooms[index], min(wished[index], columns[index].max_width))
-            spare -= room - rooms[index]
-            rooms[index] = room
+            new_width = max(widths[index], min(wished[index], columns[index].max_width))
+            surplus -= new_width - widths[index]
+            widths[index] = new_width
         growing = [index for index in growing if index not in full] if full else []
-    for index in sorted((index for index in visible if columns[index].grow), key=lambda index: -columns[index].grow):
-        more = min(max(0, spare), columns[index].max_width - rooms[index])  # what did not divide
-        rooms[index], spare = rooms[index] + more, spare - more
-    return [*rooms.items()]
+    for index in by_growth:  # the remainder of the division
+        more = min(max(0, surplus), columns[index].max_width - widths[index])
+        widths[index], surplus = widths[index] + more, surplus - more
 
 
 def _total_width(columns: Sequence[Column], visible: list[int], gap: int) -> int:
@@ -172,24 +176,22 @@ def _total_width(columns: Sequence[Column], visible: list[int], gap: int) -> int
 
 
 def matches(needle: str, *texts: str | None, **values: str | None) -> bool:
-    """Tell whether a row that is no more than its texts passes a filter.
+    """Tell whether a row of texts passes a filter.
 
     Args:
         needle: The filter, as it is being typed.
-        texts: What words and expressions are looked for in.
-        values: What stands under keys, such as `agent` or `status`.
+        texts: Texts for words and expressions.
+        values: Values under keys, such as `agent` or `status`.
     """
     return not needle or bool(parse_partial_filter(needle).apply([FilterFields(texts, values)], lambda row: row))
 
 
 OFFER = "  "
-"""Two blanks stand in a line of an empty table that says how to make it so that it is not, such as `n  gives it one`;
-who only looks is not told.
-"""
+"""Marks a line of an empty table as an offer, such as `n  gives it one`, which a viewer does not see."""
 
 
 def empty_message(needle: str, noun: str, *otherwise: str) -> tuple[str, ...]:
-    """Return what an empty table says: what is wrong with its filter, that nothing passes it, or `otherwise`."""
+    """Return the text of an empty table: the error of its filter, that nothing matches, or `otherwise`."""
     row_filter = parse_partial_filter(needle)
     if row_filter.fault:
         return (row_filter.fault, "esc shows all")
@@ -197,10 +199,10 @@ def empty_message(needle: str, noun: str, *otherwise: str) -> tuple[str, ...]:
 
 
 class Choice(NamedTuple):
-    """Something that can be chosen in a dialog."""
+    """A choice of a dialog."""
 
     id: str
     name: str
     about: str = ""
-    """What it would do."""
+    """Its effect."""
     tone: str = ""

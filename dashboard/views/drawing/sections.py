@@ -1,4 +1,4 @@
-"""A pane of sections: a head, then sections below each other, parted by hairlines with their titles inlaid."""
+"""A pane of sections: a head, then sections below each other, separated by hairlines with their titles."""
 
 from collections.abc import Sequence, Set
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from dashboard.clean import clean_lines
 from dashboard.views.drawing.lines import BLANK, Line, Span, cut, fit_spans, fold, hairline, join_columns
 
 EDGE_WIDTH = 3
-"""Cells that the line at the left of a pane and the air at both sides take."""
+"""Cells for the line at the left of a pane and the blanks at both sides."""
 
 
 class Section(NamedTuple):
@@ -16,24 +16,24 @@ class Section(NamedTuple):
     title: str
     lines: Sequence[Line]
     right: str = ""
-    """What stands at the other end of its hairline."""
+    """Text at the right end of its hairline."""
 
 
 def height_of(sections: Sequence[Section]) -> int:
-    """Return how many lines sections take with their hairlines."""
+    """Return the number of lines of sections with their hairlines."""
     return sum(1 + len(section.lines) for section in sections)
 
 
 def draw_frame(
     head: Sequence[Line], sections: Sequence[Section], width: int, height: int, *, joins: Set[int] = frozenset()
 ) -> list[Line]:
-    """Return a pane whose left edge is the line that parts it from what stands beside it.
+    """Return a pane whose left edge is the line between it and its neighbour.
 
     Args:
         head: Lines above the first section.
-        sections: From the top; what does not fit is cut off below.
+        sections: From top to bottom, cut off at `height`.
         width: In cells, the edge included.
-        joins: Lines at which a hairline from the left ends at the edge.
+        joins: Lines at which a hairline of the neighbour meets the edge.
     """
     rows: list[tuple[Line, bool]] = [(line, False) for line in head]
     for section in sections:
@@ -44,11 +44,11 @@ def draw_frame(
 
 
 def draw_side_by_side(panes: Sequence[tuple[Sequence[Section], int]], height: int) -> list[Line]:
-    """Return panes beside each other, parted by upright lines.
+    """Return panes beside each other, separated by vertical lines.
 
     Args:
-        panes: The sections of each with its width in cells, from the left.
-        height: In lines; what does not fit is cut off below.
+        panes: The sections of each pane with its width in cells, from left to right.
+        height: In lines; sections are cut off there.
     """
     frames = [draw_frame((), sections, width + (not place), height) for place, (sections, width) in enumerate(panes)]
     lines = []
@@ -77,7 +77,7 @@ def wrap_end(text: str, width: int, max_lines: int) -> list[str]:
 
 
 def wrap_beginning(text: str, width: int, max_lines: int) -> list[str]:
-    """Return the first `max_lines` lines of a text like `wrap_end`; where more follows, the last one ends with `…`."""
+    """Return the first `max_lines` lines of a text like `wrap_end`; if there are more, the last one ends with `…`."""
     width = max(1, width)
     head = text[: (max_lines + 1) * width * 2]
     pieces = [piece for line in clean_lines(head) for piece in fold(line.rstrip(), width)]

@@ -1,7 +1,7 @@
-"""How a table is sorted by one of its columns, and the sign that its heading has then.
+"""Sorting of a table by one of its columns, and the sign in the heading of that column.
 
-Views that know their subjects sort by keys of their own (`ORDERS`, and `HEADS` for the headings that choose them);
-tables of a few rows are sorted here by what their cells say.
+Large views sort by keys of their own (`ORDERS`, and `HEADS` for the headings that choose them); tables of a few rows
+are sorted here by the texts of their cells.
 """
 
 import re
@@ -12,27 +12,27 @@ from typing import NamedTuple
 from dashboard.views.drawing.rows import Cell, Listing
 
 DOWN, UP = "▾", "▴"
-"""The largest, the newest or the most urgent is on top; the other way round."""
+"""Signs: the largest, newest or most urgent row is on top, or the reverse."""
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?")
 _UNKNOWN = frozenset({"", "–", "·"})
 
 
 class Sorting(NamedTuple):
-    """How the rows of a table are sorted now."""
+    """The current order of a table."""
 
     order: str = ""
-    """One of the view's orders, or a heading; empty as they come."""
+    """One of the view's orders, or a heading; empty for the natural order."""
     is_reversed: bool = False
-    """Whether the other end is on top."""
+    """Whether the order is reversed."""
 
     def after_click(self, order: str, first: str) -> "Sorting":
-        """Return what a click on a heading makes of it: sorted, then turned round, then again as it was at `first`."""
+        """Return the order after a click on a heading: sorted by it, then reversed, then `first` again."""
         if order != self.order:
             return Sorting(order)
         return Sorting(first) if self.is_reversed else Sorting(order, is_reversed=True)
 
     def after_step(self, orders: Sequence[str], by: int) -> "Sorting":
-        """Return the next of a view's orders; after a heading the first one."""
+        """Return the next of a view's orders; the first one if a heading was chosen before."""
         place = orders.index(self.order) + by if self.order in orders else 0
         return Sorting(orders[place % len(orders)])
 
@@ -43,14 +43,14 @@ class Sorting(NamedTuple):
 
 
 def title_of(order: str, heads: Mapping[str, str]) -> str:
-    """Return the heading of the column that an order sorts by; without `heads` orders are headings."""
+    """Return the heading of the column that an order sorts by; without `heads` the order is the heading."""
     return next((title for title, heading_order in heads.items() if heading_order == order), "" if heads else order)
 
 
 def sort_by_cells(listing: Listing, sorting: Sorting) -> Listing:
-    """Return the rows sorted by what their cells say in one column: numbers down from the largest, words from a to z.
+    """Return the rows sorted by the cells of one column: numbers from the largest down, words from a to z.
 
-    Cells that say nothing are last, whichever end is on top.
+    Empty cells are last in either direction.
     """
     titles = [column.title for column in listing.columns]
     if sorting.order not in titles:

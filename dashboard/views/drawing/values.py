@@ -1,6 +1,6 @@
-"""JSON values as lines a person reads: names, numbers and texts in their colours, cut to the room there is. Pure.
+"""JSON values as readable, highlighted lines, cut to a width. Pure.
 
-What fits in a line stands in one; deeper values are indented below their names. `raw` shows the JSON itself.
+A value is written on one line if it fits; nested values are indented below their names. `raw` shows the JSON itself.
 """
 
 import json
@@ -24,7 +24,7 @@ _MAX_DEPTH = 12
 
 
 def output_lines(output: Any, width: int) -> list[Line]:
-    """Return what an agent put out or was given: a value laid out, a text as markdown, JSON in a text as its value."""
+    """Return the output or input of an agent: a text as markdown, a value, or JSON in a text, as a value."""
     values = values_in(output) if isinstance(output, str) else [output]
     if values is None:
         return prose(as_markdown(output), width)
@@ -35,7 +35,7 @@ def output_lines(output: Any, width: int) -> list[Line]:
 
 
 def value_lines(value: Any, width: int, *, max_lines: int = MAX_LINES) -> list[Line]:
-    """Return a JSON value as at most `max_lines` lines; the last one says that there is more."""
+    """Return a JSON value as at most `max_lines` lines; the last one is `…` if there are more."""
     laid = islice(_layout(value, max(12, width), 0), max_lines + 1)
     lines = [line._replace(spans=fit_spans(line.spans, max(12, width))) for line in laid]
     if len(lines) <= max_lines:
@@ -44,9 +44,9 @@ def value_lines(value: Any, width: int, *, max_lines: int = MAX_LINES) -> list[L
 
 
 def value_spans(value: Any, room: int, *, without: str = "", deep: int = 0) -> list[Span]:
-    """Return a JSON value in one line: the plain fields of an object, or of the first one in it.
+    """Return a JSON value in one line: the plain fields of an object, or of the first object in it.
 
-    Fields that say no more than `without`, which stands beside them, are left out.
+    Fields equal to `without`, which is shown beside them, are left out.
     """
     if isinstance(value, Mapping):
         plain = {
@@ -69,7 +69,7 @@ def value_spans(value: Any, room: int, *, without: str = "", deep: int = 0) -> l
 
 
 def _layout(value: Any, width: int, depth: int) -> Iterator[Line]:
-    """Yield the lines of a value, those inside another one without its indent."""
+    """Yield the lines of a value, without the indent of an enclosing value."""
     if depth > _MAX_DEPTH:
         yield Line((Span("…", "faint"),))
     elif isinstance(value, Mapping) and value:
@@ -118,7 +118,7 @@ def _indent(lines: Iterator[Line]) -> Iterator[Line]:
 
 
 def _is_tall(value: Any) -> bool:
-    """Whether a value has others inside that have parts of their own."""
+    """Tell whether a value contains values that are not plain."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     return any(isinstance(part, Mapping | list) and part for part in inner)
 
