@@ -1,4 +1,4 @@
-"""What stands beside the steps of an agent: results, memory, tools, times, last tasks, generations. Pure."""
+"""The side pane of an agent's page: steps, memory, tools, times, last tasks, generations. Pure."""
 
 from collections.abc import Sequence
 
@@ -20,26 +20,24 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
 Section = tuple[str, str, list[Line]]
-"""Title, what stands at its right, and its lines."""
+"""Title, text at the right of the title, and lines."""
 MAX_INSIGHTS, MAX_EXCHANGES = 8, 4
-"""Of a memory and of a conversation that are shown, the newest."""
+"""Insights of the memory and exchanges of the conversation that are shown, the newest."""
 
 
 def step_section(entry: Entry | None, number: int, width: int, max_lines: int) -> Section:
-    """Return all of the step under the cursor."""
+    """Return the step under the cursor in full."""
     if entry is None:
         return ("STEP", "", [])
     event = entry.event
     took = duration(event.duration_ms) if isinstance(event, StepRecorded) else ""
     name = event.name.removeprefix("tool:") if isinstance(event, StepRecorded) else ""
-    lines = (
-        [Line((Span(f"{'⚙ ' if name and event.type == 'step_recorded' else ''}{name}", "tool bold"),))] if name else []
-    )
+    lines = [Line((Span(f"⚙ {name}", "tool bold"),))] if name else []
     return (f"STEP {number}", f"{took} · {clock(entry.at_ms)}", [*lines, *whole_step(entry, width)][:max_lines])
 
 
 def memory_section(state: State, agent: Agent, texts: Texts, width: int) -> Section:
-    """Return what it remembers, the newest first."""
+    """Return the insights of an agent, the newest first."""
     insights = [state.insights[insight_id] for insight_id in reversed(agent.insights) if insight_id in state.insights]
     lines = []
     for insight in insights[:MAX_INSIGHTS]:
@@ -50,7 +48,7 @@ def memory_section(state: State, agent: Agent, texts: Texts, width: int) -> Sect
 
 
 def conversation_section(state: State, task: Task | None, texts: Texts, width: int) -> Section:
-    """Return what was said before in the conversation that its task belongs to."""
+    """Return the previous exchanges of the task's conversation."""
     exchanges = visible_exchanges(state, task) if task is not None else []
     lines = []
     for exchange in exchanges[-MAX_EXCHANGES:]:
@@ -64,7 +62,7 @@ def _line(text: str) -> str:
 
 
 def tools_section(steps: Sequence[Entry], width: int) -> Section:
-    """Return the tools that it called, with how often and how long each took."""
+    """Return the tools that were called, with the number and mean time of their calls."""
     calls: dict[str, list[int]] = {}
     for entry in steps:
         event = entry.event
@@ -72,15 +70,15 @@ def tools_section(steps: Sequence[Entry], width: int) -> Section:
             calls.setdefault(event.name.removeprefix("tool:"), []).append(event.duration_ms)
     ranked = sorted(calls.items(), key=lambda item: -len(item[1]))
     max_calls = max((len(took) for _, took in ranked), default=1)
-    wide = max(4, width - 40)
+    bar_width = min(16, max(4, width - 40))
     lines = [
         Line(
             (
                 Span("⚙ ", "tool"),
                 Span(pad(name, 18)),
                 Span(" "),
-                *meter(len(took) / max_calls, min(16, wide), tone="tool", rest="faint")[:1],
-                Span(" " * (min(16, wide) - round(len(took) / max_calls * min(16, wide) + 0.49))),
+                *meter(len(took) / max_calls, bar_width, tone="tool", rest="faint")[:1],
+                Span(" " * (bar_width - round(len(took) / max_calls * bar_width + 0.49))),
                 Span(f"{len(took):>4} ×", "muted"),
                 Span(f"{duration(sum(took) / len(took), max_width=9):>9}"),
             )
@@ -91,7 +89,7 @@ def tools_section(steps: Sequence[Entry], width: int) -> Section:
 
 
 def generations_section(entries: Sequence[Entry], agent: Agent, width: int) -> Section:
-    """Return how it came to its generation, the newest first."""
+    """Return the swaps of an agent, the newest first."""
     lines = []
     for entry in reversed(entries):
         event = entry.event
@@ -104,7 +102,7 @@ def generations_section(entries: Sequence[Entry], agent: Agent, width: int) -> S
 
 
 def record_section(agent: Agent, width: int) -> Section:
-    """Return what came of its work in each category, where it has worked in any."""
+    """Return the record of an agent in each category that it has worked in."""
     lines = []
     for category, record in sorted(agent.track_record.items()):
         total = record.done + record.failed
@@ -120,7 +118,7 @@ def record_section(agent: Agent, width: int) -> Section:
 
 
 def spec_section(spec: AgentSpec, width: int) -> list[Line]:
-    """Return what its spec says, field by field."""
+    """Return the fields of a spec."""
     lines: list[Line] = []
     for label, text in spec_lines(spec):
         folded = paragraph(text, width - 14, max_lines=8)
@@ -131,19 +129,19 @@ def spec_section(spec: AgentSpec, width: int) -> list[Line]:
 
 
 def error_section(agent: Agent, width: int) -> Section:
-    """Return its last error, whole."""
+    """Return the last error of an agent in full."""
     return ("LAST ERROR", "", paragraph(agent.last_error, width, tone="error", max_lines=6) if agent.last_error else [])
 
 
 def times_section(agent: Agent, entries: Sequence[Entry], steps: Sequence[Entry], width: int, rows: int) -> Section:
-    """Return the times of its last turns, or of its last tasks where it takes no turns, as a plot."""
+    """Return a plot of the times of the last turns of the model, or of the last tasks if there are no turns."""
     turns = turn_times(steps)
     times, title = (turns, "TIME A TURN") if len(turns.ms) > 1 else (times_of(agent, entries), "TIME A TASK")
     return (title, describe_times(times), times_plot(times, width, rows))
 
 
 def last_section(agent: Agent, ended_tasks: Sequence[EndedTask], width: int, now_ms: int) -> Section:
-    """Return its last tasks, the newest first; the longest has the longest bar."""
+    """Return the last tasks of an agent, the newest first, with bars relative to the longest."""
     longest = max((task.duration_ms for task in ended_tasks), default=0) or 1
     wide = max(4, width // 6)
     right = f"{count(agent.done)} done · {count(agent.failed)} failed"

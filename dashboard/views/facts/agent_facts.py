@@ -1,4 +1,4 @@
-"""The first lines of the page of an agent: what it is, what it is at, what it has used, and what is wrong. Pure."""
+"""The first lines of the page of an agent: its state, its work, its figures, and its problems. Pure."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -47,12 +47,12 @@ def agent_facts(
     width: int,
     now_ms: int,
 ) -> list[Line]:
-    """Return what it is, what it is at and what it has used, and what a person should know.
+    """Return the state, the current work, the figures and the problems of an agent.
 
     Args:
-        task: What it is at, or what it did last as far as the state knows that.
-        steps: The steps of that, the oldest first.
-        swapped: How it got its generation, where that is known.
+        task: Its current task, or its last one if the state still has it.
+        steps: The steps of that task, the oldest first.
+        swapped: The swap to its current generation, if known.
     """
     return [
         _head(state, agent, task, counts, swapped, width, now_ms),
@@ -78,7 +78,7 @@ def _head(
 
 
 def _current_work(state: State, agent: Agent, task: Task | None, width: int) -> list[Line]:
-    """Return what it runs, and what it is at."""
+    """Return the program and the task of an agent."""
     spec = state.spec_of(agent)
     model = spec.model if isinstance(spec.model, str) else " or ".join(spec.model) if spec.model else None
     argv = spec.options.get("argv")
@@ -150,7 +150,7 @@ def _token_count(tokens: int | None) -> str:
 
 
 def _pace_spans(steps: Sequence[Entry]) -> list[Span]:
-    """Return how many tokens the model writes a second, in its last turns."""
+    """Return the output tokens per second of the model's last turns."""
     turns = [step.event for step in steps if isinstance(step.event, StepRecorded) and step.event.what == "model"]
     paces = [1000 * (turn.usage.tokens_out or 0) / turn.duration_ms for turn in turns if turn.duration_ms > 0]
     if not paces:
@@ -159,7 +159,7 @@ def _pace_spans(steps: Sequence[Entry]) -> list[Span]:
 
 
 def context_of(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[Span]]:
-    """Return how full the context of the model was in the last turn."""
+    """Return the use of the model's context in its last turn."""
     turns = [step.event for step in steps if isinstance(step.event, StepRecorded) and step.event.what == "model"]
     used_tokens = (turns[-1].usage.tokens_in or 0) + (turns[-1].usage.tokens_out or 0) if turns else 0
     if not used_tokens:
@@ -177,7 +177,7 @@ def context_of(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[
 
 
 def _process(live: Mapping[str, str], task_id: str) -> list[Span]:
-    """Return what the process of an attempt uses."""
+    """Return the CPU time and memory of an attempt's process."""
     usage = read_live_value(live, f"process:{task_id}")
     if not isinstance(usage, dict):
         return []
@@ -190,7 +190,7 @@ def _process(live: Mapping[str, str], task_id: str) -> list[Span]:
 
 
 def _spread(parts: list[list[Span]], width: int) -> Line:
-    """Return parts with even air between them; the last ones fall away where there is no room."""
+    """Return parts with even gaps; the last ones are dropped if they do not fit."""
     visible_parts = list(parts)
     while len(visible_parts) > 1 and sum(map(cell_width, visible_parts)) + 5 * (len(visible_parts) - 1) + 2 > width:
         visible_parts.pop()
@@ -205,7 +205,7 @@ def _spread(parts: list[list[Span]], width: int) -> Line:
 
 
 def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
-    """Return what a person should know of it; nothing of an agent that works as usual."""
+    """Return the problems of an agent."""
     alerts: list[tuple[str, str]] = []
     if agent.error is not None:
         alerts.append((f"✕ {agent.error}", "error"))

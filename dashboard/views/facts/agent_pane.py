@@ -1,4 +1,4 @@
-"""The agent under the cursor: what it is, what it is at, what it says, how long its tasks take, what it did last."""
+"""The pane of the agent under the cursor: its state, its work, its output, its times and its last tasks."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -28,21 +28,21 @@ from engine.core.specs.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
 MAX_ATTEMPTS = 3
-"""Attempts of an agent that are shown; those that were begun first."""
+"""Attempts of an agent that are shown, the oldest first."""
 MAX_EARLIER_OUTPUTS = 2
-"""Earlier outputs that are shown above the newest one, a line each."""
+"""Earlier outputs above the newest one, a line each."""
 LAYOUT_MIN_LINES = 4
-"""Lines from which on the newest output is laid out."""
+"""Minimum lines to lay out the newest output instead of writing it on one line."""
 THREE_COLUMN_MIN_WIDTH = 150
-"""Cells from which on what is told of an agent side by side has three columns."""
+"""Minimum cells for three columns."""
 EVENTS_MIN_HEIGHT = 20
-"""Lines from which on its events stand below what it says."""
+"""Minimum lines to show events below the output."""
 BARS_MIN_WIDTH = 60
-"""Cells from which on a task that has ended gets a bar of its time."""
+"""Minimum cells for a bar of the time of an ended task."""
 
 
 class PaneData(NamedTuple):
-    """All that a pane is made from."""
+    """The data for a pane."""
 
     state: State
     counts: Digest
@@ -51,16 +51,16 @@ class PaneData(NamedTuple):
     activity: Activity
     now_ms: int
     queue: Sequence[float] = ()
-    """How long the queue of the member was, a sample a second, the oldest first."""
+    """Length of the member's queue, a sample per second, the oldest first."""
     oldest: str = ""
-    """The task that waits longest in its queue."""
+    """Id of the task that has waited longest in its queue; empty for none."""
     metered: bool = False
     can_write: bool = True
-    """Whether the team can be changed from here, so that keys which do are named."""
+    """Whether to name keys that change the team."""
 
 
 def oldest_of_queues(state: State) -> dict[str, str]:
-    """Return of each queue in which tasks wait the one that waits longest."""
+    """Return the task that has waited longest in each queue."""
     oldest_tasks: dict[str, Task] = {}
     for task in state.tasks.values():
         if task.ready and task.queue is not None:
@@ -71,10 +71,10 @@ def oldest_of_queues(state: State) -> dict[str, str]:
 
 
 def oldest_in_queue(state: State, member_id: str, oldest: Mapping[str, str]) -> str:
-    """Return the task that waits longest for an agent, or for any agent under a supervisor; empty where none does.
+    """Return the task that has waited longest for an agent, or for any agent of a supervisor; empty for none.
 
     Args:
-        oldest: What `oldest_of_queues` found; one that has begun since is left out.
+        oldest: As `oldest_of_queues` returned it; tasks that began since are ignored.
     """
     is_agent = member_id in state.agents
     keys = (
@@ -107,7 +107,7 @@ def agent_pane(
 
 
 def agent_columns(data: PaneData, agent: Agent, entries: Sequence[Entry], width: int, height: int) -> list[Line]:
-    """Return the same side by side, for a pane that is wider than it is high; with its spec where there is room."""
+    """Return the pane in columns, for a wide pane; with the spec if it fits."""
     head = [_title(data, agent, width - 2), *_about_lines(data.state, agent, width - 2)]
     height -= len(head)
     third = width // 3 if width >= THREE_COLUMN_MIN_WIDTH else 0
@@ -161,7 +161,7 @@ def _describe_program(spec: AgentSpec) -> str:
 
 
 def _now_section(data: PaneData, agent: Agent, room: int) -> list[Section]:
-    """What it is at, each attempt against what its tasks take; why it is at nothing; its queue."""
+    """Return the attempts of an agent with their usual time, or why it has none; its limits and its queue."""
     state, middle_ms = data.state, median(agent.at_work_ms)
     at_work = [
         (state.tasks[task_id], g)
@@ -182,7 +182,7 @@ def _now_section(data: PaneData, agent: Agent, room: int) -> list[Section]:
 
 
 def limit_row(limit: LimitLine, room: int) -> Line:
-    """Return a limit in one line, a budget with how much of it is spent."""
+    """Return a limit in one line; a budget has a meter."""
     bar = () if limit.share is None else (*meter(limit.share, 8, tone=limit.tone or "busy"), Span("  "))
     return spread([Span(f"{limit.label}  ", "muted"), *bar, Span(limit.text, limit.tone)], [], room)
 
@@ -198,8 +198,8 @@ def _attempt_line(
     title = max(4, room - wide - 10 - len(old) - 3)
     worked_ms = task.attempt.at_work_ms(data.now_ms) if task.attempt is not None else 0
     if not data.counts.working:
-        middle_ms = None  # an attempt without its engine comes no further as time passes
-    share = 0.0 if not middle_ms else min(1.0, worked_ms / (2 * middle_ms))  # half the meter is what half of them take
+        middle_ms = None  # no progress without an engine
+    share = 0.0 if not middle_ms else min(1.0, worked_ms / (2 * middle_ms))  # the median is half of the meter
     tone = "draining" if middle_ms and worked_ms > 2 * middle_ms else mark.tone
     parts = [
         ([Span(old, "draining" if generation != agent.generation else mark.tone)], len(old)),
@@ -237,7 +237,7 @@ def _tokens(data: PaneData, agent: Agent, entries: Sequence[Entry], room: int) -
 
 
 def _output_section(data: PaneData, agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
-    """What it wrote, the newest at the bottom: the text that grows now, the tools it called, outputs before that."""
+    """Return the output of an agent, the newest at the bottom: live text, running tools, earlier outputs."""
     live: list[Line] = []
     streaming = False
     for task_id in (*agent.running, *agent.parked):
@@ -252,24 +252,20 @@ def _output_section(data: PaneData, agent: Agent, entries: Sequence[Entry], room
             live.append(spread(left, [Span(elapsed(data.now_ms - since_ms), "muted")], room, key=task_id))
     before: list[Line] = []
     for entry in entries:
-        still = height - len(before) - len(live)
-        if still <= 0:
+        free_lines = height - len(before) - len(live)
+        if free_lines <= 0:
             break
         newest = not before and not live
-        before[:0] = _entry_lines(
-            entry, data.names, room, newest=newest, max_lines=max(1, still - MAX_EARLIER_OUTPUTS) if newest else 1
-        )
+        max_lines = max(1, free_lines - MAX_EARLIER_OUTPUTS) if newest else 1
+        before[:0] = _entry_lines(entry, data.names, room, newest=newest, max_lines=max_lines)
     lines = [*before, *live][-height:]
     has_steps = streaming or any(isinstance(entry.event, on.StepRecorded) for entry in islice(entries, 40))
     title = "SAYS" if has_steps else "OUTPUT"
     has_worked = agent.done or agent.failed or agent.cancelled
     placeholder = "nothing since this was opened; enter shows earlier output" if has_worked else "nothing yet"
     empty = Line((Span(placeholder, "faint"),))
-    return [
-        Section(
-            title, [*(lines or [empty]), *[BLANK] * (height - max(1, len(lines)))], "streaming" if streaming else ""
-        )
-    ]
+    padding = [BLANK] * (height - max(1, len(lines)))
+    return [Section(title, [*(lines or [empty]), *padding], "streaming" if streaming else "")]
 
 
 def _entry_lines(entry: Entry, names: Names, room: int, *, newest: bool, max_lines: int) -> list[Line]:
@@ -289,16 +285,12 @@ def _entry_lines(entry: Entry, names: Names, room: int, *, newest: bool, max_lin
 
 
 def _output(event: on.AttemptDone, names: Names, room: int, key: str, max_lines: int) -> list[Line]:
-    """What it put out, laid out below its title; in one line where there is room for one."""
-    whole = names.work(event)
-    title = cut_path(whole, room if max_lines >= LAYOUT_MIN_LINES else max(8, room // 2))
+    """Return an output laid out below the title of its task, or on one line if there is little room."""
+    work = names.work(event)
+    title = cut_path(work, room if max_lines >= LAYOUT_MIN_LINES else max(8, room // 2))
     if max_lines < LAYOUT_MIN_LINES or event.output is None:
-        spans = value_spans(event.output, room, without=whole)
-        return [
-            spread(
-                [Span(f"{title}: ", "muted"), *(Span(text, tone or "muted") for text, tone in spans)], [], room, key=key
-            )
-        ]
+        spans = [Span(text, tone or "muted") for text, tone in value_spans(event.output, room, without=work)]
+        return [spread([Span(f"{title}: ", "muted"), *spans], [], room, key=key)]
     if isinstance(event.output, str):
         laid = [Line((Span(piece),)) for piece in wrap_end(event.output, room, max_lines - 1)]
     else:
@@ -320,42 +312,41 @@ def _step(event: on.StepRecorded, room: int, key: str, tone: str) -> list[Line]:
 
 
 def _times_section(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
-    """How long it was at work on its last tasks, the newest at the right."""
+    """Return a plot of the times of the last tasks, the newest at the right."""
     times = times_of(agent, reversed(entries))
     lines = times_plot(times, room, height)
     return [Section("TIME A TASK", lines, describe_times(times))] if lines else []
 
 
-def _last_tasks(max_tasks: PaneData, entries: Sequence[Entry], room: int, data: int) -> list[Section]:
-    """Its last tasks, the newest first."""
+def _last_tasks(data: PaneData, entries: Sequence[Entry], room: int, max_tasks: int) -> list[Section]:
+    """Return the last tasks of the agent, the newest first, padded to `max_tasks` lines."""
     endings = (
         (entry.at_ms, entry.event) for entry in entries if isinstance(entry.event, on.AttemptDone | on.AttemptFailed)
     )
-    ends = [*islice(endings, data)]
+    ends = [*islice(endings, max_tasks)]
     if not ends:
         return []
     longest = max(event.duration_ms for _, event in ends)
-    lines = [_ending_line(max_tasks, at_ms, event, room, longest) for at_ms, event in ends]
-    agent = max_tasks.state.agents.get(ends[0][1].agent_id or "")
+    lines = [_ending_line(data, at_ms, event, room, longest) for at_ms, event in ends]
+    agent = data.state.agents.get(ends[0][1].agent_id or "")
     done = agent.done / (agent.done + agent.failed) if agent is not None and agent.done + agent.failed else None
-    return [Section("LAST TASKS", [*lines, *[BLANK] * (data - len(lines))], f"{percent(done)} ok" if agent else "")]
+    padding = [BLANK] * (max_tasks - len(lines))
+    return [Section("LAST TASKS", [*lines, *padding], f"{percent(done)} ok" if agent else "")]
 
 
 def _ending_line(
     data: PaneData, at_ms: int, event: on.AttemptDone | on.AttemptFailed, room: int, longest_ms: int
 ) -> Line:
     ok = isinstance(event, on.AttemptDone)
-    bar = max(0, min(24, room // 4)) if room >= BARS_MIN_WIDTH else 0
+    tone = "done" if ok else "error"
+    bar_width = max(0, min(24, room // 4)) if room >= BARS_MIN_WIDTH else 0
     took = f"{duration(event.duration_ms, max_width=9):>9}"
-    title = max(4, room - 2 - len(took) - 1 - 11 - (bar + 1 if bar else 0))
+    title_width = max(4, room - 2 - len(took) - 1 - 11 - (bar_width + 1 if bar_width else 0))
+    bar = [*meter(event.duration_ms / max(1, longest_ms), bar_width, tone=tone)]
     parts = [
-        ([Span("✓" if ok else "✕", "done" if ok else "error")], 1),
-        ([Span(cut_path(data.names.work(event), title), "" if ok else "error")], title),
-        *(
-            [(list(meter(event.duration_ms / max(1, longest_ms), bar, tone="done" if ok else "error")), bar)]
-            if bar
-            else []
-        ),
+        ([Span("✓" if ok else "✕", tone)], 1),
+        ([Span(cut_path(data.names.work(event), title_width), "" if ok else "error")], title_width),
+        *([(bar, bar_width)] if bar_width else []),
         ([Span(took)], len(took)),
         ([Span(f"{ago(data.now_ms - at_ms):>10}", "faint")], 10),
     ]

@@ -1,4 +1,4 @@
-"""What an agent says: its live text, else its last text or output, else what happened to it last. Pure."""
+"""The output of an agent: its live text, else its last text or output; and its events. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,11 +18,11 @@ from engine.core.events import AttemptDone, StepRecorded
 from engine.core.state import State, Task
 
 _THOUGHT = 1_500
-"""Characters of a thought that are shown, from its end."""
+"""Characters of a thought that are shown, counted from its end."""
 
 
 class AgentOutput(NamedTuple):
-    """What stands in the pane."""
+    """Title and lines of the pane."""
 
     title: str
     lines: list[Line]
@@ -40,7 +40,7 @@ def latest_output(
     width: int,
     now_ms: int,
 ) -> AgentOutput:
-    """Return what is said at a task, which the state may have forgotten."""
+    """Return the output of a task; `task` is None if the state has dropped it."""
     if task is not None and not task.ended:
         lines = _live_lines(live, task.id, width)
         if lines:
@@ -66,7 +66,7 @@ def _live_lines(live: Mapping[str, str], task_id: str, width: int) -> list[Line]
 
 
 def _last_answer(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Line]:
-    """Return the last answer of the model at a task, or what the task put out."""
+    """Return the output of a task, or the last answer of its model."""
     for entry in reversed(entries):
         event = entry.event
         if getattr(event, "task_id", None) != task_id:
@@ -80,20 +80,17 @@ def _last_answer(entries: Sequence[Entry], task_id: str | None, width: int) -> l
 
 
 def event_lines(entries: Sequence[Entry], names: Names, width: int, *, agent_id: str = "") -> list[Line]:
-    """Return events as sentences, the newest last, without the name of the agent that the page is about.
+    """Return events as sentences, the newest last, without the name of the page's agent.
 
-    Steps have their own pane. Of what is done its time is never cut.
+    Steps are left out, because they have their own pane. The time of a done attempt is never cut.
     """
     lines = []
     for entry in entries:
         if not is_step(entry):
             event_sentence = sentence(entry.event, names)
-            own = getattr(entry.event, "agent_id", None) == agent_id
-            text = (
-                event_sentence.text.removeprefix(f"{names.of(agent_id)} ").removeprefix("was ")
-                if own
-                else event_sentence.text
-            )
+            text = event_sentence.text
+            if getattr(entry.event, "agent_id", None) == agent_id:
+                text = text.removeprefix(f"{names.of(agent_id)} ").removeprefix("was ")
             glyph, glyph_tone = event_glyph(entry.kind, entry.event)
             begin = Span(f"{clock(entry.at_ms)} ", "faint"), Span(f"{glyph} ", glyph_tone)
             room, tone = max(8, width - 11), tone_of(entry, event_sentence)

@@ -1,4 +1,4 @@
-"""Tasks that have ended and that the state has forgotten, out of events of the journal; and attempts that failed."""
+"""Ended tasks that the state has dropped, rebuilt from events of the journal; and failed attempts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,17 +29,17 @@ from engine.core.state import TaskStatus
 _End: TypeAlias = AttemptDone | AttemptFailed | AttemptCancelled
 _ENDS = (AttemptDone, AttemptFailed, AttemptCancelled)
 _OTHER_ENDS = (TaskAnswered, TaskFailed, TaskSkipped, CancelRequested, DeadlinePassed, BudgetExhausted)
-"""What a task may come to that has no attempt at work."""
+"""Events that end a task without an attempt at work."""
 ENDS = tuple(event_class.type for event_class in (*_ENDS, *_OTHER_ENDS))
-"""Kinds of the events that tell how tasks ended."""
+"""Kinds of events that end tasks."""
 SPENDS = tuple({*ENDS, *SPEND_KINDS, AttemptStarted.type})
-"""Kinds of the events that also tell what tasks have spent."""
+"""Kinds of events that end tasks, or report their usage."""
 FAILS = (AttemptFailed.type,)
 
 
 @dataclass(frozen=True, slots=True)
 class EndedTask:
-    """What a task came to, and its last attempt."""
+    """An ended task, and its last attempt."""
 
     id: str
     run_id: str
@@ -48,49 +48,49 @@ class EndedTask:
     status: TaskStatus
     attempt: int
     started_ms: int
-    """When its first attempt began, as far as that was read."""
+    """Start of its first attempt, among the events that were read."""
     ended_ms: int
     duration_ms: int
-    """Of the last attempt."""
+    """Duration of the last attempt."""
     error: str | None
     usage: Usage | None
-    """Of all its attempts, without what they delegated; None where its first one began before what was read."""
+    """Usage of all its attempts, without delegated tasks; None if its first attempt began before the events read."""
     seq: int
-    """The event that ended its last attempt."""
+    """Seq of the event that ended its last attempt."""
 
     @property
     def took_ms(self) -> int:
-        """How long it took with all its attempts, as of a task whose run is open."""
+        """Time from the start of its first attempt to its end."""
         return self.ended_ms - self.started_ms
 
 
 class _StartedTask(NamedTuple):
-    """A task whose first attempt was seen to begin."""
+    """A task whose first attempt began among the events."""
 
     seq: int
-    """Its last event."""
+    """Seq of its last event."""
     at_ms: int
     usage: Usage
 
 
 def ended_tasks_in(entries: Sequence[Entry], names: Names) -> list[EndedTask]:
-    """Return the tasks of agents whose attempts ended in these events, which come newest first; each once."""
+    """Return the tasks of agents that ended in these events, which come newest first."""
     return EndedTaskIndex().update(entries, names)
 
 
 class EndedTaskIndex:
-    """The tasks that ended in the events of a list that grows at its front: only what is new is looked at."""
+    """The tasks that ended in a list of events that grows at its front; processes only new events."""
 
     def __init__(self) -> None:
         self._oldest = self._newest = 0
         self._tasks_by_id: dict[str, EndedTask] = {}
         self._started_tasks: dict[str, _StartedTask] = {}
         self._reasons: dict[str, str] = {}
-        """Of tasks that were asked to stop, as far as they have not."""
+        """Reasons of requested cancellations, by task, until the task ends."""
         self.tasks: list[EndedTask] = []
 
     def update(self, entries: Sequence[Entry], names: Names) -> list[EndedTask]:
-        """Return what `ended_tasks_in` does."""
+        """Return the ended tasks, the newest first."""
         oldest, newest = (entries[-1].seq, entries[0].seq) if entries else (0, 0)
         if newest == self._newest and oldest == self._oldest:
             return self.tasks
@@ -145,7 +145,7 @@ class EndedTaskIndex:
     def _end(self, entry: Entry, event: _End, names: Names) -> None:
         if event.agent_id is None or (isinstance(event, AttemptCancelled) and event.requeued):
             return
-        last = self._tasks_by_id.pop(event.task_id, None)  # the one that ended last stands last
+        last = self._tasks_by_id.pop(event.task_id, None)  # reinserted, so that the last ended task is last
         begun = self._started_tasks.get(event.task_id)
         begun_ms = entry.at_ms - event.duration_ms if begun is None else begun.at_ms
         status, error = TaskStatus.DONE, None
@@ -175,7 +175,7 @@ class EndedTaskIndex:
 
 
 def ended_lines(tasks: Iterable[EndedTask], names: Names, *, width: int) -> list[Line]:
-    """Return a line for each: what it was, who did it, how long it took."""
+    """Return a line for each task: title, agent and time."""
     return [_ended_line(task, names, width) for task in tasks]
 
 
@@ -189,7 +189,7 @@ def _ended_line(task: EndedTask, names: Names, width: int) -> Line:
 
 
 def failed_lines(entries: Iterable[Entry], names: Names, *, width: int, now_ms: int) -> list[Line]:
-    """Return a line for each attempt that failed, as `entries` come: what, by whom, why where there is room."""
+    """Return a line for each failed attempt, in the order of `entries`; with its error if there is room."""
     failures = [(entry, entry.event) for entry in entries if isinstance(entry.event, AttemptFailed)]
     return [_failed_line(entry.at_ms, event, names, width, now_ms) for entry, event in failures]
 

@@ -1,4 +1,4 @@
-"""Reads the JSON that an engine publishes while attempts run; the values, and the file, are untrusted."""
+"""Reads the JSON that an engine publishes while attempts run; its contents are untrusted."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def read_live_value(live: Mapping[str, str], key: str) -> Any:
-    """Return what stands under a key; None where nothing does, or what cannot be read."""
+    """Return the value of a key; None if it is missing or invalid."""
     text = live.get(key)
     if text is None:
         return None
@@ -24,4 +24,4 @@ def _number(text: str) -> float:
 
 
 _decoder = json.JSONDecoder(parse_constant=_number, parse_float=_number)
-"""Made once: every row that is drawn asks."""
+"""A constant, because every drawn row uses it."""

@@ -1,4 +1,4 @@
-"""One object on a page of its own: an agent, a task, a run, an event, as paragraphs."""
+"""Describes one object as paragraphs: an agent, a task, a run, an event."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -46,9 +46,9 @@ from engine.core.state import Agent, Run, State, Task
 
 BLANK = Cell("")
 MAX_AGENT_STEPS = 6
-"""Steps that are shown of an agent."""
+"""Steps of an agent that are shown."""
 MAX_SHOWN = 20
-"""Tasks of a list that are shown on a page."""
+"""Tasks of a list that are shown."""
 History = Sequence[tuple[int, int, Sentence]]
 """Events of one object: seq, at_ms, sentence."""
 
@@ -63,10 +63,7 @@ def agent_page(
     now_ms: int,
     steps: Sequence[Event] = (),
 ) -> list[Cell]:
-    """Everything about an agent: who it is, what it is at, what it did last.
-
-    `steps` are its last events, the oldest first.
-    """
+    """Return the page of an agent; `steps` are its last events, the oldest first."""
     agent = state.agents.get(agent_id)
     if agent is None:
         return [Cell(absence(state, agent_id), "muted"), BLANK, *_history(history)]
@@ -110,7 +107,7 @@ def agent_page(
 
 
 def _track_record(agent: Agent) -> Iterable[Cell]:
-    """What came of its work in each category of requests."""
+    """Yield the record of an agent in each category of requests."""
     if not agent.track_record:
         return
     yield from (BLANK, Cell("TRACK RECORD", "muted"))
@@ -153,9 +150,9 @@ def task_page(
     steps: Sequence[Event] = (),
     prompt: str = "",
 ) -> list[Cell]:
-    """Everything about a task; of one whose run has ended only its steps and events are left.
+    """Return the page of a task; after the end of its run only steps and events are left.
 
-    `steps` are its events, the oldest first; `prompt` is what its model was told.
+    `steps` are its events, the oldest first; `prompt` is the prompt of its model.
     """
     task = state.tasks.get(task_id)
     done = [*_section("STEPS", step_cells(latest_steps(steps))), *_text("PROMPT", prompt)]
@@ -188,7 +185,7 @@ def task_page(
 
 
 def _operator_cells(state: State, agent: Agent) -> Iterable[Cell]:
-    """What an operator has to know besides: the way back, how a new generation does, its pool."""
+    """Yield the previous spec, the probation and the pool of an agent."""
     if agent.previous in state.specs:
         yield labelled("before", f"{state.specs[agent.previous].name}; B rolls it back", "muted")
     if agent.probation is not None:
@@ -212,7 +209,7 @@ def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
 
 
 def _urgency(state: State, task: Task) -> Iterable[Cell]:
-    """How urgent an open task is, how it fared, and what it asks a person."""
+    """Yield the priority, the preemptions, the failures and the question of an open task."""
     yield labelled("priority", str(task.priority), "" if task.priority != DEFAULT_PRIORITY else "muted")
     if task.preemptions:
         yield labelled("made way", pluralize(task.preemptions, "time"), "draining")
@@ -234,7 +231,7 @@ def _times(task: Task, now_ms: int) -> list[Cell]:
 
 
 def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: bool = True) -> list[Cell]:
-    """A request and what came of it."""
+    """Return the page of a run: its request and its result."""
     summary, run = state.summary(run_id), state.runs.get(run_id)
     record = run or summary
     if record is None:
@@ -266,7 +263,7 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
 
 
 def _run_terms(state: State, run: Run) -> Iterable[Cell]:
-    """How urgent an open run is, what it waits for, and what it asks a person."""
+    """Yield the priority, the dependencies and the question of an open run."""
     yield labelled("priority", str(run.priority), "" if run.priority != DEFAULT_PRIORITY else "muted")
     if run.category is not None:
         yield labelled("category", run.category)
@@ -279,7 +276,7 @@ def _run_terms(state: State, run: Run) -> Iterable[Cell]:
 
 
 def _plan(state: State, run: Run) -> Iterable[Cell]:
-    """The nodes of its graph, each with the way it has come."""
+    """Yield the nodes of a run's graph with their progress."""
     nodes = state.tasks[run.root_id].children
     yield from [BLANK, Cell("PLAN", "muted")] if nodes else []
     for task_id in nodes[:MAX_SHOWN]:
@@ -292,7 +289,7 @@ def _plan(state: State, run: Run) -> Iterable[Cell]:
 
 
 def entity_page(entity: Any, history: History) -> list[Cell]:
-    """An object of the state that has no page of its own: each field that says anything, and its events."""
+    """Return the page of any other object: its fields that are not empty, and its events."""
     fields = msgspec.to_builtins(entity, str_keys=True, enc_hook=str)
     values = {name.removesuffix("_id").replace("_", " "): value for name, value in _non_empty_fields(fields).items()}
     wide = max(12, *(len(name) + 2 for name in values))
@@ -301,7 +298,7 @@ def entity_page(entity: Any, history: History) -> list[Cell]:
 
 
 def _non_empty_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that say anything, also of a record in a field."""
+    """Return the fields without empty values, also inside nested records."""
     pruned_fields = {
         name: _non_empty_fields(value) if isinstance(value, dict) else value for name, value in fields.items()
     }
@@ -309,7 +306,7 @@ def _non_empty_fields(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:
-    """An event with its whole body."""
+    """Return the page of an event, with its body."""
     return [
         labelled("event", f"{seq:,}", "strong"),
         labelled("kind", kind),

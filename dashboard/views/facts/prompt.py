@@ -1,4 +1,4 @@
-"""What the model of a step was told, put together as it was sent: system prompt, tools, messages. Pure."""
+"""Rebuilds the prompt of a step as it was sent: system prompt, tools, messages. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ from engine.core.queries.work import prompts as queries
 from engine.core.state import State, Task
 
 MAX_CHARACTERS = 8_000
-"""Of one message on the page that describes a task."""
+"""Characters of one message on the page that describes a task."""
 _ROLE = 10
-"""Cells of a role before its text."""
+"""Cells of the column of roles."""
 _TONES = {
     "system": "muted",
     "tools": "muted",
@@ -31,10 +31,10 @@ _TONES = {
 
 
 class Message(NamedTuple):
-    """One message, with who says it."""
+    """One message of a prompt."""
 
     role: str
-    """`system`, `tools`, `user`, `model`, `tool`, `steer`; `earlier` says that something is missing here."""
+    """`system`, `tools`, `user`, `model`, `tool`, `steer`; `earlier` stands for missing messages."""
     text: str
 
 
@@ -47,14 +47,14 @@ def prompt_of(
     *,
     request: str = "",
 ) -> list[Message]:
-    """Return what the model was told for the last of `steps`, or for the step after it where that is not a model's.
+    """Return the prompt of the last of `steps`, or of the step after it if that is not a model's.
 
     Args:
-        task: The task; None when its run has ended, then `request` stands for its input.
-        steps: Its steps up to the one that is looked at, the oldest first.
+        task: The task; None after the end of its run, when `request` replaces its input.
+        steps: Its steps up to the selected one, the oldest first.
         parts: System prompts and tool schemas by hash, as far as they were read.
         texts: Values of the journal, as far as they were read.
-        request: The input of a task that the state has forgotten.
+        request: The input of a task that the state has dropped.
     """
     events = [entry.event for entry in steps if isinstance(entry.event, StepRecorded)]
     is_told = bool(events) and events[-1].what == "model"
@@ -71,7 +71,7 @@ def prompt_of(
 
 
 def _missing_conversation(state: State, steps: Sequence[StepRecorded]) -> list[Message]:
-    """Say of an ended run in a conversation that what was said there before is missing."""
+    """Return a notice for an ended run of a conversation, whose earlier messages are not available."""
     run_id = steps[-1].run_id if steps else ""
     for supervisor in state.supervisors.values():
         for name, conversation in supervisor.conversations.items():
@@ -81,7 +81,7 @@ def _missing_conversation(state: State, steps: Sequence[StepRecorded]) -> list[M
 
 
 def _to_messages(sent: queries.SentMessage, parts: Mapping[str, str], texts: Texts) -> list[Message]:
-    """Return a message as it is shown; a part that was not read yet is left out."""
+    """Return a message for display; a part that was not read yet is left out."""
     role, content, name = sent
     if role == "part":
         return [_part(parts[str(content)])] if str(content) in parts else []
@@ -96,7 +96,7 @@ def _to_messages(sent: queries.SentMessage, parts: Mapping[str, str], texts: Tex
 
 
 def _answer(answer: Any) -> str:
-    """Return what a model said, and what it called."""
+    """Return the text and the tool calls of a model's answer."""
     if not isinstance(answer, dict):
         return readable(answer)
     named = [str(call.get("name")) for call in calls_in(answer)]
@@ -105,7 +105,7 @@ def _answer(answer: Any) -> str:
 
 
 def _part(text: str) -> Message:
-    """Return a part by what it is: schemas of tools are JSON, a system prompt is a text."""
+    """Classify a part: tool schemas are JSON, a system prompt is text."""
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -124,14 +124,14 @@ def _name(schema: Any) -> str:
 
 
 def prompt_text(messages: Sequence[Message]) -> str:
-    """Return messages as plain text, long ones cut; empty where no model was told anything."""
+    """Return messages as plain text, long ones cut; empty without a message to or from a model."""
     if not any(message.role in ("system", "tools", "model") for message in messages):
         return ""
     return "\n\n".join(f"{role}: {cut(text, MAX_CHARACTERS)}" for role, text in messages)
 
 
 def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) -> list[Line]:
-    """Return messages as lines, at most `each` of one: who says it at the left, what at the right."""
+    """Return messages as lines, at most `each` per message, with the role at the left."""
     lines: list[Line] = []
     for role, text in messages:
         tone = _TONES.get(role, "")
@@ -141,7 +141,7 @@ def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) 
 
 
 def _body(text: str, width: int, *, tone: str, max_lines: int) -> list[Line]:
-    """Return a message as lines; one that is JSON is laid out as its value."""
+    """Return a message as lines; JSON is laid out as a value."""
     values = values_in(text)
     if values is None:
         return list(paragraph(text, width, tone=tone, max_lines=max_lines))
@@ -149,7 +149,7 @@ def _body(text: str, width: int, *, tone: str, max_lines: int) -> list[Line]:
 
 
 def prompt_beginning(messages: Sequence[Message], width: int, height: int) -> list[Line]:
-    """Return the beginning of a prompt: how it opens, what was asked, and the newest message of a person."""
+    """Return an excerpt of a prompt: its first part, the request, and the newest message of a person."""
     first = [message for message in messages if message.role in ("system", "tools")][:1]
     requests = [message for message in messages if message.role == "user"][-1:]
     steers = [message for message in messages if message.role == "steer"][-1:]

@@ -1,4 +1,4 @@
-"""The first lines of the page of a run: what it is, how far it is, its stages, and what a person should know. Pure."""
+"""The first lines of the page of a run: its state, its progress, its stages and its problems. Pure."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,14 +16,14 @@ from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
 
 ARROW = {"sequential": " ──▶ ", "parallel": " ⇉ "}
-"""Between the stages of a graph, by its mode; a comma's worth of air elsewhere."""
+"""Separator of the stages of a graph by its mode; blanks for other modes."""
 _METER = 14
 
 
 def run_facts(
     state: State, run_id: str, stages: Sequence[Stage], *, width: int, now_ms: int, working: bool = True
 ) -> list[Line]:
-    """Return the facts of an open run, or of one that has ended and is remembered."""
+    """Return the facts of an open run, or of an ended one that the state still has."""
     run, summary = state.runs.get(run_id), state.summary(run_id)
     if run is not None:
         lines = [_head(state, run, width, now_ms, working), _progress_line(state, run, width, now_ms, working)]
@@ -81,7 +81,7 @@ def _outcome_line(run: RunSummary, width: int) -> Line:
 
 
 def _stages(stages: Sequence[Stage], mode: str, width: int, now_ms: int) -> list[Line]:
-    """Return the nodes of the graph in one line; where it is too long, those that have ended or wait are counted."""
+    """Return the nodes of the graph in one line; if it is too long, ended and waiting nodes are counted."""
     if not stages:
         return []
     arrow = Span(ARROW.get(mode, "   "), "guide")
@@ -132,7 +132,7 @@ def _abbreviate_stages(stages: Sequence[Stage], now_ms: int) -> list[list[Span]]
 
 
 def _alerts(state: State, run: Run, width: int, now_ms: int) -> list[Line]:
-    """Return what a person should know of an open run; nothing of one that goes as usual."""
+    """Return the question, the dependencies and the limits of an open run."""
     alerts: list[tuple[str, str]] = []
     escalations = [escalation for escalation in state.escalations.values() if escalation.run_id == run.id]
     if escalations:
@@ -155,7 +155,7 @@ def _error(run: RunSummary, width: int) -> list[Line]:
 
 
 def report_words(state: State, run_id: str, text: str, *, whole: bool) -> str:
-    """Return what stands beside the title of a report: whether it still grows, how long it is, and what `o` does."""
+    """Return the text beside the title of a report: its length, or that it is a draft, and what `o` does."""
     key = "o shows its tasks" if whole else "o whole screen"
     summary = state.summary(run_id)
     if summary is None:
@@ -163,6 +163,6 @@ def report_words(state: State, run_id: str, text: str, *, whole: bool) -> str:
     return f"{pluralize(_words_in(text), 'word')} · {clock(summary.ended_ms)} · {key}" if text else ""
 
 
-@lru_cache(4)  # of a megabyte in every frame
+@lru_cache(4)  # a report of a megabyte is drawn in every frame
 def _words_in(text: str) -> int:
     return len(text.split())

@@ -1,4 +1,4 @@
-"""The work of an open run: what is at work, what waits, and how far each stage of its graph is. Pure."""
+"""The work of an open run: running and waiting tasks, and the progress of each stage of its graph. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,9 +30,9 @@ class Stage(NamedTuple):
     total: int
 
 
-@dataclass(slots=True, eq=False)  # tasks change in place: another count may be of the same ones
+@dataclass(slots=True, eq=False)  # tasks change in place, so that equal lists do not mean equal counts
 class Census:
-    """The tasks of a run, gone through once."""
+    """The tasks of a run by state and stage."""
 
     at_work: list[Task] = field(default_factory=list)
     waiting: list[Task] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Census:
 
 
 def take_census(state: State, run: Run) -> Census:
-    """Go through the tasks of a run: who leads first, then what has worked longest; what waits as it will begin."""
+    """Collect the tasks of a run: running ones with leads first, then the longest; waiting ones in order of start."""
     root = state.tasks[run.root_id]
     stage_of: dict[str, str] = {child_id: child_id for child_id in root.children}
     ended_counts: dict[str, int] = dict.fromkeys(root.children, 0)
@@ -66,7 +66,7 @@ def take_census(state: State, run: Run) -> Census:
 
 
 def _stage(state: State, task_id: str, stage_by_id: dict[str, str]) -> str:
-    """Return the node of the run's own graph that a task belongs to; each way up is gone once."""
+    """Return the node of the run's graph that a task belongs to; `stage_by_id` caches the results."""
     path: list[str] = []
     at: str | None = task_id
     while at is not None and at not in stage_by_id:
@@ -88,7 +88,7 @@ def at_work_lines(
     working: bool,
     max_lines: int = MAX_LINES,
 ) -> list[Line]:
-    """Return a line for each task at work, up to `max_lines`: how far it is, and since when."""
+    """Return a line for each running task, up to `max_lines`: its progress and its time."""
     return [_at_work_line(state, task, live, width, now_ms, working) for task in census.at_work[:max_lines]]
 
 
@@ -106,7 +106,7 @@ def _at_work_line(state: State, task: Task, live: Mapping[str, str], width: int,
 def _progress_of(
     state: State, task: Task, live: Mapping[str, str], now_ms: int, working: bool
 ) -> tuple[float | None, str]:
-    """Return the share of a task that is done, where it can be said, and that or its time in words."""
+    """Return the done share of a task, or None if unknown, and its progress or time in words."""
     spent_ms = now_ms - (task.started_ms or now_ms)
     if task.children:
         total = len(task.children)
@@ -123,7 +123,7 @@ def _progress_of(
 def waiting_lines(
     state: State, census: Census, counts: Digest, *, width: int, now_ms: int, max_lines: int = MAX_LINES
 ) -> list[Line]:
-    """Return a line for each task that waits, up to `max_lines`: for whom, or why."""
+    """Return a line for each waiting task, up to `max_lines`: for which agent, or why."""
     lines = [_waiting_line(state, task, counts, width, now_ms) for task in census.waiting[:max_lines]]
     more = len(census.waiting) - max_lines
     return [*lines, *([Line((Span(f"  and {more:,} more; 5 shows all", "muted"),))] if more > 0 else [])]
@@ -138,7 +138,7 @@ def _waiting_line(state: State, task: Task, counts: Digest, width: int, now_ms: 
 
 
 def receiver(state: State, task: Task) -> str:
-    """Return who may take a task that is ready: the agent, or those who can do what is asked for."""
+    """Return who may take a ready task: the agent, or the required specialties."""
     if task.worker_id is not None:
         return name_of(state, task.worker_id)
     queue = state.queues.get(task.queue or "")

@@ -11,12 +11,12 @@ from engine.core.specs.failure_policies import Escalate, Retry
 from engine.core.specs.spec import AgentSpec
 
 MAX_CHARACTERS = 160
-"""Characters of a value that are shown where two specs stand side by side."""
+"""Characters of a value in a comparison of two specs."""
 _DEFAULTS = {field.name: field.default for field in fields(AgentSpec)}
 
 
 def spec_lines(spec: AgentSpec) -> list[tuple[str, str]]:
-    """Return what a spec says, field by field; what it leaves at its default is left out."""
+    """Return the fields of a spec that are not at their default."""
     rows = []
     for label, field in FIELDS:
         value = getattr(spec, field)
@@ -26,7 +26,7 @@ def spec_lines(spec: AgentSpec) -> list[tuple[str, str]]:
 
 
 def spec_changes(old: AgentSpec, new: AgentSpec) -> list[Cell]:
-    """Return both specs as lines: what stays, `-` what goes, `+` what comes."""
+    """Return the differences of two specs as lines: `-` for old values, `+` for new ones."""
     cells: list[Cell] = []
     for label, field in FIELDS:
         before, after = getattr(old, field), getattr(new, field)
@@ -48,7 +48,7 @@ def _change(label: str, before: Any, after: Any) -> list[Cell]:
 
 
 def _format_field(field: str, value: Any) -> str:
-    """Return what a field of a spec says; empty where that is nothing."""
+    """Format the value of a field; empty for an empty value."""
     if not value:
         return ""
     return f"{value:.15g} s" if field.endswith("_s") else format_value(value)

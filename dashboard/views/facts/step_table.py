@@ -1,4 +1,4 @@
-"""The steps of a task as a table: what each was, with what, what came of it; unfolded ones with all of that. Pure."""
+"""The steps of a task as a table, with input and output; unfolded steps show them in full. Pure."""
 
 import json
 from collections import Counter
@@ -16,14 +16,14 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text, preview
 
 LIVE = "live"
-"""Key of the line about what is going on now."""
+"""Key of the line about current work."""
 _MAX_UNFOLDED_LINES = 40
 """Lines of one text of an unfolded step; `y` shows all of it."""
 _GLYPHS = {"model": ("✓", "done"), "tool": ("⚙", "tool"), "compact": ("≡", "muted"), "code": ("·", "muted")}
 
 
 def is_step(entry: Entry) -> bool:
-    """Return whether an event is a step, or a call of a model that failed."""
+    """Tell whether an event is a step, or a failed call of a model."""
     return isinstance(entry.event, StepRecorded | ModelFailed)
 
 
@@ -33,7 +33,7 @@ def steps_among(entries: Sequence[Entry], task_id: str | None) -> list[Entry]:
 
 
 def step_lines(steps: Sequence[Entry], width: int, *, unfolded: Container[str] = ()) -> list[Line]:
-    """Return a line for each step, keyed by its seq, with what it was given and gave below those that are unfolded."""
+    """Return a line for each step, keyed by its seq; below unfolded ones, their input and output."""
     lines: list[Line] = []
     for number, entry in enumerate(steps, 1):
         lines.append(_row(number, entry, width))
@@ -74,24 +74,19 @@ def _step_spans(number: int, glyph: str, tone: str, name: str, name_tone: str, t
 
 
 def _unwrap(arguments: JsonValue) -> JsonValue:
-    """Return the one argument of a call where there is only one: `[["x"], {}]` is `x`."""
-    if (
-        isinstance(arguments, list)
-        and len(arguments) == 2
-        and isinstance(arguments[0], list)
-        and isinstance(arguments[1], dict)
-    ):
-        plain, named = list(arguments[0]), arguments[1]
-        if not named and len(plain) == 1:
-            return plain[0]
-        return named if not plain else [*plain, named] if named else plain
+    """Return the arguments of a call in their shortest form: `[["x"], {}]` becomes `x`."""
+    match arguments:
+        case [list(positional), dict(named)]:
+            if not named:
+                return positional[0] if len(positional) == 1 else positional
+            return [*positional, named] if positional else named
     if isinstance(arguments, dict) and len(arguments) == 1:
         return next(iter(arguments.values()))
     return arguments
 
 
 def _summary(output: JsonValue) -> JsonValue:
-    """Return what tells most of a result in a few words."""
+    """Return the essential part of a result."""
     if isinstance(output, dict) and len(output) == 1:
         return _summary(next(iter(output.values())))
     return as_text(output) if isinstance(output, dict) else output
@@ -110,7 +105,7 @@ def _describe_answer(answer: JsonValue) -> str:
 
 
 def whole_step(entry: Entry, width: int) -> list[Line]:
-    """Return all that a step was given and gave, folded to a width."""
+    """Return the input and output of a step, wrapped to a width."""
     event = entry.event
     if isinstance(event, ModelFailed):
         return paragraph(event.error, width, tone="error", max_lines=_MAX_UNFOLDED_LINES)
@@ -128,7 +123,7 @@ def whole_step(entry: Entry, width: int) -> list[Line]:
 
 
 def _whole_answer(answer: Mapping[str, Any], width: int) -> list[Line]:
-    """Return what a model said: its thoughts dimmed, its text rendered, and the tools that it asked for."""
+    """Return a model's answer: its thoughts dimmed, its text as markdown, and its tool calls."""
     lines: list[Line] = []
     thinking = answer.get("thinking")
     if isinstance(thinking, str) and thinking:
@@ -152,7 +147,7 @@ def _arguments(arguments: Any) -> str:
 
 
 def live_lines(live: Mapping[str, str], task_id: str, number: int, width: int, *, now_ms: int) -> list[Line]:
-    """Return what goes on now, as the steps that come next: the tools that run, and that a model writes or thinks."""
+    """Return current work as further steps: running tools, or a model that writes or thinks."""
     lines = []
     for at, (name, arguments, since_ms) in enumerate(calls_of(live, task_id)):
         right = (Span(f" {duration(max(0, now_ms - since_ms))}", "busy"),)

@@ -1,4 +1,4 @@
-"""Steps of agents as paragraphs: what each was, what went in and came out, what it took; and what goes on now."""
+"""Steps of agents as paragraphs, with input, output and usage; and the current work."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,20 +12,20 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import as_text
 
 MAX_STEPS = 20
-"""Steps of one page, the newest."""
+"""Steps on one page, the newest."""
 MAX_CHARACTERS = 1_200
-"""Of one text of a step; the page of its event has all of it."""
+"""Characters of one text of a step; the page of its event has the whole text."""
 MAX_LIVE_CHARACTERS = 4_000
-"""Of what is being written, from its end."""
+"""Characters of live text, counted from its end."""
 CURSOR = "▍"
-"""Stands where a text grows."""
+"""Marks the end of a growing text."""
 EMPTY_INPUTS: tuple[JsonValue, ...] = (None, [], {}, [[], {}])
-"""Inputs of steps that say nothing."""
+"""Inputs of steps that are not shown."""
 GLYPHS = {"model": "✦ ", "tool": "⚙ ", "compact": "≡ ", "code": "· "}
 
 
 def step_cells(events: Iterable[Event]) -> list[Cell]:
-    """Return steps and failed calls of models, in the order of `events`; others of these are left out."""
+    """Return the steps and failed model calls among `events`, in their order."""
     cells: list[Cell] = []
     for event in events:
         if isinstance(event, StepRecorded):
@@ -60,7 +60,7 @@ def _step(event: StepRecorded) -> Iterable[Cell]:
 
 
 def _answer(answer: Mapping[str, Any]) -> Iterable[Cell]:
-    """What a model said: its thoughts dimmed, its text, and the tools that it asked for."""
+    """Yield a model's answer: its thoughts dimmed, its text, and its tool calls."""
     thinking = answer.get("thinking")
     if isinstance(thinking, str) and thinking:
         yield Cell(cut(thinking), "muted", "  … ")
@@ -74,13 +74,13 @@ def _answer(answer: Mapping[str, Any]) -> Iterable[Cell]:
 
 
 def calls_in(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls that a model's answer asks for; what the journal has there may be anything."""
+    """Return the tool calls of a model's answer; the recorded value may have any type."""
     calls = answer.get("calls")
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list | tuple) else []
 
 
 def running_tools(live: Mapping[str, str], task_id: str, now_ms: int) -> list[Cell]:
-    """Return the tools that a task calls now, each with what it was given and for how long it has run."""
+    """Return the running tools of a task, with arguments and elapsed time."""
     return [
         Cell(f"{name} {arguments}  {elapsed(now_ms - since_ms)}".rstrip(), "tool", "⚙ ")
         for name, arguments, since_ms in calls_of(live, task_id)
@@ -88,7 +88,7 @@ def running_tools(live: Mapping[str, str], task_id: str, now_ms: int) -> list[Ce
 
 
 def calls_of(live: Mapping[str, str], task_id: str) -> list[tuple[str, str, int]]:
-    """Return the tools that a task calls now: name, arguments, and since when."""
+    """Return the running tools of a task: name, arguments, and start in UTC milliseconds."""
     published_calls = read_live_value(live, f"call:{task_id}")
     calls = [call for call in published_calls if isinstance(call, dict)] if isinstance(published_calls, list) else []
     return [
@@ -99,7 +99,7 @@ def calls_of(live: Mapping[str, str], task_id: str) -> list[tuple[str, str, int]
 def live_cells(
     live: Mapping[str, str], task_id: str, now_ms: int, *, max_characters: int = MAX_LIVE_CHARACTERS
 ) -> list[Cell]:
-    """Return what a task is doing now: thoughts dimmed, the text as it grows, and the tools that run."""
+    """Return the current work of a task: thoughts dimmed, live text, and running tools."""
     cells = []
     thought, text = live.get(f"thought:{task_id}", ""), live.get(f"output:{task_id}", "")
     if thought:
@@ -110,7 +110,7 @@ def live_cells(
 
 
 def reported_progress(live: Mapping[str, str], task_id: str) -> tuple[float, float]:
-    """Return how much of how much a task says that it has done; `(0, 0)` where it says nothing of that."""
+    """Return the reported progress of a task as done and total; `(0, 0)` without a valid report."""
     report = read_live_value(live, f"progress:{task_id}")
     if not isinstance(report, dict):
         return 0, 0
@@ -121,7 +121,7 @@ def reported_progress(live: Mapping[str, str], task_id: str) -> tuple[float, flo
 
 
 def last_line(live: Mapping[str, str], task_id: str) -> str:
-    """Return the line that a task is writing, for a row of a table; the tool that runs goes before it."""
+    """Return the running tool of a task, else the last line of its live text, for a row of a table."""
     if calls := calls_of(live, task_id):
         more = f" +{len(calls) - 1}" if len(calls) > 1 else ""
         return f"⚙ {calls[-1][0]}{more} {calls[-1][1]}".rstrip()
@@ -131,16 +131,14 @@ def last_line(live: Mapping[str, str], task_id: str) -> str:
 
 
 def cut(text: str, max_characters: int = MAX_CHARACTERS) -> str:
-    """Return the beginning of a text, and how much is left out."""
-    return (
-        text
-        if len(text) <= max_characters
-        else f"{text[:max_characters]}… (and {pluralize(len(text) - max_characters, 'character')} more)"
-    )
+    """Cut a text, and say how much is left out."""
+    if len(text) <= max_characters:
+        return text
+    return f"{text[:max_characters]}… (and {pluralize(len(text) - max_characters, 'character')} more)"
 
 
 def _end_of(text: str, max_characters: int) -> str:
-    """Return the end of a text, from the beginning of a word on."""
+    """Return the end of a text, from the start of a word if possible."""
     if len(text) <= max_characters:
         return text
     tail = text[-max_characters:]

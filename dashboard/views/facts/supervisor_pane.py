@@ -1,4 +1,4 @@
-"""The supervisor under the cursor: how far its work has come, who does how much of it, its queue, its settings."""
+"""The pane of the supervisor under the cursor: progress, members with their shares, queue, settings."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -21,12 +21,12 @@ from engine.core.queries.team.tree import agents_of, inherited_option, lineage_o
 from engine.core.state import State, Supervisor
 
 GRAPH_MIN_HEIGHT = 28
-"""Lines of a pane from which on it has a graph."""
+"""Minimum lines of a pane with a graph."""
 MIN_BAR_WIDTH = 3
-"""Cells of the bar of a member; there is none where a name beside it would have fewer than `MIN_NAME_WIDTH`."""
+"""Minimum cells of a member's bar; without room for it beside `MIN_NAME_WIDTH` there is no bar."""
 MIN_NAME_WIDTH = 8
 DATES_MIN_WIDTH = 56
-"""Cells from which on a task that has ended says how long ago."""
+"""Minimum cells for the age of an ended task."""
 _TONES = ("plot-low", "plot-mid", "plot-high")
 
 
@@ -40,7 +40,7 @@ def supervisor_pane(
     graph: Callable[[int, int], Sequence[Line]] | None = None,
     joins: frozenset[int] = frozenset(),
 ) -> list[Line]:
-    """Return the pane of a supervisor; `graph` draws its graph as it is now into so many columns and lines."""
+    """Return the pane of a supervisor; `graph` draws its current graph for a width and height."""
     room = width - EDGE_WIDTH
     head = supervisor_facts(data, supervisor, progress, room)
     tall = 0 if graph is None or height < GRAPH_MIN_HEIGHT else height // 4
@@ -60,32 +60,32 @@ def supervisor_pane(
     return draw_frame(head, [*run, *queue, section, *settings, *last_tasks], width, height, joins=joins)
 
 
-def ended_section(max_tasks: PaneData, supervisor: Supervisor, room: int, data: int) -> list[Section]:
-    """The tasks that ended last under it, the newest first."""
-    if data < 2:
+def ended_section(data: PaneData, supervisor: Supervisor, room: int, max_tasks: int) -> list[Section]:
+    """Return the last ended tasks of a supervisor's agents, the newest first."""
+    if max_tasks < 2:
         return []
-    whose = {agent.id: agent.name for agent in agents_of(max_tasks.state, supervisor.id)}
-    ends = (end for end in reversed(max_tasks.activity.ends) if end.agent_id in whose)
+    agent_names = {agent.id: agent.name for agent in agents_of(data.state, supervisor.id)}
+    ends = (end for end in reversed(data.activity.ends) if end.agent_id in agent_names)
     lines = []
     dated = room >= DATES_MIN_WIDTH
     name_width = min(16, room // 3)
-    for end in islice(ends, data):
+    for end in islice(ends, max_tasks):
         took = f"{duration(end.duration_ms, max_width=9):>9}"
-        title = max(4, room - 2 - name_width - len(took) - 2 - (11 if dated else 0))
+        title_width = max(4, room - 2 - name_width - len(took) - 2 - (11 if dated else 0))
         tone = "done" if end.done else "error"
         parts = [
             ([Span("✓" if end.done else "✕", tone)], 1),
-            ([Span(whose[end.agent_id], "muted")], name_width),
-            ([Span(cut_path(max_tasks.names.of(end.task_id), title), "" if end.done else "error")], title),
+            ([Span(agent_names[end.agent_id], "muted")], name_width),
+            ([Span(cut_path(data.names.of(end.task_id), title_width), "" if end.done else "error")], title_width),
             ([Span(took)], len(took)),
-            *([([Span(f"{ago(max_tasks.now_ms - end.at_ms):>10}", "faint")], 10)] if dated else []),
+            *([([Span(f"{ago(data.now_ms - end.at_ms):>10}", "faint")], 10)] if dated else []),
         ]
         lines.append(join_columns(parts, key=end.task_id))
     return [Section("LAST TASKS", lines)] if lines else []
 
 
 def supervisor_facts(data: PaneData, supervisor: Supervisor, progress: Progress, room: int) -> list[Line]:
-    """Its name and state, the run it works on, how far that is and when it may end."""
+    """Return the name and state of a supervisor, its run, and the progress of that."""
     state, counts = data.state, data.counts
     mark = state_of_supervisor(supervisor, counts)
     at_work = f"{mark.text} at work" if mark.tone == "busy" else mark.text
@@ -102,19 +102,17 @@ def supervisor_facts(data: PaneData, supervisor: Supervisor, progress: Progress,
     if runs:
         run = next((run for run in runs if run.running), runs[-1])
         more = f" +{len(runs) - 1}" if len(runs) > 1 else ""
-        lines.append(
-            spread([Span(f"run {run.id} ", "muted"), Span(run.title)], [Span(more, "muted")], room, key=run.id)
-        )
+        title = [Span(f"run {run.id} ", "muted"), Span(run.title)]
+        lines.append(spread(title, [Span(more, "muted")], room, key=run.id))
     else:
-        lines.append(
-            Line((Span(f"no open run{fill_keys('; <run:n> gives it a request') if data.can_write else ''}", "muted"),))
-        )
+        hint = fill_keys("; <run:n> gives it a request") if data.can_write else ""
+        lines.append(Line((Span(f"no open run{hint}", "muted"),)))
     lines.append(progress_line(data, supervisor, progress, room))
     return lines
 
 
 def progress_line(data: PaneData, supervisor: Supervisor, progress: Progress, room: int) -> Line:
-    """How far its open work is, and when it may end."""
+    """Return the progress of a supervisor's open work, with its expected end."""
     trouble = now_of_supervisor(data.state, supervisor, data.counts)
     if trouble.tone in ("error", "paused"):
         return Line((Span(trouble.text, trouble.tone),))
@@ -125,33 +123,33 @@ def progress_line(data: PaneData, supervisor: Supervisor, progress: Progress, ro
     failed = [Span(f"  {progress.failed:,} failed", "error")] if progress.failed else []
     figures = [Span(f"  {progress.ended_count:,}/{progress.total:,}", "strong"), *failed]
     left = room - sum(cell_len(span.text) for span in figures) - (cell_len(ends) + 2 if ends else 0)
-    wide = max(4, min(32, room // 3, left))  # rather a short meter than a cut number
+    wide = max(4, min(32, room // 3, left))  # shorten the meter, not the numbers
     done = "done" if progress.ended_count == progress.total else "busy"
     return spread([*meter(progress.share, wide, tone=done), *figures], [Span(ends, "muted")] if ends else [], room)
 
 
 def queue_section(data: PaneData, supervisor: Supervisor, room: int, height: int) -> list[Section]:
-    """How much waited under it lately."""
+    """Return a plot of the recent queue length of a supervisor."""
     if height <= 0 or not any(data.queue):
         return []
     top = axis_top(max(data.queue))
     labels = [f"{top:,.0f}", "0"] if height < 5 else [f"{top:,.0f}", f"{top / 2:,.0f}" if top > 1 else "", "0"]
-    room_for = 2 * (room - len(labels[0]) - 2)
-    values = list(data.queue)[-room_for:]
-    each = max(1, min(4, room_for // max(1, len(values))))
+    max_samples = 2 * (room - len(labels[0]) - 2)
+    values = list(data.queue)[-max_samples:]
+    each = max(1, min(4, max_samples // max(1, len(values))))
     values = [value for value in values for _ in range(each)]
     waiting = data.counts.waiting_of[supervisor.id]
     return [Section("QUEUE", plot(values, room, height, top=top, labels=labels, tones=_TONES), f"{waiting:,} waiting")]
 
 
-def member_lines(max_members: PaneData, supervisor: Supervisor, room: int, data: int) -> list[Line]:
-    """Return so many of its members, who did most of the work first."""
-    state, counts = max_members.state, max_members.counts
+def member_lines(data: PaneData, supervisor: Supervisor, room: int, max_members: int) -> list[Line]:
+    """Return the members of a supervisor, sorted by the number of done tasks."""
+    state, counts = data.state, data.counts
     agents = [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
     teams = [state.supervisors[member_id] for member_id in supervisor.members if member_id in state.supervisors]
     done = {agent.id: agent.done for agent in agents} | {team.id: team.done for team in teams}
-    most_done = max(done.values(), default=0) or 1  # a bar of all the work says nothing of one in forty
-    member_ids = sorted(done, key=lambda member_id: -done[member_id])[:data]
+    most_done = max(done.values(), default=0) or 1  # relative to the best member: shares of all the work are too small
+    member_ids = sorted(done, key=lambda member_id: -done[member_id])[:max_members]
     waits = {
         member_id: f"+{counts.waiting_of[member_id]:,}" if counts.waiting_of[member_id] else ""
         for member_id in member_ids
@@ -164,7 +162,7 @@ def member_lines(max_members: PaneData, supervisor: Supervisor, room: int, data:
     bar = min(24, left - name) if bar else 0
     rows = []
     for member_id in member_ids:
-        label, glyph, tone = _member_mark(state, member_id, max_members)
+        label, glyph, tone = _member_mark(state, member_id, data)
         parts = [
             ([Span(glyph, tone)], 1),
             ([Span(cut_name(label, name), "muted" if glyph == "○" else "")], name),
@@ -173,12 +171,12 @@ def member_lines(max_members: PaneData, supervisor: Supervisor, room: int, data:
             ([Span(waits[member_id], "waiting")], queue),
         ]
         rows.append(join_columns(parts, key=member_id))
-    none = f"it has no members yet{'; :add FILE adds an agent' if max_members.can_write else ''}"
+    none = f"it has no members yet{'; :add FILE adds an agent' if data.can_write else ''}"
     return rows or [Line((Span(none, "muted"),))]
 
 
 def _member_mark(state: State, member_id: str, data: PaneData) -> tuple[str, str, str]:
-    """Return the name of a member with its glyph and the tone of that."""
+    """Return the name, the glyph and the tone of a member."""
     agent = state.agents.get(member_id)
     if agent is not None:
         now = state_of_agent(state, agent, working=data.counts.working)
@@ -189,7 +187,7 @@ def _member_mark(state: State, member_id: str, data: PaneData) -> tuple[str, str
 
 
 def settings_lines(data: PaneData, supervisor: Supervisor, room: int) -> list[Line]:
-    """What is set for it, and what it has from above; its budgets; its last strategy."""
+    """Return the settings of a supervisor, also inherited ones; its limits; its strategy."""
     state, options = data.state, supervisor.options
     pairs = [
         (field_label("max_parallel"), str(supervisor.max_parallel)),
@@ -212,7 +210,7 @@ def settings_lines(data: PaneData, supervisor: Supervisor, room: int) -> list[Li
 
 
 def _pack_pairs(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
-    """Put as many settings beside each other as fit."""
+    """Arrange settings in as few lines as possible."""
     lines: list[list[Span]] = [[]]
     used = 0
     for label, value in pairs:
@@ -226,7 +224,7 @@ def _pack_pairs(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
 
 
 def supervisor_side(data: PaneData, supervisor: Supervisor, history: History, width: int, height: int) -> list[Line]:
-    """Return what stands beside the members on the page of a supervisor."""
+    """Return the pane beside the members on the page of a supervisor."""
     room = width - EDGE_WIDTH
     queue = queue_section(data, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
     settings = [_settings(data, settings_lines(data, supervisor, room))]
@@ -240,7 +238,7 @@ def _settings(data: PaneData, lines: Sequence[Line]) -> Section:
 
 
 def _switches(data: PaneData, supervisor: Supervisor, history: History, room: int) -> list[Line]:
-    """How it has been coordinated, the newest first."""
+    """Return the strategies of a supervisor, the newest first."""
     lines = [spread([Span("◇ ", "accent"), Span(supervisor.mode, "strong")], [Span("now", "muted")], room)]
     for seq, at_ms, sentence in history[:8]:
         text = sentence.text.removeprefix(f"{supervisor.name} was ")
@@ -253,7 +251,7 @@ def _switches(data: PaneData, supervisor: Supervisor, history: History, room: in
 
 
 def figures_line(data: PaneData, supervisor: Supervisor, room: int) -> Line:
-    """Return what its work came to so far, as much of it as fits into one line."""
+    """Return as many figures of a supervisor as fit into one line."""
     spans: list[Span] = []
     for label, value in work_figures(data, supervisor):
         more = [Span("   " if spans else ""), Span(f"{label} ", "muted"), Span(value, "strong")]
@@ -264,7 +262,7 @@ def figures_line(data: PaneData, supervisor: Supervisor, room: int) -> Line:
 
 
 def work_figures(data: PaneData, supervisor: Supervisor) -> list[tuple[str, str]]:
-    """Return what its work came to so far, each with its label."""
+    """Return the labelled figures of a supervisor."""
     counts = data.counts
     done, failed = supervisor.done, supervisor.failed
     below = [*subtree_of(data.state, supervisor)]

@@ -1,4 +1,4 @@
-"""The first lines of the page of a task, the tasks that it asked for, and what became of its attempts. Pure."""
+"""The first lines of the page of a task, its children, and its attempts. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,7 +34,7 @@ def task_facts(
     now_ms: int,
     with_error: bool = True,
 ) -> list[Line]:
-    """Return what a task is and whose, how it stands and why, and what a person should know."""
+    """Return the state, the owner, the figures and the problems of a task."""
     mark = task_mark(task, working=counts.working)
     right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {time_taken(task, now_ms)} ", "strong"))
     head = spread((Span("▌", "accent"), Span(task.title, "strong"), Span(f"   {task.id}", "muted")), right, width)
@@ -60,7 +60,7 @@ def _labelled_lines(parts: Sequence[tuple[str, str]], width: int) -> list[Line]:
 def _alerts(
     state: State, task: Task, counts: Digest, live: Mapping[str, str], width: int, now_ms: int, *, with_error: bool
 ) -> list[Line]:
-    """Return why it waits, how far it is, what went wrong, and what limits it: each where there is something to say."""
+    """Return the question, the wait reason, the progress, the error and the limits of a task, as far as it has them."""
     alerts: list[tuple[str, str]] = []
     escalation = state.escalations.get(task.escalation_id or "")
     if escalation is not None:
@@ -83,7 +83,7 @@ def _alerts(
 def ended_task_facts(
     task_id: str, ended_task: EndedTask | None, names: Names, *, width: int, now_ms: int
 ) -> list[Line]:
-    """Return what the journal says of a task that the state has forgotten, since its run has ended."""
+    """Return the facts of a task that the state has dropped; without `ended_task` only its name."""
     if ended_task is None:
         return [Line((Span("▌", "accent"), Span(names.of(task_id), "strong"), Span(f"   {task_id}", "muted")))]
     mark = TASK[ended_task.status]
@@ -103,9 +103,9 @@ def ended_task_facts(
 def child_lines(
     state: State, task: Task, *, width: int, now_ms: int, working: bool, max_lines: int | None = None
 ) -> list[Line]:
-    """Return a line for each task that it asked for, or that its graph has.
+    """Return a line for each child of a task.
 
-    Of more than `max_lines`, those that are at work come first, and the last line tells how many more there are.
+    If there are more than `max_lines`, running ones come first, and the last line counts the others.
     """
     children = [state.tasks[child_id] for child_id in task.children if child_id in state.tasks]
     if max_lines is None or len(children) <= max_lines:
@@ -116,7 +116,7 @@ def child_lines(
 
 
 def _urgency_rank(task: Task) -> int:
-    """What is at work comes first, then what failed, what waits, and what is done."""
+    """Rank running tasks first, then failed, waiting and done ones."""
     if task.attempt is not None or task.status is TaskStatus.RUNNING:
         return 0
     return 3 if task.status is TaskStatus.DONE else 1 if task.ended else 2
@@ -135,7 +135,7 @@ def _child_line(state: State, child: Task, width: int, now_ms: int, working: boo
 
 
 def attempt_lines(entries: Sequence[Entry], task_id: str, names: Names, *, width: int) -> list[Line]:
-    """Return a line for each attempt: who tried, when, and how it ended."""
+    """Return a line for each attempt: its agent, its time and its end."""
     begun: dict[int, AttemptStarted] = {}
     ends: dict[int, Line] = {}
     for entry in entries:

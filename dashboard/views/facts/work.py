@@ -1,4 +1,4 @@
-"""What agents, supervisors and tasks are at, wait for, or suffer from, in a few words."""
+"""The current work, wait reason or problem of agents, supervisors and tasks, in a few words."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer
 
 
 def waiting_reason(state: State, task: Task, counts: Digest, now_ms: int) -> str:
-    """Return what a task waits for; empty where it does not wait."""
+    """Return what a task waits for; empty if it does not wait."""
     wait = counts.once(WaitReasons, state).why(task)
     if wait is None:
         return ""
@@ -26,10 +26,10 @@ def waiting_reason(state: State, task: Task, counts: Digest, now_ms: int) -> str
 
 
 def time_taken(task: Task, now_ms: int, *, max_width: int = 1_000) -> str:
-    """Return how long a task took, or has taken so far; empty where it has not begun.
+    """Return the time that a task has taken so far; empty if it has not begun.
 
     Args:
-        max_width: In cells, as of `duration`.
+        max_width: In cells, as in `duration`.
     """
     if task.started_ms is None:
         return ""
@@ -39,7 +39,7 @@ def time_taken(task: Task, now_ms: int, *, max_width: int = 1_000) -> str:
 
 
 def describe_progress(live: Mapping[str, str], task_id: str) -> str:
-    """The progress of a task in a few words, such as `61/120 headers`; empty where none is published."""
+    """Return the reported progress of a task, such as `61/120 headers`; empty for none."""
     report = read_live_value(live, f"progress:{task_id}")
     if not isinstance(report, dict):
         return ""
@@ -49,11 +49,11 @@ def describe_progress(live: Mapping[str, str], task_id: str) -> str:
 
 
 MAX_PLAN_NODES = 6
-"""Nodes of a graph that stand in one line."""
+"""Nodes of a graph that are listed in one line."""
 
 
 def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
-    """Glyph, word and, of several attempts, their number; of an agent that waits for a person, that it asks."""
+    """Return the glyph and word of an agent's state, with the number of attempts if there are several."""
     if working and agent.status is AgentStatus.BUSY and asks_person(state, agent):
         return Cell(ASKS.text, ASKS.tone)
     mark = agent_mark(agent, working=working)
@@ -69,16 +69,16 @@ def asks_person(state: State, agent: Agent) -> bool:
 
 
 def now_in_brief(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
-    """What `now_of_agent` says; of delegated work only how much of it is open, for which a narrow column has room."""
+    """Return `now_of_agent` for a narrow column: delegated work is only counted."""
     if agent.parked and not agent.running and agent.error is None and not asks_person(state, agent):
         parked = [state.tasks[task_id] for task_id in agent.parked if task_id in state.tasks]
-        if still := sum(call.open for task in parked for call in task.calls.values()):
-            return Cell(f"{still:,} delegated", "muted")
+        if open_count := sum(call.open for task in parked for call in task.calls.values()):
+            return Cell(f"{open_count:,} delegated", "muted")
     return now_of_agent(state, agent, counts, live, now_ms)
 
 
 def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
-    """What an agent does, waits for or suffers from."""
+    """Return the current work, wait reason or problem of an agent."""
     if agent.error is not None:
         return Cell(agent.error, "error")
     if agent.away:
@@ -101,7 +101,7 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
 
 
 def _obstacle(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | None:
-    """Why an agent that is at nothing would begin nothing: its budget, its circuit, a pause above it."""
+    """Return why an idle agent cannot start work: its budget, its slots, its circuit, a pause above it."""
     waiting = counts.waiting_of[agent.id]
     more = f", {waiting:,} waiting" if waiting else ""
     if agent.exhausted is not None or agent.held:
@@ -119,31 +119,31 @@ def _obstacle(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell |
 
 
 def stuck_since(agent: Agent, now_ms: int) -> str:
-    """Return what keeps slots of an agent after its attempts, since when, and what frees them."""
+    """Describe the stuck slots of an agent: since when, and what frees them."""
     first_ms = min(agent.stuck_since.values(), default=None)
     return describe_stuck_slots(agent, "" if first_ms is None else moment(first_ms, now_ms))
 
 
 def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
-    """Return how a circuit that is not closed stands, and when that changes."""
+    """Describe a circuit that is not closed, and when it is tried again."""
     timer = state.timers.get(timer_id("circuit", agent.id))
     when = f"tried again in {remaining(timer.due_ms - now_ms)}" if timer is not None else "one attempt is let through"
     return f"open after {pluralize(agent.failures_in_a_row, 'failure')}, {when}"
 
 
 def paused_above(state: State, supervisor_id: str) -> Supervisor | None:
-    """Return the nearest supervisor that is paused, from one upwards."""
+    """Return the nearest paused supervisor, from `supervisor_id` upwards."""
     return next((supervisor for supervisor in supervisors_from(state, supervisor_id) if supervisor.paused), None)
 
 
 def _current_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
-    # Attempts of an earlier generation first: they are what keeps the agent from its new one.
+    # Attempts of an earlier generation first, because they hold up the swap.
     task_id, generation = min(agent.running.items(), key=lambda item: item[1])
     task = state.tasks.get(task_id)
     text = task.title if task is not None else task_id
     if generation != agent.generation:
         text += f"  → g{agent.generation}"
-    if len(agent.running) > 1 and agent.status is not AgentStatus.BUSY:  # of that the state tells how many
+    if len(agent.running) > 1 and agent.status is not AgentStatus.BUSY:  # the state of a busy agent has the number
         text += f"  +{len(agent.running) - 1}"
     if activity := describe_progress(live, task_id) or last_line(live, task_id):
         text += f"  {activity}"
@@ -151,11 +151,11 @@ def _current_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
 
 
 _MAX_STATE_WIDTH = 8
-"""Cells that a column has for how many are at work."""
+"""Cells for the number of busy agents in a column."""
 
 
 def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
-    """How many below it are at work."""
+    """Return the state of a supervisor: its problem, or the number of busy agents below it."""
     if supervisor.error is not None:
         return Cell("✕ error", "error")
     if supervisor.leaving is not None:
@@ -169,12 +169,12 @@ def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
         return Cell(SUSPENDED.text, SUSPENDED.tone)
     if not busy:
         return Cell("○ idle", "idle")
-    forms = (f"{busy} of {agents}", f"{busy}/{agents}", f"{busy}")  # one that is cut would be another number
+    forms = (f"{busy} of {agents}", f"{busy}/{agents}", f"{busy}")  # a cut number would be wrong
     return Cell(f"● {next(form for form in forms if len(form) <= _MAX_STATE_WIDTH or form is forms[-1])}", "busy")
 
 
 def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> Cell:
-    """The graph it works through, or how much waits; of one that has failed, why."""
+    """Return the error, the obstacle, the graph or the queue of a supervisor."""
     if supervisor.error is not None:
         return Cell(supervisor.error, "error")
     waiting = counts.waiting_of[supervisor.id]
@@ -197,7 +197,7 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
 
 
 def plan_line(nodes: list[Task]) -> str:
-    """The nodes of a graph with their marks, in one line."""
+    """Return the nodes of a graph with their glyphs in one line, or a count of them."""
     if len(nodes) > MAX_PLAN_NODES:
         ended_count = sum(node.ended for node in nodes)
         return f"{ended_count} of {len(nodes)} done"
