@@ -1,7 +1,7 @@
-"""What happened in each quarter of a second: how much of each agent was at work, what ended, what failed.
+"""Counters per quarter of a second: time at work of each agent, ended and failed attempts, tokens.
 
-The feed counts while it folds, so that no screen walks over spans or events to draw a meter, a lane or a rate. Slots
-lie on the clock and samples are whole slots: a bar keeps its shape while it moves.
+The feed counts while it folds, so that no screen walks over events to draw a meter, a lane or a rate. Slots are aligned
+to the clock and samples are whole slots, so that a bar keeps its shape while it moves.
 """
 
 from array import array
@@ -30,17 +30,17 @@ class AttemptEnd(NamedTuple):
     agent_id: str
     duration_ms: int
     at_work_ms: int
-    """For how long it held a slot: what it waited for others is left out."""
+    """Time for which it held a slot, without waits."""
     done: bool
 
 
 class AttemptSpend(NamedTuple):
-    """Tokens and money that an attempt reported, at one of its steps or at its end: each is reported once."""
+    """Tokens and money that an attempt reported at a step or at its end; each amount is reported once."""
 
     at_ms: int
     agent_id: str
     tokens: int
-    """Read and written."""
+    """Input and output tokens."""
     cost_usd: float
 
 
@@ -56,25 +56,25 @@ class ActivityMark(NamedTuple):
 class Track:
     """The time at work of one agent, or of all together, by slot.
 
-    Whoever is at work counts up to the end of the newest slot at once, and in whole slots as the next ones begin: a
-    change costs the same however long it is after the one before.
+    An open attempt is counted in advance to the end of the newest slot, and in whole slots as new ones begin, so that
+    the cost of a change does not depend on the time since the last one.
     """
 
     __slots__ = ("_end_ms", "_head", "busy", "parked", "running", "waited")
 
     def __init__(self) -> None:
         self.running = self.parked = 0
-        """Attempts that hold a slot, and those that wait for what they delegated or for a person."""
+        """Attempts that hold a slot, and parked ones, which wait for delegated tasks or for a person."""
         self._head = -1
-        """The newest slot, and when it ends."""
+        """Number of the newest slot; it ends at `_end_ms`."""
         self._end_ms = 0
         self.busy = array("i", bytes(4 * SLOTS))
-        """Milliseconds of attempts at work."""
+        """Milliseconds of attempts at work, by slot."""
         self.waited: array[int] | None = None
-        """Milliseconds of those that are parked; of a thousand agents most never park."""
+        """Milliseconds of parked attempts; allocated on demand, because most agents never park."""
 
     def change(self, at_ms: int, running: int, parked: int = 0) -> None:
-        """Count that so many more or fewer are at work, and are parked, from a moment on."""
+        """Change the number of running and parked attempts from a moment on."""
         if at_ms >= self._end_ms:
             self._begin(at_ms // SLOT_MS)
         elif at_ms < (begun_ms := self._end_ms - SLOT_MS):
@@ -87,7 +87,7 @@ class Track:
             self._waiting()[self._head % SLOTS] += parked * (self._end_ms - at_ms)
 
     def span(self, from_ms: int, to_ms: int, running: int, parked: int = 0) -> None:
-        """Add so many attempts at work between two moments; what is older than the counters is left out."""
+        """Add attempts between two moments; time before the oldest slot is left out."""
         if to_ms >= self._end_ms:
             self._begin(to_ms // SLOT_MS)
         from_ms = max(from_ms, self._end_ms - RETAINED_MS)
@@ -109,10 +109,10 @@ class Track:
             fill(self.waited, since, slot + 1, self.parked * SLOT_MS)
 
     def work(self, now_ms: int, samples: int, each: int, *, until_ms: int | None = None) -> tuple[list[int], list[int]]:
-        """Return milliseconds of attempts at work, and of those that are parked, up to now.
+        """Return the milliseconds of running and of parked attempts up to now, in samples of `each` slots.
 
-        In so many samples of `each` slots, the oldest first; the newest is not over yet. What did not end counts up to
-        `until_ms`, if that is before now.
+        The oldest sample comes first; the newest one is incomplete. Open attempts count up to `until_ms`, if that is
+        before now.
         """
         busy = sums(self.busy, self._head, now_ms, samples, each)
         waited = [0] * samples if self.waited is None else sums(self.waited, self._head, now_ms, samples, each)
@@ -123,7 +123,7 @@ class Track:
         counted_ms = now_ms if until_ms is None else min(now_ms, until_ms)
         for place in range(max(0, self._head // each - first), samples):
             start_ms = (first + place) * length
-            # The newest slot is counted to its end, and none after it.
+            # Open attempts are counted to the end of the newest slot, and not after it.
             open_ms = min(counted_ms, start_ms + length) - max(self._end_ms, start_ms)
             busy[place] = max(0, busy[place] + self.running * open_ms)
             waited[place] = max(0, waited[place] + self.parked * open_ms)
@@ -131,14 +131,14 @@ class Track:
 
 
 class Tally:
-    """How many of something there were in each slot."""
+    """A counter by slot."""
 
     def __init__(self) -> None:
         self._head = -1
         self._slots = array("Q", bytes(8 * SLOTS))
 
     def add(self, at_ms: int, count: int = 1) -> None:
-        """Count so many at a moment; what is older than the counters is left out."""
+        """Add a count at a moment; a time before the oldest slot is left out."""
         slot = at_ms // SLOT_MS
         if slot > self._head:
             fill(self._slots, max(self._head + 1, slot - SLOTS + 1), slot + 1, 0)
@@ -147,12 +147,12 @@ class Tally:
             self._slots[slot % SLOTS] = min(_MAX_COUNT, self._slots[slot % SLOTS] + count)
 
     def sums(self, now_ms: int, samples: int, each: int) -> list[int]:
-        """Return the sums of so many samples of `each` slots, the oldest first; the newest is not over yet."""
+        """Return the sums of samples of `each` slots, the oldest first; the newest one is incomplete."""
         return sums(self._slots, self._head, now_ms, samples, each)
 
 
 def sums(ring: "array[int]", head: int, now_ms: int, samples: int, each: int) -> list[int]:
-    """Return the sums of samples of `each` slots of a ring whose newest slot is `head`; what it does not hold is 0."""
+    """Return the sums of samples of `each` slots of a ring whose newest slot is `head`; slots outside it count as 0."""
     end = (now_ms // SLOT_MS // each + 1) * each
     begin = end - samples * each
     oldest, newest = max(begin, head - SLOTS + 1), min(end, head + 1)
@@ -165,8 +165,8 @@ def sums(ring: "array[int]", head: int, now_ms: int, samples: int, each: int) ->
 
 
 def fill(ring: "array[int]", slot: int, end: int, each: int) -> None:
-    """Set the slots of a ring from one up to another."""
-    if end - slot <= 2:  # most often: no array is made
+    """Set the slots of a ring from `slot` up to `end`."""
+    if end - slot <= 2:  # the usual case, without an array
         for place in range(slot, end):
             ring[place % SLOTS] = each
         return
@@ -180,14 +180,14 @@ def fill(ring: "array[int]", slot: int, end: int, each: int) -> None:
 
 _NO_TRACK = Track()
 _MAX_COUNT = 2**63
-"""A counter holds no more, whatever a model says that it has spent."""
+"""Bound of a counter, which a model may exceed by reporting absurd usage."""
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
 END_KINDS = (on.AttemptDone.type, on.AttemptFailed.type)
-"""Kinds of the events that `ends_of` looks at."""
+"""Kinds of events that `ends_of` reads."""
 SPENDING = tuple(event_class for event_class in on.EVENTS if hasattr(event_class, "usage"))
-"""Events that report what an attempt has spent since it last did."""
+"""Events that report the usage of an attempt since its last report."""
 SPEND_KINDS = tuple(event_class.type for event_class in SPENDING)
-"""Kinds of the events that `spends_of` looks at."""
+"""Kinds of events that `spends_of` reads."""
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),
     on.StrategySwitched: "◇",
@@ -198,7 +198,7 @@ _MARKS = {
 
 
 def _spread(counter: "array[int]", from_ms: int, to_ms: int, attempts: int) -> None:
-    """Add the time of so many attempts to the slots that it lies in."""
+    """Add the time of attempts to the slots that it covers."""
     first, last = from_ms // SLOT_MS, to_ms // SLOT_MS
     if first == last:
         counter[first % SLOTS] += attempts * (to_ms - from_ms)
@@ -215,40 +215,40 @@ class Activity:
 
     def __init__(self) -> None:
         self.team = Track()
-        """Of all agents together, as are the counters below."""
+        """All agents together, as the counters below."""
         self.events, self.done, self.failed, self.tokens = Tally(), Tally(), Tally(), Tally()
         self.ends: deque[AttemptEnd] = deque(maxlen=_MAX_KEPT)
-        """The attempts that ended last, the newest at the right."""
+        """The last ends of attempts, the newest at the right."""
         self.ended_count = 0
-        """How many have ended in all."""
+        """Number of all ends of attempts."""
         self.spends: deque[AttemptSpend] = deque(maxlen=_MAX_KEPT)
-        """What was spent last, the newest at the right."""
+        """The last reports of usage, the newest at the right."""
         self.spend_count = 0
-        """How often something was spent in all."""
+        """Number of all reports of usage."""
         self.marks: deque[ActivityMark] = deque(maxlen=_MAX_KEPT)
         self.started_ms: dict[str, int] = {}
-        """When something was last handed to an agent."""
+        """Last start of an attempt by agent."""
         self.swapped_ms: dict[str, int] = {}
-        """When an agent was last swapped, or rolled back."""
+        """Last swap or rollback by agent."""
         self.switched_ms: dict[str, int] = {}
-        """When a supervisor last got another strategy."""
+        """Last strategy switch by supervisor."""
         self.queued: deque[tuple[int, int]] = deque(maxlen=SLOTS)
-        """Times and lengths of all queues together, as they were looked at."""
+        """Samples of the time and the total length of all queues."""
         self.queues = QueueHistory()
         self.until_ms: int | None = None
-        """The last sign of life of the engine, where none is at work: what it had begun counts up to then."""
+        """Last sign of life of an engine that has ended, up to which its open attempts count; None while it works."""
         self._tracks: dict[str, Track] = {}
         self._open: dict[str, tuple[str, bool]] = {}
-        """Attempts under way by task: the agent, and whether it is parked."""
+        """Open attempts by task: the agent, and whether it is parked."""
         self._cut: frozenset[str] = frozenset()
-        """Tasks whose attempts ended with the engine before: the state has them at work until that is recorded."""
+        """Tasks whose attempts ended with the previous engine; they are running in the state until that is recorded."""
         self._counted_events: Sequence[Event] = ()
-        """The events that are being counted, and when the last one before them happened."""
+        """The events that are being counted; the last one before them was at `_last_ms`."""
         self._last_ms = 0
 
     @classmethod
     def of(cls, state: State, events: Sequence[Event]) -> "Activity":
-        """Return the counters as of a state, from the events before it; those of the last two minutes suffice."""
+        """Return the counters as of a state, from the events of the last two minutes before it."""
         activity = cls()
         activity.count_events(events)
         activity.count_open_attempts(state)
@@ -259,13 +259,13 @@ class Activity:
         return self._tracks.get(agent_id, _NO_TRACK)
 
     def shares(self, agent_id: str, now_ms: int, *, samples: int, each: int, slots: int = 1) -> list[float]:
-        """Return how much of an agent was at work, 0 to 1, in each of so many samples of `each` quarter seconds."""
+        """Return the busy share of an agent, 0 to 1, in samples of `each` quarter seconds."""
         busy, _ = self.track(agent_id).work(now_ms, samples, each, until_ms=self.until_ms)
         whole = each * SLOT_MS * max(1, slots)
         return [min(1.0, busy_ms / whole) for busy_ms in busy]
 
     def shares_of(self, agents: Collection[Agent], now_ms: int, *, samples: int, each: int) -> list[float]:
-        """Return how much of all slots of several agents was at work, as `shares` does for one."""
+        """Return the busy share of all slots of several agents, as `shares` does for one."""
         whole = each * SLOT_MS * max(1, sum(agent.max_concurrency for agent in agents))
         busy_by_agent = (
             self.track(agent.id).work(now_ms, samples, each, until_ms=self.until_ms)[0] for agent in agents
@@ -273,7 +273,7 @@ class Activity:
         return [min(1.0, sum(column) / whole) for column in zip(*busy_by_agent, strict=True)]
 
     def count_earlier(self, events: Sequence[Event]) -> None:
-        """Count what ended and what was spent in events that came before all that is known, the oldest first."""
+        """Count ends and usage of events before all counted ones; the oldest event comes first."""
         ends, spends = ends_of(events), spends_of(events)
         self.ended_count, self.spend_count = self.ended_count + len(ends), self.spend_count + len(spends)
         self.ends, self.spends = deque([*ends, *self.ends], _MAX_KEPT), deque([*spends, *self.spends], _MAX_KEPT)
@@ -283,7 +283,7 @@ class Activity:
             self.tokens.add(spend.at_ms, spend.tokens)
 
     def count_open_attempts(self, state: State) -> None:
-        """Take up attempts under way whose start was not among the events."""
+        """Add open attempts whose start was not among the events."""
         for agent in state.agents.values():
             for task_id in (*agent.running, *agent.parked):
                 task = state.tasks.get(task_id)
@@ -311,7 +311,7 @@ class Activity:
         return track
 
     def _cut_off(self, started: on.EngineStarted) -> None:
-        """End the attempts of the engine before at its last event: nothing was at work while there was none."""
+        """End the attempts of the previous engine at its last event: nothing was at work without an engine."""
         place = next(place for place, event in enumerate(self._counted_events) if event is started)
         last_ms = self._counted_events[place - 1].at_ms if place else self._last_ms
         self._cut = frozenset(task_id for task_id, (_, parked) in self._open.items() if not parked)
@@ -348,7 +348,7 @@ class Activity:
 
     def _resume(self, event: on.AttemptResumed) -> None:
         agent_id, at_ms = event.agent_id, event.at_ms
-        if event.task_id not in self._open:  # nor is its start: it has waited until now
+        if event.task_id not in self._open:  # it was parked before the events
             self._begin(event.task_id, agent_id, at_ms)
             for track in (self._track_of(agent_id), self.team):
                 track.span(at_ms - RETAINED_MS, at_ms, 0, parked=1)
@@ -380,7 +380,9 @@ class Activity:
                 track.change(at_ms, 0, -1)
             else:
                 track.change(at_ms, -1)
-        if isinstance(event, on.AttemptDone | on.AttemptFailed):  # a lost one goes on: no failure of the agent's
+        if isinstance(
+            event, on.AttemptDone | on.AttemptFailed
+        ):  # a lost attempt continues, and is no failure of the agent
             self.ended_count += 1
             self.ends.append(end := _end_of(event))
             (self.done if end.done else self.failed).add(at_ms)
@@ -414,13 +416,13 @@ class Activity:
         self.marks.append(ActivityMark(event.at_ms, _MARKS[type(event)], subject))
 
     def sample_queues(self, at_ms: int, waiting: int, waiting_of: Mapping[str, int]) -> None:
-        """Keep how long all queues are together, once a slot, and each of them once a second."""
+        """Sample the total length of all queues once per slot, and each queue once per second."""
         self.queues.record(waiting_of, at_ms)
         if not self.queued or at_ms // SLOT_MS > self.queued[-1][0] // SLOT_MS:
             self.queued.append((at_ms, waiting))
 
 
-# Not bound to each: it would refer to itself, and one of a thousand agents wait for the garbage collection, 2 MB.
+# Not bound to an instance, because that reference cycle would keep up to 2 MB until a garbage collection.
 _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
     on.EngineStarted: Activity._cut_off,
     on.AttemptStarted: Activity._count_started,
@@ -443,13 +445,13 @@ def ends_of(events: Iterable[Event]) -> list[AttemptEnd]:
 
 
 def _end_of(event: Any) -> AttemptEnd:
-    """Return what an event that ends an attempt of an agent says of it."""
+    """Return the end of an attempt from its event."""
     done = isinstance(event, on.AttemptDone)
     return AttemptEnd(event.at_ms, event.task_id, event.agent_id, event.duration_ms, event.usage.time_ms, done)
 
 
 def spends_of(events: Iterable[Event]) -> list[AttemptSpend]:
-    """Return what agents spent, as events say."""
+    """Return the reports of usage among events."""
     spends = (_spend_of(event) for event in events if isinstance(event, SPENDING))
     return [spend for spend in spends if spend is not None]
 

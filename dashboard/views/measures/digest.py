@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Digest:
-    """Counters that rows share, so that no row walks through the state."""
+    """Counters that rows share, so that no row iterates over the state."""
 
     waiting_of: Counter[str] = field(default_factory=Counter)
     """Ready tasks by agent (its own queue) and by supervisor (all its queues)."""
@@ -24,23 +24,23 @@ class Digest:
     retrying_of: dict[str, list[Task]] = field(default_factory=dict)
     """Tasks in back-off by the agent that tried last."""
     planned_for: dict[str, Task] = field(default_factory=dict)
-    """A task of an open graph that is for this worker and has to wait for others."""
+    """By worker, a task of an open graph that is planned for it and waits for others."""
     busy_of: Counter[str] = field(default_factory=Counter)
-    """Agents at work by supervisor, all below it included."""
+    """Busy agents by supervisor, including everything below it."""
     agents_of: Counter[str] = field(default_factory=Counter)
     errors_of: Counter[str] = field(default_factory=Counter)
     stuck_in: dict[str, Agent] = field(default_factory=dict)
-    """An agent of a supervisor whose slots are all kept by code of ended attempts."""
+    """By supervisor, an agent whose slots are all held by code of ended attempts."""
     needs_person: list[str] = field(default_factory=list)
     """As `needs_person` returns it."""
     working: bool = True
-    """Whether an engine is at work; without one nothing that is under way goes on."""
+    """Whether an engine is at work; without one, open attempts make no progress."""
     seq: int = 0
-    """The newest event of the state that was counted."""
+    """Seq of the counted state."""
     _answers: dict[Callable[[State], Any], Any] = field(default_factory=dict)
 
     def once(self, ask: Callable[[State], T], state: State) -> T:
-        """Return the answer to a question about the state that was counted; each is looked for once."""
+        """Return a value computed from the counted state; cached by function."""
         if ask not in self._answers:
             self._answers[ask] = ask(state)
         answer: T = self._answers[ask]
@@ -48,7 +48,7 @@ class Digest:
 
 
 def make_digest(state: State, *, working: bool = True) -> Digest:
-    """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
+    """Count for one redraw; `working` says whether an engine works on the team."""
     out = Digest(working=working, seq=state.seq, needs_person=needs_person(state), waiting_of=waiting_of(state))
     out.waiting = sum(queue.ready for queue in state.queues.values())
     _sum_teams(state, out)
@@ -65,7 +65,7 @@ def make_digest(state: State, *, working: bool = True) -> Digest:
 
 
 def _sum_teams(state: State, out: Digest) -> None:
-    """Sum the agents of each supervisor, and its sums into all above it."""
+    """Count the agents of each supervisor, and add the counts to all supervisors above it."""
     own = {supervisor_id: [0, 0, 0] for supervisor_id in state.supervisors}
     for agent in state.agents.values():
         sums = own.get(agent.supervisor_id)
@@ -89,9 +89,9 @@ def _sum_teams(state: State, out: Digest) -> None:
 
 
 def needs_person(state: State) -> list[str]:
-    """Ids of what needs a person: questions, agents in error, teams and tasks that failed or are in doubt.
+    """Return the ids that need a person: questions, members in error, and tasks that failed or are in doubt.
 
-    Questions come first, the one that is answered by itself first at the head.
+    Questions come first, ordered by the time at which their default answer applies.
     """
     failed, in_doubt = TaskStatus.FAILED, TaskStatus.IN_DOUBT
     escalations = sorted(

@@ -9,17 +9,15 @@ from engine.core.queries.team.tree import lineage_of
 from engine.core.state import Run, State, Supervisor
 
 MIN_ENDED = 8
-"""Fewest ended tasks for an estimate."""
+"""Minimum ended tasks for an estimate."""
 MIN_SPREAD, MAX_SPREAD = 0.15, 0.6
 """Distance of the range's ends from its middle, as a share of the middle."""
-
-
 MAX_NODES = 200
-"""Nodes of a graph that are looked at."""
+"""Nodes of a graph that `may_grow` visits."""
 
 
 class Range(NamedTuple):
-    """From the shortest to the longest time that is likely, in milliseconds."""
+    """The likely range of a duration."""
 
     low_ms: float
     high_ms: float
@@ -40,16 +38,14 @@ class Range(NamedTuple):
 
 
 def time_left(state: State, run: Run, now_ms: int) -> Range | None:
-    """Return how long an open run may still take, from how many of its tasks ended in its time; None if unclear.
+    """Estimate the remaining time of an open run from its rate of ended tasks; None if that is unknown.
 
     The ends of the range are two standard deviations of a Poisson count away from the middle. While more tasks may
-    come, or a person is asked, only the lower end is known; of tasks that a person is asked about, nothing is.
+    come, or a person is asked, only the lower end is known; tasks that a person is asked about are left out.
     """
     if run.ended < MIN_ENDED or run.paused or run.suspended or run.after or run.held:
         return None
-    if any(
-        supervisor.paused or supervisor.exhausted or supervisor.error for supervisor in _supervisors_over(state, run)
-    ):
+    if any(above.paused or above.exhausted or above.error for above in _supervisors_over(state, run)):
         return None
     asked_count = len(asked_task_ids(state, run))
     left = run.total - run.ended - asked_count
@@ -66,7 +62,7 @@ def asked_task_ids(state: State, run: Run) -> set[str]:
 
 
 def waits_for_you(state: State, run: Run) -> bool:
-    """Tell whether all that a run has left waits for the answers of people, about a spent budget above it too."""
+    """Tell whether all open tasks of a run wait for answers, also about a spent budget above it."""
     if not run.running and (run.held or any(supervisor.held for supervisor in _supervisors_over(state, run))):
         return True
     left = run.total - run.ended
@@ -74,13 +70,13 @@ def waits_for_you(state: State, run: Run) -> bool:
 
 
 def _supervisors_over(state: State, run: Run) -> Iterator[Supervisor]:
-    """Yield the supervisors whose pause, error or spent budget holds all of a run."""
+    """Yield the supervisors whose pause, error or spent budget stops a whole run."""
     supervisor = state.supervisors.get(run.supervisor_id)
     return iter(()) if supervisor is None else lineage_of(state, supervisor)
 
 
 def may_grow(state: State, run: Run) -> bool:
-    """Tell whether more tasks may come: a lead has handed out work and is not done, or a graph is not planned yet."""
+    """Tell whether a run may get more tasks: a lead has delegated and is not done, or a graph is not planned yet."""
     todo, looked_at = [run.root_id], 0
     while todo and looked_at < MAX_NODES:
         task = state.tasks.get(todo.pop())

@@ -1,4 +1,4 @@
-"""Deadlines and budgets in words: the time that is left, and the share of a budget that is spent."""
+"""Deadlines and budgets in words: the remaining time, and the spent share."""
 
 from typing import NamedTuple
 
@@ -15,13 +15,13 @@ class LimitLine(NamedTuple):
     text: str
     tone: str
     share: float | None = None
-    """How much of a budget is spent; None of what is none."""
+    """Spent share of a budget; None if the limit is not a budget."""
     consequence: str = ""
-    """What happens at its end."""
+    """What happens when the budget is spent."""
 
     @property
     def bar_text(self) -> str:
-        """Its text behind a bar, with what happens at the end."""
+        """The text of a budget after a bar, with the consequence."""
         if self.share is None:
             return self.text
         full = min(BAR_WIDTH, round(self.share * BAR_WIDTH))
@@ -34,7 +34,7 @@ _CONSEQUENCES = {"stop": "then it stops", "ask": "then a person is asked", "fail
 
 
 def limit_lines(state: State, subject_id: str, *, now_ms: int) -> list[LimitLine]:
-    """Return what limits something that is open, the deadline first; nothing where nothing does."""
+    """Return the limits of an open object, the deadline first."""
     return [
         *_deadline(state, subject_id, now_ms),
         *(_budget(each) for each in budgets_of(state, subject_id, now_ms)),
@@ -68,7 +68,7 @@ def _budget(budget: Budget) -> LimitLine:
 
 
 def _spent_limit(state: State, subject_id: str) -> list[LimitLine]:
-    """Say that a budget is spent and what that means."""
+    """Return that a budget is spent, and the consequence."""
     member = state.agents.get(subject_id) or state.supervisors.get(subject_id)
     if member is None or member.exhausted is None:
         return []
@@ -77,7 +77,7 @@ def _spent_limit(state: State, subject_id: str) -> list[LimitLine]:
 
 
 def deadline_cell(state: State, subject_id: str, now_ms: int) -> Cell:
-    """Return the time that is left until a deadline, for a column; empty where there is none."""
+    """Return the time until a deadline, for a column; empty for none."""
     deadline = deadline_of(state, subject_id)
     if deadline is None:
         return Cell("")
@@ -88,7 +88,7 @@ def deadline_cell(state: State, subject_id: str, now_ms: int) -> Cell:
 
 
 def budget_words(state: State, subject_id: str) -> Cell | None:
-    """Return the budget that is nearest to its end in a few words; None while none is near."""
+    """Describe the budget with the largest spent share; None unless one has reached its warning."""
     near = [budget for budget in budgets_of(state, subject_id) if budget.warned or budget.share >= budget.warn_at]
     if not near:
         return None

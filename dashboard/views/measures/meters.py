@@ -1,6 +1,7 @@
-"""What agents were at in the last minute, as one line of a row: a braille meter, or a lane where there is room.
+"""The activity of agents in the last minute, in one line of a row: a braille meter, or a lane if there is room.
 
-Samples lie on the clock and are taken twice a second, so that a meter shifts by whole samples and never shimmers.
+Samples are aligned to the clock, and meters are redrawn twice a second, so that they shift by whole samples and never
+flicker.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,9 @@ from engine.core.queries.team.tree import agents_of
 from engine.core.state import State
 
 SPAN_MS = 60_000
-"""How far back a meter reaches."""
+"""Period of a meter."""
 TICK_MS = 500
-"""A meter is drawn anew this often."""
+"""Interval of redraws."""
 METER = 10
 """Cells of a meter; each has two samples."""
 _BRIGHT_CELLS = 3
@@ -23,7 +24,7 @@ _BRIGHT_CELLS = 3
 _BASE = spark([0.0, 0.0], 1, full_value=1.0)
 _TONES = {"◆": "accent", "◇": "accent", "‖": "paused", "✕": "error", "⚑": "attention"}
 _RANKS = "✕⚑◆◇‖"
-"""Which mark stands in a cell that has several, the first before the others."""
+"""Precedence of marks that share a cell."""
 
 
 class Samples(NamedTuple):
@@ -31,11 +32,11 @@ class Samples(NamedTuple):
 
     busy: Sequence[float] = ()
     waited: Sequence[float] = ()
-    """Time in which an attempt waited for what it delegated, or for a person."""
+    """Share of the time for which an attempt was parked."""
 
 
 class Meters:
-    """The samples of a team, kept from one look to the next; `update` first, then ask."""
+    """The samples of a team, cached between redraws; call `update` first in each redraw."""
 
     def __init__(self) -> None:
         self._activity: Activity | None = None
@@ -47,15 +48,15 @@ class Meters:
         """By id: the tick and the number of the last sample, and the samples."""
         self._marks: dict[str, list[tuple[int, str]]] = {}
         self._spans: dict[str, tuple[Span, ...]] = {}
-        """By id: what was drawn of this tick's samples."""
+        """By id: the spans of this tick's samples."""
 
     def update(self, activity: Activity, state: State, now_ms: int, *, lane: int = 0, anew: bool = False) -> None:
-        """Look at a team.
+        """Begin a redraw.
 
         Args:
-            now_ms: Where the meters end.
+            now_ms: End of the meters.
             lane: Cells of a lane; 0 draws meters.
-            anew: Keep nothing of the look before, as in the past, where any moment may follow.
+            anew: Drop the cache, as in the past, where any moment may follow.
         """
         samples = lane or 2 * METER
         if anew or activity is not self._activity or samples != self._samples or now_ms < self._now_ms:
@@ -93,11 +94,11 @@ class Meters:
         return samples
 
     def _take_samples(self, agent_id: str, last: int, previous: tuple[int, int, Samples] | None) -> Samples:
-        """Take the samples that are not over, or were not there, at the last look; the others stay."""
+        """Take the samples that are new, or were incomplete, since the last redraw; reuse the others."""
         assert self._activity is not None
         track = self._activity.track(agent_id)
         shift = last - previous[1] if previous is not None else self._samples
-        new = min(self._samples, shift + 2)  # the one before the last may still get what came late
+        new = min(self._samples, shift + 2)  # the last but one may have changed by late events
         if previous is None or new == self._samples:
             return self._shares(track, self._samples, 1)
         fresh, old = self._shares(track, new, 1), previous[2]
@@ -125,7 +126,7 @@ class Meters:
         )
 
     def _marks_at(self, member_id: str) -> Mapping[int, str]:
-        """Return the marks of a row by the place of their cell."""
+        """Return the marks of a row by the index of their cell."""
         per_cell = 1 if self._samples != 2 * METER else 2
         cells = self._samples // per_cell
         length = self._each * SLOT_MS * per_cell
@@ -139,12 +140,12 @@ class Meters:
 
 
 def _without_leads(samples: Samples) -> Samples:
-    """Return the samples of a team: waiting counts only while no agent works, because leads wait for the others."""
+    """Return the samples of a team; waiting counts only while no agent works, because leads wait for the others."""
     return samples._replace(waited=[0.0 if busy else waited for busy, waited in zip(*samples, strict=True)])
 
 
 def _marks_of(activity: Activity, state: State, since_ms: int) -> dict[str, list[tuple[int, str]]]:
-    """Return the marks since a moment by the agent or the supervisor in whose row they stand."""
+    """Return the marks since a moment, by the member in whose row they belong."""
     marks: dict[str, list[tuple[int, str]]] = {}
     for mark in reversed(activity.marks):
         if mark.at_ms < since_ms:
@@ -156,7 +157,7 @@ def _marks_of(activity: Activity, state: State, since_ms: int) -> dict[str, list
 
 
 def meter_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
-    """Return two samples a cell in braille; work is brighter at the newer end, waiting a line in the middle."""
+    """Return two samples per cell in braille; recent work is brighter, waiting is a line in the middle."""
     cells = len(samples.busy) // 2
     dots = spark(samples.busy, cells, full_value=1.0)
     return join_spans(_meter_cell(place, cells, dots[place], samples, marks) for place in range(cells))
@@ -167,13 +168,13 @@ def _meter_cell(place: int, cells: int, dots: str, samples: Samples, marks: Mapp
         return marks[place], _TONES[marks[place]]
     pair = slice(2 * place, 2 * place + 2)
     busy, waited = sum(samples.busy[pair]), sum(samples.waited[pair])
-    if busy and not (waited > busy and dots == _BASE):  # else too little to be seen beside what waits
+    if busy and not (waited > busy and dots == _BASE):  # too little work is not visible beside the waiting
         return dots, "busy" if place >= cells - _BRIGHT_CELLS else "busy-before"
     return ("⠒", "waiting") if waited else (dots, "line")
 
 
 def lane_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
-    """Return one sample a cell in blocks, seven eighths high at most; `╌` waits, `·` marks each quarter of a minute."""
+    """Return one sample per cell in blocks; `╌` is waiting, `·` marks each quarter of a minute."""
     cells = len(samples.busy)
     return join_spans(_lane_cell(place, cells, samples, marks) for place in range(cells))
 
@@ -189,7 +190,7 @@ def _lane_cell(place: int, cells: int, samples: Samples, marks: Mapping[int, str
 
 
 def lane_heading(cells: int) -> str:
-    """Return what stands above lanes: how long ago their beginning, their middle and their end are."""
+    """Return the heading of lanes: the ages of their start, middle and end."""
     half = cells // 2
     return f"{'−60 s':<{half - 2}}{'−30 s':<{cells - half - 1}}now"
 

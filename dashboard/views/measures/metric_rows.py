@@ -1,4 +1,4 @@
-"""The supervisors and agents of a team by their figures, for the table under the plots."""
+"""The table under the plots: supervisors and agents with their figures."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ from engine.core.queries.team.tree import agents_of, lineage_of
 from engine.core.state import State
 
 _TIMES_WIDTH, _BUSY_WIDTH, _SHARE_WIDTH = 20, 12, 10
-"""Cells of the pictures of a row."""
+"""Cells of the plots of a row."""
 _MAX_NEWEST = 2 * _TIMES_WIDTH
-"""Tasks in the picture of their times."""
+"""Tasks in the sparkline of times."""
 COLUMNS = (
     Column("AGENT", 16, grow=1, max_width=28, named=True, means="an agent or a team, with its figures of that window"),
     Column("DONE", 7, right=True, means="attempts that ended well in the window of the plots, not since ever"),
@@ -39,34 +39,34 @@ _IN_ALL = (
     replace(TOKENS, means="what models read and wrote in all, also before the window"),
     replace(COST, means="what models took in all, also before the window, in US dollars; – where no price is known"),
 )
-"""Money is told whole: of a long window only the newest attempts are known."""
+"""Usage is that of all time, because a long window has only the newest attempts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the window says of one agent, or of all below a supervisor."""
+    """The figures of one agent, or of all agents below a supervisor, in a window."""
 
     failed: int = 0
     time_ms: int = 0
-    """Spent at work on what ended."""
+    """Time at work of the ended attempts."""
     times_ms: Sequence[int] = ()
-    """Of each task that was done, the shortest first."""
+    """Time of each done task, the shortest first."""
     newest: Sequence[tuple[int, int]] = ()
-    """When the newest of them ended, the oldest first, and how long each took."""
+    """End and time of the newest done tasks, the oldest first."""
 
     @property
     def done(self) -> int:
-        """How many tasks were done."""
+        """Number of done tasks."""
         return len(self.times_ms)
 
     @property
     def p50_ms(self) -> int | None:
-        """Half of the tasks took less."""
+        """Median time of a task."""
         return self.times_ms[len(self.times_ms) // 2] if self.times_ms else None
 
     @property
     def p95_ms(self) -> int | None:
-        """A twentieth of the tasks took longer."""
+        """95th percentile of the time of a task."""
         return self.times_ms[min(len(self.times_ms) - 1, len(self.times_ms) * 95 // 100)] if self.times_ms else None
 
 
@@ -78,13 +78,13 @@ ORDERS: dict[str, Callable[[Figures], float]] = {
     "share": lambda figures: -figures.time_ms,
     "worst": lambda figures: figures.done / (figures.done + figures.failed) if figures.done + figures.failed else 2.0,
 }
-"""The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
+"""The orders of the table, in the order of the key that switches them."""
 HEADS = {"DONE": "done", "FAIL": "failed", "OK": "worst", "P50": "slowest", "P95": "p95", "SHARE": "share"}
-"""Which of them a heading chooses."""
+"""The order that each heading chooses."""
 
 
 def teams_of(state: State) -> Mapping[str, Sequence[str]]:
-    """Return the supervisors above each agent; none where a single one is all of the team, which the plots show."""
+    """Return the supervisors above each agent; empty for a single supervisor, whose figures the plots show."""
     if len(state.supervisors) < 2:
         return {}
     ancestor_ids = {
@@ -96,7 +96,7 @@ def teams_of(state: State) -> Mapping[str, Sequence[str]]:
 def count_figures(
     ends: Sequence[AttemptEnd], from_ms: int, teams: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> dict[str, Figures]:
-    """Return what each agent did since a moment, and what all below each of the supervisors of `teams_of` did."""
+    """Return the figures since a moment of each agent, and of each supervisor in `teams`."""
     by: dict[str, list[AttemptEnd]] = defaultdict(list)
     for end in ends:
         if end.at_ms >= from_ms:
@@ -123,7 +123,9 @@ def _merge_figures(members: Sequence[Figures]) -> Figures:
     return Figures(
         failed=sum(member.failed for member in members),
         time_ms=sum(member.time_ms for member in members),
-        times_ms=sorted(chain.from_iterable(member.times_ms for member in members)),  # what is sorted already is merged
+        times_ms=sorted(
+            chain.from_iterable(member.times_ms for member in members)
+        ),  # sorted runs are merged in linear time
         newest=nlargest(_MAX_NEWEST, chain.from_iterable(member.newest for member in members))[::-1],
     )
 
@@ -138,10 +140,10 @@ def metric_rows(
     needle: str = "",
     window: str = "1 m",
 ) -> Listing:
-    """Return every supervisor, where there are several, then every agent, with their figures; keys are their ids.
+    """Return the supervisors, if there are several, then the agents, with their figures; keys are their ids.
 
     Args:
-        window: Of what time the figures are; the heading says so, as other tables have those of all time.
+        window: Name of the window for the heading, because other tables have figures of all time.
     """
     row_filter = parse_partial_filter(needle)
     rank, none = ORDERS[order], Figures()
@@ -199,10 +201,10 @@ def _cells(
 
 
 def _time_sparkline(figures: Figures, swapped_ms: int | None) -> str:
-    """Return how long the newest tasks took, with a mark where the agent was swapped between two of them."""
+    """Return a sparkline of the times of the newest tasks, with a mark at the last swap."""
     sparkline = spark([took_ms for _, took_ms in figures.newest], _TIMES_WIDTH)
     after = len(figures.newest) if swapped_ms is None else sum(at_ms > swapped_ms for at_ms, _ in figures.newest)
     if after == len(figures.newest):
         return sparkline
-    place = _TIMES_WIDTH - 1 - after // 2  # two tasks take a cell, the newest at the right
+    place = _TIMES_WIDTH - 1 - after // 2  # two tasks per cell, the newest at the right
     return sparkline[:place] + SWAP_MARK + sparkline[place + 1 :]

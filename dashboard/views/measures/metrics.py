@@ -1,8 +1,7 @@
-"""How a team does over time: throughput, time a task, queue, agents at work, failures, tokens; and each agent beside.
+"""Plots of a team over time: throughput, time per task, queue, attempts at work, failures, tokens.
 
-Of a team that uses no tokens the last plot adds up what was done.
-
-It is made of the ends of attempts, which say how long each was at work and whether it failed, and of what was spent.
+If the team uses no tokens, the last plot is the cumulative number of done tasks. The data are the ends of attempts and
+the reports of usage.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,37 +25,37 @@ WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000
 LABEL_WIDTH = 7
 """Cells of the labels of an axis."""
 TITLE_MARGIN = 7
-"""Cells of a title line around its title and what stands at its end."""
+"""Cells of a title line beside its title and its value."""
 LATEST = "latest "
-"""Before figures of the newest sample, where there is room: the table below has those of the whole window."""
+"""Prefix of figures of the newest sample, if there is room: the table below has those of the whole window."""
 TABLE_MIN_LINES = 24
-"""Lines of the body from which on there is a table under the plots."""
+"""Minimum lines of the body for a table under the plots."""
 _LOW, _MID, _HIGH = "plot-low", "plot-mid", "plot-high"
 _BUSY = ("busy-before", "busy-before", "busy")
 _MAX_TIMES = 400
-"""Times of a sample that count for its percentiles."""
+"""Maximum times of a sample that are used for percentiles."""
 
 
 @dataclass(slots=True)
 class Series:
-    """Samples of a window, the oldest first; each is a whole span of the clock."""
+    """Samples of a window, the oldest first, aligned to the clock."""
 
     each_ms: int
     running: int
-    """Attempts at work at its end."""
+    """Attempts at work at the end of the window."""
     done: list[int] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
     p50_ms: list[float] = field(default_factory=list)
     p95_ms: list[float] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
-    """Attempts at work, on the mean."""
+    """Mean number of attempts at work."""
     tokens: list[int] = field(default_factory=list)
     cost_usd: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """What ended in one sample; `busy_ms` is also of what ended later."""
+    """Attempts that ended in one sample; `busy_ms` includes attempts that ended later."""
 
     done: int = 0
     failed: int = 0
@@ -67,21 +66,21 @@ class _Bucket:
 
 
 class Window:
-    """Ends of attempts, and what was spent, by sample: each is counted once, however many the window has."""
+    """Ends of attempts and usage by sample; each is counted once, when it is added."""
 
     def __init__(self, window_ms: int, samples: int, now_ms: int) -> None:
-        """Begin with a window of so many samples that ends now."""
+        """Create a window that ends now."""
         self._samples = max(1, samples)
         self._each_ms = max(250, ceil(window_ms / self._samples))
         self._first = now_ms // self._each_ms - self._samples + 1
         self._buckets: dict[int, _Bucket] = {}
         self._ranked: dict[int, tuple[int, int]] = {}
-        """The percentiles of samples, as they were told last."""
+        """Cached percentiles by sample."""
         self._changed: set[int] = set()
-        """Samples that have got a time since then."""
+        """Samples with new times, whose percentiles are stale."""
 
     def add(self, ends: Iterable[AttemptEnd]) -> None:
-        """Count ends of attempts, in any order; older ones than the window are left out."""
+        """Count ends of attempts, in any order; ends before the window are left out."""
         each_ms, first = self._each_ms, self._first
         for end in ends:
             place = end.at_ms // each_ms
@@ -95,8 +94,8 @@ class Window:
                 if len(bucket.took_ms) < _MAX_TIMES:
                     bucket.took_ms.append(end.at_work_ms)
                     self._changed.add(place)
-            # By the clock it may lie years ahead of the window, with as long a time at work. Of what waited in between
-            # the end does not say when it worked: it counts as if that was at last.
+            # After a change of the clock, the end and the time at work may be years ahead, so that both are bounded.
+            # The end does not say when the attempt was parked; its work counts as the time right before the end.
             from_ms = max(end.at_ms - min(end.at_work_ms, each_ms * self._samples), first * each_ms)
             while from_ms < end.at_ms:
                 until_ms = min(end.at_ms, (from_ms // each_ms + 1) * each_ms)
@@ -104,7 +103,7 @@ class Window:
                 from_ms = until_ms
 
     def add_spends(self, spends: Iterable[AttemptSpend]) -> None:
-        """Count what was spent, in any order; what is older than the window is left out."""
+        """Count usage, in any order; usage before the window is left out."""
         for spend in spends:
             place = spend.at_ms // self._each_ms
             if place >= self._first:
@@ -119,7 +118,7 @@ class Window:
         return bucket
 
     def series(self, now_ms: int, running_ms: Sequence[int] = ()) -> Series:
-        """Return what happened up to now, with the attempts that are at work since these moments."""
+        """Return the samples up to now; `running_ms` are the starts of open attempts."""
         each_ms, samples = self._each_ms, self._samples
         self._first = first = now_ms // each_ms - samples + 1
         self._buckets = {place: bucket for place, bucket in self._buckets.items() if place >= first}
@@ -139,14 +138,14 @@ class Window:
         _add_open_attempts(out.busy, [since_ms - begin_ms for since_ms in running_ms], now_ms - begin_ms, each_ms)
         over_ms = now_ms % each_ms
         if over_ms:
-            out.busy[-1] *= each_ms / over_ms  # the newest sample is not over yet
+            out.busy[-1] *= each_ms / over_ms  # the newest sample is incomplete
         self._rank(out, [bucket.took_ms for bucket in buckets])
         return out
 
     def _rank(self, out: Series, took: list[list[int]]) -> None:
-        """Percentiles of each sample and those before it, a twentieth of the window: single samples say little.
+        """Add percentiles over a moving twentieth of the window, because single samples have too few tasks.
 
-        Those of samples in which nothing has ended since, nor before them in that span, are known.
+        Percentiles are cached while no task has ended in their part of the window.
         """
         back, first = max(1, len(took) // 20), self._first
         changed = {place + later for place in self._changed for later in range(back)}
@@ -165,7 +164,7 @@ class Window:
 
 
 def _add_open_attempts(busy: list[float], since_ms: Sequence[int], until_ms: int, each_ms: int) -> None:
-    """Add what began so long after the window did and goes on until its end."""
+    """Add open attempts by their start, relative to the window, up to `until_ms`."""
     begun = [0] * len(busy)
     for since in since_ms:
         place, over_ms = divmod(max(0, since), each_ms)
@@ -191,7 +190,7 @@ class _Plot:
 
 
 def grid(width: int, height: int) -> tuple[int, int]:
-    """Return how many plots stand side by side and below each other."""
+    """Return the columns and rows of the grid of plots."""
     return (3 if width >= 160 else 2 if width >= 70 else 1), (2 if height >= 12 else 1)
 
 
@@ -209,15 +208,15 @@ def draw_plots(
     waiting: int | None = None,
     end: str = "now",
 ) -> list[Line]:
-    """Return the plots in a grid of the size.
+    """Return the plots in a grid.
 
     Args:
-        activity: Lengths of queues as they were looked at.
-        member: The agent or supervisor whose queue alone is plotted; None means all.
-        agents: How many agents' work is plotted; by default all of the team.
-        waiting: How many tasks wait at the end; by default as many as at the last look.
-        end: What the end of the window is called.
-        large: The place of the one plot that is shown alone; None shows as many as fit.
+        activity: Has the samples of queue lengths.
+        member: The agent or supervisor whose queue is plotted; None means all.
+        agents: Number of agents in the plot of work; by default all of the team.
+        waiting: Number of waiting tasks at the end; by default that of the last sample.
+        end: Label of the end of the window.
+        large: Index of the only plot to show; None shows as many as fit.
     """
     across, down = grid(width, height)
     queue = _queue(activity, series, now_ms, member)
@@ -237,7 +236,7 @@ def draw_plots(
 
 
 def plot_count() -> int:
-    """Return how many plots there are."""
+    """Return the number of plots."""
     return 6
 
 
@@ -282,7 +281,7 @@ def _plots(series: Series, queue: Sequence[float], waiting: int, state: State, a
 
 
 def _recent_mean(rates: Sequence[float], each_ms: int) -> float:
-    """Return the mean of the samples of the last seconds, as the health strip does; the newest is not over yet."""
+    """Return the mean of the last complete samples, over the same period as the health strip."""
     over = rates[:-1][-max(1, round(RATE_S * 1000 / each_ms)) :] or rates
     return sum(over) / len(over)
 
@@ -294,7 +293,7 @@ def _plain_plot(title: str, value: str, values: Sequence[float], below: str, ton
 
 
 def _queue(activity: Activity, series: Series, now_ms: int, member: str | None) -> list[float]:
-    """Lengths of the queues by sample; below 0 before the first look: they were not empty."""
+    """Return queue lengths by sample; -1, for unknown, before the first one."""
     samples, each_ms = len(series.done), series.each_ms
     first = now_ms // each_ms - samples + 1
     lengths = [-1.0] * samples
@@ -306,7 +305,7 @@ def _queue(activity: Activity, series: Series, now_ms: int, member: str | None) 
 
 
 def _draw_plot(spec: _Plot, width: int, height: int, series: Series, end: str) -> list[Line]:
-    """Return one plot with its title and what its axes mean."""
+    """Return one plot with its title and the labels of its axes."""
     has_room = cell_len(spec.title) + cell_len(spec.value) + TITLE_MARGIN <= width
     lines = [
         hairline(spec.title, width, right=spec.value if has_room else spec.value.removeprefix(LATEST), tone="strong")
@@ -316,7 +315,7 @@ def _draw_plot(spec: _Plot, width: int, height: int, series: Series, end: str) -
     if room > 0:
         lines += plot(spec.values, width, room, top=spec.top, labels=labels, tones=spec.tones, over=spec.over)
     wide = LABEL_WIDTH + 2
-    # Samples of whole milliseconds make it a little longer.
+    # Rounding of samples to whole milliseconds makes the window slightly longer.
     window_ms = series.each_ms * len(series.done) // 1000 * 1000
     left = [Span(" " * wide), Span(f"−{left_of(window_ms)}", "faint")]
     middle = Span(spec.below, "faint")

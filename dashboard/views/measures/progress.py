@@ -1,4 +1,4 @@
-"""How far a supervisor's open work has come, and when it may end: a range, from how fast it went lately."""
+"""The progress of a supervisor's open work, and its estimated end as a range, from the recent rate."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -12,22 +12,22 @@ from engine.core.queries.team.tree import agents_of, supervisors_from
 from engine.core.state import RunStatus, RunSummary, State, TaskStatus
 
 WINDOW_MS, WINDOWS = 20_000, 3
-"""The slowest and the fastest of these make the range."""
+"""Length and number of the windows; the slowest and the fastest one are the ends of the range."""
 MIN_ENDS = 6
-"""Ends in those windows, below which nothing is said."""
+"""Minimum ends in all windows for an estimate."""
 MAX_RUNS = 20
-"""Open runs that are looked at for tasks to come."""
+"""Open runs that are checked for growth."""
 EVERY_MS, TASKS_A_MS = 500, 20
-"""Shortest pause between two walks over all tasks, and tasks per millisecond of longer pauses."""
+"""Minimum time between two counts, and the tasks per millisecond that lengthen it."""
 
 
 def format_share(share: float, *, grows: bool) -> str:
-    """Return a share in percent; of what may grow it is the most that can have ended."""
+    """Return a share in percent; an upper bound if the total may grow."""
     return f"{'≤' if grows and share > 0 else ''}{percent(share)}"
 
 
 def share_done(run: RunSummary) -> float:
-    """How much of a run that has ended was done; one that ended before it had tasks is all or nothing."""
+    """Return the done share of an ended run; 0 or 1 for a run without tasks."""
     return run.done / run.tasks if run.tasks else float(run.status is RunStatus.DONE)
 
 
@@ -38,16 +38,16 @@ class Progress(NamedTuple):
     total: int = 0
     failed: int = 0
     grows: int = 0
-    """Of those at work, how many may still ask for more, so that less of it has ended than it seems."""
+    """Number of open tasks that have delegated, and may delegate more."""
 
     @property
     def share(self) -> float:
-        """How much of it has ended, from 0 to 1."""
+        """Ended share, from 0 to 1."""
         return self.ended_count / self.total if self.total else 0.0
 
     @property
     def percent_text(self) -> str:
-        """The share in percent, such as `88%`, and `≤88%` where more tasks may come."""
+        """The share in percent, such as `88%`, or `≤88%` if more tasks may come."""
         return format_share(self.share, grows=self.grows > 0)
 
 
@@ -59,7 +59,7 @@ class ProgressCache:
         self._progress_by_supervisor: Mapping[str, Progress] = {}
 
     def of(self, view: ViewState) -> Mapping[str, Progress]:
-        """Return the progress by supervisor, everything below it included."""
+        """Return the progress by supervisor, including everything below it."""
         state = view.state
         if state.seq != self._seq and (view.is_due(self._next_ms) or state.seq < self._seq):
             self._seq, self._next_ms = state.seq, view.wall_ms + max(EVERY_MS, len(state.tasks) // TASKS_A_MS)
@@ -68,7 +68,7 @@ class ProgressCache:
 
 
 def progress_of(state: State) -> dict[str, Progress]:
-    """Count the tasks of open runs by supervisor, everything below it included."""
+    """Count the tasks of open runs by supervisor, including everything below it."""
     own: dict[str, list[int]] = {}
     failed = TaskStatus.FAILED
     for task in state.tasks.values():
@@ -91,12 +91,12 @@ def progress_of(state: State) -> dict[str, Progress]:
 
 
 def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: Activity, now_ms: int) -> str:
-    """Return when the open work of a supervisor may end, such as `41–66 s to go`; empty where too little is known.
+    """Estimate the end of a supervisor's open work, such as `41–66 s to go`; empty without enough data.
 
     While more tasks may come, only the lower end is known: `≥ 41 s to go`.
     """
     to_do, windows = progress.total - progress.ended_count, _count_windows(activity, now_ms)
-    if to_do <= 0 or windows <= 0:  # a fast team's ends are kept for less than a window
+    if to_do <= 0 or windows <= 0:  # a fast team fills the deque of ends within a window
         return ""
     whose = {agent.id for agent in agents_of(state, supervisor_id)}
     counts = [0] * windows
@@ -114,7 +114,7 @@ def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: A
 
 
 def _count_windows(activity: Activity, now_ms: int) -> int:
-    """How many whole windows the ends that are kept cover."""
+    """Return the number of whole windows that the retained ends cover."""
     if not activity.ends:
         return 0
     return min(WINDOWS, (now_ms - activity.ends[0].at_ms) // WINDOW_MS)

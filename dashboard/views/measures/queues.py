@@ -1,4 +1,4 @@
-"""How long queues were in the last minutes: a sample a second of every member for which something waited."""
+"""Queue lengths in the last minutes: a sample per second for every member with waiting tasks."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ SAMPLES = 120
 
 
 def waiting_of(state: State) -> Counter[str]:
-    """Return the number of ready tasks by agent (its own queue) and by supervisor (all queues of it and below it)."""
+    """Return the number of ready tasks by agent (its own queue) and by supervisor (all queues at and below it)."""
     out: Counter[str] = Counter()
     own: Counter[str] = Counter()
     for queue in state.queues.values():
@@ -26,13 +26,13 @@ def waiting_of(state: State) -> Counter[str]:
 
 
 class QueueHistory:
-    """Queue lengths of agents and supervisors, as they were looked at."""
+    """Samples of the queue lengths of agents and supervisors."""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[int, dict[str, int]]] = deque(maxlen=SAMPLES)
 
     def record(self, waiting_of: Mapping[str, int], now_ms: int) -> None:
-        """Take a sample, once a second; what lies in the future of a moment that is looked at is forgotten."""
+        """Take a sample, once per second; drop samples after `now_ms`, which time travel may have left."""
         second = now_ms // EVERY_MS
         while self._samples and self._samples[-1][0] > second:
             self._samples.pop()
@@ -40,11 +40,11 @@ class QueueHistory:
             self._samples.append((second, {member_id: length for member_id, length in waiting_of.items() if length}))
 
     def samples_of(self, member_id: str) -> list[tuple[int, int]]:
-        """Return when one queue was looked at, in UTC milliseconds, and how long it was, the oldest first."""
+        """Return the samples of one queue, as UTC milliseconds and length, the oldest first."""
         return [(second * EVERY_MS, lengths.get(member_id, 0)) for second, lengths in self._samples]
 
     def lengths_of(self, member_id: str) -> list[int]:
-        """Return the lengths of one queue, a sample a second, the oldest first; where nobody looked, the one before."""
+        """Return the length of one queue by second, the oldest first; a missing sample repeats the previous one."""
         if not self._samples:
             return []
         lengths: list[int] = []

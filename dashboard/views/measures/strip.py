@@ -1,4 +1,4 @@
-"""The health strip under the header: how busy, how fast, how much waits, what it costs, what fails."""
+"""The health strip under the header: load, rates, queue, cost, errors and latency."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,13 +14,13 @@ from engine.core.records.values import dollars
 from engine.core.state import State
 
 SLOTS_PER_SAMPLE = 4
-"""Quarter seconds of a sample of a sparkline: it moves once a second."""
+"""Quarter seconds per sample of a sparkline, which so moves once a second."""
 WINDOW_MS = 60_000
 RATE_S = 5
-"""Seconds over which a rate is taken."""
+"""Period of a rate, in seconds."""
 _METER, _MAX_SPARK_WIDTH = 14, 12
 _MIN_GAP = 3
-"""Columns between two parts at least, the line in them."""
+"""Minimum cells between two parts, including the line."""
 
 
 class _Part(NamedTuple):
@@ -28,7 +28,7 @@ class _Part(NamedTuple):
     picture: tuple[Span, ...]
     value: tuple[Span, ...]
     drop: int
-    """Falls away when there is no room, the highest first; 0 never does."""
+    """Parts are dropped in a narrow window, the highest first; 0 is never dropped."""
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -37,7 +37,7 @@ class _Part(NamedTuple):
 
 
 def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, width: int) -> Line:
-    """Return the strip, its parts spread evenly over the width; where it is tight some fall away."""
+    """Return the strip, with its parts spread evenly; some are dropped in a narrow window."""
     wide = max(4, min(_MAX_SPARK_WIDTH, (width - 70) // 8))
     parts = _parts(state, counts, activity, now_ms, wide)
     while len(parts) > 1 and sum(cell_width(part.spans) + _MIN_GAP for part in parts) - _MIN_GAP > width - 2:
@@ -82,13 +82,13 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
 
 
 def _rate(samples: Sequence[int]) -> float:
-    """Return a rate a second over the newest samples that are over."""
+    """Return the rate per second over the last complete samples."""
     over = samples[-RATE_S - 1 : -1]
     return sum(over) / (len(over) * SLOTS_PER_SAMPLE * SLOT_MS / 1000) if over else 0.0
 
 
 def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
-    """Return how long the queues were in the last seconds, as at the look before; none before the first look."""
+    """Return the total queue length by second; a missing sample repeats the previous one, none before the first."""
     each_ms, lengths, left = SLOTS_PER_SAMPLE * SLOT_MS, [0] * seconds, seconds
     first = now_ms // each_ms - seconds + 1
     for at_ms, length in reversed(activity.queued):
@@ -102,7 +102,7 @@ def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
 
 
 def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:
-    """Return failures a second, and the share of the attempts of the last minute that failed."""
+    """Return failures per second, and the failed share of the attempts of the last minute."""
     failed = activity.failed.sums(now_ms, 60, SLOTS_PER_SAMPLE)
     done = activity.done.sums(now_ms, 60, SLOTS_PER_SAMPLE)
     total = sum(failed) + sum(done)
@@ -116,7 +116,7 @@ def _p95(activity: Activity, now_ms: int) -> str:
 
 
 def _cost(state: State, *, metered: bool) -> list[_Part]:
-    """What has been spent, and of how much where the team has a budget of money."""
+    """Return the cost of the team, with its budget if it has one."""
     if not metered or not state.roots:
         return []
     root = state.roots[0]

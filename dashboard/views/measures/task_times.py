@@ -1,4 +1,4 @@
-"""How long an agent worked on each of its last tasks, as a plot with a mark where it was swapped. Pure."""
+"""The times of an agent's last tasks, as a plot with marks at swaps. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from engine.core.state import DURATIONS, Agent
 SWAP_MARK = "◆"
 _TONES = ("busy-before", "busy-before", "busy")
 _MAX_SAMPLES = 8
-"""Samples of a task at most; two of them take a cell."""
+"""Maximum samples of a task; two per cell."""
 
 
 class Swap(NamedTuple):
     """A swap between two tasks, or a rollback."""
 
     place: int
-    """How many of the times are from before it."""
+    """Number of times before it."""
     generation: int
 
 
@@ -43,7 +43,7 @@ def times_of(agent: Agent, entries: Iterable[Entry]) -> Times:
             swaps.append(Swap(len(times_ms), event.generation))
     if len(times_ms) > len(agent.at_work_ms):
         return Times(times_ms, swaps)
-    earlier = len(agent.at_work_ms) - len(times_ms)  # whose events were not read
+    earlier = len(agent.at_work_ms) - len(times_ms)  # tasks whose events were not read
     return Times(agent.at_work_ms, [swap._replace(place=swap.place + earlier) for swap in swaps])
 
 
@@ -65,7 +65,7 @@ def medians_around_swap(times: Times) -> str:
 
 
 def describe_times(times: Times) -> str:
-    """Return the median of the times, as every screen says it, and how a swap changed it."""
+    """Return the median of the times, and the medians around the last swap."""
     if not times.ms:
         return ""
     changed = medians_around_swap(times)
@@ -74,7 +74,7 @@ def describe_times(times: Times) -> str:
 
 
 def times_plot(times: Times, width: int, height: int) -> list[Line]:
-    """Return the times as bars, the newest at the right, with a line of marks above them where there was a swap."""
+    """Return the times as bars, the newest at the right, below a line of marks for swaps."""
     if height < 2 or not times.ms:
         return []
     top = axis_top(max(times.ms))
@@ -97,12 +97,12 @@ def times_plot(times: Times, width: int, height: int) -> list[Line]:
 
 
 def _marks(places: Sequence[tuple[int, int]], room: int) -> str:
-    """Return marks with their generations in a line; of those that would cover each other the later stays whole."""
+    """Return marks with their generations in a line; where they overlap, the later one is complete."""
     line = ""
     for place, generation in places:
         sign = f"{SWAP_MARK}g{generation}"
         sign = sign if len(sign) <= room else SWAP_MARK
         at = place if place + len(sign) <= room else max(0, place - len(sign) + 1)
-        sign = sign if at == place else f"{sign[1:]}{SWAP_MARK}"  # the mark itself stays where it belongs
+        sign = sign if at == place else f"{sign[1:]}{SWAP_MARK}"  # the mark itself keeps its place
         line = f"{line[:at]:<{at}}{sign}"
     return line

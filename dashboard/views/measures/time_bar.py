@@ -1,7 +1,7 @@
-"""The time bar: how much happened when, and what of it was rare, in as many columns as there is room for.
+"""The time bar: the number of events and the rarest mark in each column of time.
 
-Pure: from summaries of the journal to columns. Every column knows the events that it stands for, so that a click is a
-moment, and a moment has its place.
+Pure: from summaries of the journal to columns. Every column knows its events, so that a click maps to a moment, and a
+moment to a column.
 """
 
 from bisect import bisect_left
@@ -24,45 +24,45 @@ MARKS = {
     "escalated": "⚑",
     "run_submitted": "▸",
 }
-"""Signs by the kinds of events that they stand for; of a task that failed only where nothing tries it again."""
+"""Signs by kinds of events; a failed task only once it is not retried."""
 TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "muted"}
-"""What each sign means, for its colour; where two are equally rare, the first wins a column."""
+"""Styles of the signs; of equally rare signs, the first one wins a column."""
 LEGEND = (("◆", "swap"), ("◇", "strategy"), ("✕", "failure"), ("⚑", "person"))
 EMPTY_CELL = "·"
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _EXPONENT = 0.7
-"""Below 1, so that a little beside a lot still shows."""
+"""Exponent of the height, below 1, so that small counts stay visible beside large ones."""
 _PLACES = {sign: place for place, sign in enumerate(TONES)}
 
 
 class Slot(NamedTuple):
-    """What one column stands for."""
+    """The events of one column."""
 
     events: int = 0
     height: int = 0
-    """In eighths of a row; 0 where nothing happened."""
+    """In eighths of a row; 0 without events."""
     mark: str = ""
-    """The rarest sign of what happened; empty where nothing is to be marked."""
+    """The rarest sign of its events; empty for none."""
     first_seq: int = 0
     last_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TimeBar:
-    """A stretch of time, cut into columns of equal length."""
+    """A period, divided into columns of equal length."""
 
     from_ms: int
     to_ms: int
     slots: Sequence[Slot]
 
     def column_of(self, seq: int) -> int:
-        """Return the column of an event; of one outside the nearest that has any."""
+        """Return the column of an event, or the nearest column with events."""
         busy = [column for column, slot in enumerate(self.slots) if slot.events]
         place = bisect_left(busy, seq, key=lambda column: self.slots[column].last_seq)
         return busy[min(place, len(busy) - 1)] if busy else 0
 
     def seq_at(self, column: int) -> int:
-        """Return the last event up to the end of a column; before all of them the first, 0 where there is none."""
+        """Return the last event up to the end of a column; before all events the first one, 0 for an empty bar."""
         before = [slot.last_seq for slot in self.slots[: max(0, column) + 1] if slot.events]
         return before[-1] if before else next((slot.first_seq for slot in self.slots if slot.events), 0)
 
@@ -70,7 +70,7 @@ class TimeBar:
         """Return the blocks as text, top row first.
 
         Args:
-            rows: How high they are; `time_bar` was asked for as many.
+            rows: Height of the blocks, as passed to `time_bar`.
         """
         return ["".join(self._cell(slot, row) for slot in self.slots) for row in reversed(range(rows))]
 
@@ -81,13 +81,13 @@ class TimeBar:
 
 
 def time_bar(spans: Iterable[Span], *, width: int, from_ms: int, to_ms: int, rows: int = 1) -> TimeBar:
-    """Return the bar of a stretch of time.
+    """Return the bar of a period.
 
     Args:
-        spans: What happened, the oldest first; those outside are left out. What is wider than a column is spread.
-        from_ms: Where it begins, in UTC milliseconds.
-        to_ms: Where it ends; not before that.
-        rows: How high the blocks are.
+        spans: Summaries, the oldest first; those outside are left out, those wider than a column are spread.
+        from_ms: Start, in UTC milliseconds.
+        to_ms: End, in UTC milliseconds; at least `from_ms`.
+        rows: Height of the blocks.
     """
     columns = [_Column() for _ in range(width)]
     signs: Counter[str] = Counter()
@@ -132,7 +132,7 @@ def _column(at_ms: int, from_ms: int, to_ms: int, width: int) -> int:
 
 
 def _spread(span: Span, columns: Sequence[_Column], from_ms: int, to_ms: int, signs: Counter[str]) -> None:
-    """Add what a span says to its columns: events one after the other, marks at equal distances."""
+    """Distribute a span over its columns: its events evenly, its marks at equal distances."""
     width = len(columns)
     first, last = (_column(at_ms, from_ms, to_ms, width) for at_ms in (span.first_ms, span.last_ms))
     over, events = last - first + 1, span.last_seq - span.first_seq + 1
@@ -145,14 +145,14 @@ def _spread(span: Span, columns: Sequence[_Column], from_ms: int, to_ms: int, si
             continue
         marked = min(count, 2 * over)
         for event in {events * (2 * number + 1) // (2 * marked) for number in range(marked)}:
-            column = first + -(-over * (event + 1) // events) - 1  # of the part that has this event
+            column = first + -(-over * (event + 1) // events) - 1  # the column of the part with this event
             if 0 <= column < width:
                 columns[column].signs.add(sign)
         signs[sign] += count
 
 
 def spans_of(entries: Iterable[Entry], after_seq: int) -> list[Span]:
-    """Return events as spans of one each, those that come after `after_seq`."""
+    """Return events after `after_seq` as spans of one event."""
     return [
         Span(entry.seq, entry.seq, entry.at_ms, entry.at_ms, {entry.kind: 1})
         for entry in entries

@@ -1,6 +1,6 @@
-"""The rows of the time bar: how much happened when, the marks over it, where the operator stands, and what was said.
+"""The rows of the time bar: blocks of events, marks, the current moment, and messages.
 
-Pure: from columns, a moment and a size to lines. What an action said takes the words of the bar for a while.
+Pure: from columns, a moment and a size to lines. A message replaces the text of the bar for a while.
 """
 
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ from dashboard.views.past import Moment
 from dashboard.views.words.amounts import clock
 
 HEAD_WIDTH = 7
-"""Cells before the first column: a blank, the word, a blank, the rail."""
+"""Cells before the first column: a blank, a word, a blank, the rail."""
 MAX_MESSAGE_LINES = 4
-"""Lines over which a long message may go."""
+"""Maximum lines of a message."""
 _LATER = "faint"
 _Letter = tuple[str, str]
 
 
 def rows_at(screen_rows: int) -> int:
-    """Return how many rows the bar has on a screen of so many."""
+    """Return the rows of the bar on a screen of `screen_rows`."""
     return 1 if screen_rows < 30 else 2 if screen_rows < 45 else 3
 
 
 def columns_at(width: int, rows: int) -> int:
-    """Return how many columns of time there are in a width; in one row the time of day stands behind them."""
+    """Return the columns of time in a width; with one row, the time of day follows them."""
     return max(1, width - HEAD_WIDTH - 2 - (WORDS_WIDTH if rows == 1 else 0))
 
 
 WORDS_WIDTH = 25
-"""Cells that time and seq take behind a bar of one row: `13:59:10  seq 1,011,459`."""
+"""Cells of time and seq after a bar of one row: `13:59:10  seq 1,011,459`."""
 
 
 def time_rows(
@@ -49,14 +49,14 @@ def time_rows(
     """Return the lines of the bar.
 
     Args:
-        bar: Columns, as many as `columns_at` says.
-        rows: How high it is without a message.
+        bar: Columns, as many as `columns_at` returns.
+        rows: Height without a message.
         seq: The event after which the screen shows the team.
         at_ms: Its time, UTC milliseconds.
         alive: Whether an engine is at work.
-        past: The moment of the past that is shown.
-        notice: What an action said; it takes the words of the bar.
-        stays: Whether that stands there until something is done; then it hides no bar, and takes one line.
+        past: The past moment that is shown; None for live.
+        notice: A message, which replaces the text of the bar.
+        stays: Whether the message is permanent; then it has one line of its own, and hides no bar.
     """
     cursor = bar.column_of(past.seq) if past is not None else None
     message = _message(notice, width)
@@ -77,7 +77,7 @@ def time_rows(
 
 
 def column_under(x: int, *, width: int, rows: int) -> int:
-    """Return the column of time at a place of the bar; of one beside it the first or last."""
+    """Return the column of time at an x of the bar, clamped to the first and last column."""
     return min(max(x - HEAD_WIDTH, 0), columns_at(width, rows) - 1)
 
 
@@ -92,7 +92,7 @@ def _message(notice: Cell | None, width: int) -> list[Line]:
 
 def _words(seq: int, at_ms: int, past: Moment | None) -> tuple[Span, ...]:
     if past is None and not seq:
-        return ()  # nothing happened, or nothing was read yet: there is no moment to name
+        return ()  # no events yet
     tone = "past bold" if past is not None else "muted"
     shown_ms = past.at_ms if past is not None else at_ms
     return (Span(f" {clock(shown_ms)}  seq {seq:,}", tone),)
@@ -109,7 +109,7 @@ def _line(
 
 
 def _blocks_with_marks(bar: TimeBar, cursor: int | None) -> list[_Letter]:
-    """Return one row in which a mark stands in place of its block."""
+    """Return one row with marks in place of their blocks."""
     letters = _paint(bar.blocks()[0], cursor)
     for place, slot in enumerate(bar.slots):
         if slot.mark:
@@ -128,7 +128,7 @@ def _paint(row: str, cursor: int | None) -> list[_Letter]:
 
 
 def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Moment | None) -> Line:
-    """Return the marks, and between them as many words as there is room for, each in one piece."""
+    """Return the marks, and between them as much text as fits, each part in one piece."""
     letters: list[_Letter | None] = [
         ((slot.mark, _LATER if cursor is not None and place > cursor else TONES[slot.mark]) if slot.mark else None)
         for place, slot in enumerate(bar.slots)
@@ -145,10 +145,10 @@ def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Mome
 
 
 def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[list[_Letter]]]:
-    """Return what stands between the marks, the most important first, each in shorter and shorter words."""
+    """Return the texts between the marks, the most important first, each in ever shorter variants."""
     if past is not None:
         at, later = f"seq {seq:,}", f", live +{max(0, past.live_seq - seq):,}"
-        wordings = (f"AT {clock(past.at_ms)}  {at}{later}", f"{at}{later}", at)  # the time stands in the header too
+        wordings = (f"AT {clock(past.at_ms)}  {at}{later}", f"{at}{later}", at)  # the header has the time, too
         return [[_spell([(wording, "past bold")]) for wording in wordings]]
     signs = [part for sign, word in LEGEND for part in ((sign, TONES[sign]), (f" {word}  ", "muted"))]
     legend = [_spell(signs)[:-2]]
@@ -161,7 +161,7 @@ def _spell(parts: Sequence[_Letter]) -> list[_Letter]:
 
 
 def _widest_gap_start(letters: Sequence[_Letter | None], length: int) -> int | None:
-    """Return where a text stands in the middle of the widest gap, with two blanks at both its ends."""
+    """Return the start of a text centred in the widest gap, with two blanks at both ends; None if it does not fit."""
     widest, start, best = 0, 0, 0
     for place in range(len(letters) + 1):
         if place == len(letters) or letters[place] is not None:

@@ -1,4 +1,4 @@
-"""Tokens and money in tables: two columns, which are there where any are known."""
+"""Tokens and money in tables: two columns, for teams whose usage is known."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -13,11 +13,11 @@ Amount = TypeVar("Amount", int, Decimal)
 TOKENS = Column("TOKENS", 9, right=True, drop=3)
 COST = Column("COST", 8, right=True, drop=1)
 USAGE_COLUMNS = (TOKENS, COST)
-"""In a narrow window the money stays longest."""
+"""In a narrow window the cost is dropped last."""
 
 
 def is_metered(state: State) -> bool:
-    """Tell whether anything in a team was paid for, or at least counted."""
+    """Tell whether any usage of a team is known."""
     return any(is_known(root.usage) for root in state.roots)
 
 
@@ -27,9 +27,9 @@ def usage_cells(usage: Usage | None) -> tuple[Cell, Cell]:
 
 
 def own_usage(state: State, task: Task) -> Usage | None:
-    """Return what a task has spent itself, without what it delegated: that has rows of its own.
+    """Return the usage of a task without delegated tasks, which have rows of their own.
 
-    What is nothing beside what it delegated is unknown.
+    A difference of zero counts as unknown.
     """
     children = [state.tasks[child] for child in task.children if child in state.tasks]
     whole, below = task.usage, [child.usage for child in children if child.usage is not None]
