@@ -1,6 +1,6 @@
 """The table of all actions: keys, words of the `:` line, their completion and the help come from it.
 
-An action stands in the file of its subject, with what it asks and the handler that asks it.
+Each action is in the file of its subject, with its handler.
 """
 
 import shlex
@@ -31,19 +31,19 @@ BY_KEY = {action.key: action for action in ACTIONS if action.key}
 _OTHER_KEYS: dict[str, str] = {}
 """Keys that a user has given, by the names of the actions."""
 WORDS = {action.name: action for action in ACTIONS if action.about}
-"""What the `:` line knows."""
+"""Actions with a command word."""
 _ALIASES = {"new": "run", "q": "quit", "net": "network", "rm": "remove", "?": "help"}
 _KEY, _WORD = 14, 38
 
 
 class InvalidCommandLine(ValueError):
-    """A `:` line that cannot be understood; the message says what is possible."""
+    """A `:` line that cannot be parsed; the message says what would be valid."""
 
 
 def bindings() -> list[Binding]:
     """Return the keys of every action."""
     return [
-        # One without a key stands under a name that no key has, so that a user can give it one.
+        # An action without a key is bound to a name that no key has, so that users can give it a key.
         Binding(
             action.key or f"key of {action.name}",
             f"act('{action.name}')",
@@ -56,11 +56,11 @@ def bindings() -> list[Binding]:
 
 
 def give_keys(keys: Mapping[str, str], signs: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Let actions be shown and found by keys of the user's; Textual's keymap makes them work.
+    """Use the user's keys for lookup and display; Textual's keymap binds them.
 
     Args:
-        keys: As Textual calls them, by the names of the actions.
-        signs: How texts write them.
+        keys: Textual's names of the keys, by the names of the actions.
+        signs: The keys as texts write them.
     """
     _OTHER_KEYS.clear()
     _OTHER_KEYS.update(keys)
@@ -70,7 +70,7 @@ def give_keys(keys: Mapping[str, str], signs: Mapping[str, str] = MappingProxyTy
 
 
 def key_of(action: Action) -> str:
-    """Return the key of an action, as Textual calls it; empty where it has none."""
+    """Return Textual's name of an action's key; empty for none."""
     return _OTHER_KEYS.get(action.name, action.key)
 
 
@@ -139,7 +139,7 @@ def _split_options(words: Sequence[str]) -> CommandLine:
 
 
 def completions(line: str, state: State) -> list[str]:
-    """Return whole lines that `line` may become, the likeliest first."""
+    """Return complete lines that start with `line`, the likeliest first."""
     head, space, rest = line.partition(" ")
     if not space:
         return [word for word in WORDS if word.startswith(head) and word != head]
@@ -161,14 +161,14 @@ def _choices(action: Action, before: Sequence[str], state: State) -> list[str]:
 
 
 def hint(line: str) -> str:
-    """Return what the word that stands there expects and does; empty for none."""
+    """Return the arguments and the description of the line's command word; empty if it is unknown."""
     name = line.strip().partition(" ")[0]
     action = WORDS.get(_ALIASES.get(name, name))
     return f"{action.name} {action.arguments}  {action.about}".replace("   ", "  ") if action is not None else ""
 
 
 def _describe_key(key: str) -> str:
-    """Return what the action of a key does, in a sentence."""
+    """Describe the action of a key."""
     action = BY_KEY.get(key)
     return action.key_help or action.about if action is not None else ""
 
@@ -182,15 +182,15 @@ def help_lines(
     settings: str = "",
     writes: bool = True,
 ) -> list[Cell]:
-    """Return the keys of a screen, what its columns mean, the keys of every screen, and the words of the line.
+    """Return the help of a screen: its keys, its columns, the keys of every screen, and the command words.
 
     Args:
-        own: Keys of the screen, each with what it does in a word and, where the word says too little, in a sentence.
-        headings: Of its tables.
-        overridden_keys: Keys that do something else here than on other screens.
-        meanings: Of headings that only this screen has.
-        settings: The file in which the user may give keys and colours.
-        writes: Whether what changes the team is listed.
+        own: Keys of the screen, each with its label and an optional sentence.
+        headings: Columns of its tables.
+        overridden_keys: Keys that have another meaning on this screen.
+        meanings: The meanings of columns that only this screen has.
+        settings: Path of the user's settings file.
+        writes: Whether to list actions that change the team.
     """
     listed = [action for action in ACTIONS if writes or not action.writes]
     known_as = {**COLUMNS, **meanings}

@@ -1,4 +1,4 @@
-"""Base types of actions: an action, its arguments, and the screen on which it is called.
+"""Base types of actions: an action, its arguments, and the screen that it is called on.
 
 An action is called by its key, by its word in the `:` line, or by a click on the key; all of that comes from its row
 in the table of `dashboard.actions`.
@@ -37,15 +37,15 @@ class CommandLine:
     """Every word, options included, as it was typed."""
 
     def rest_as_line(self) -> str:
-        """Return the line after its first argument."""
+        """Return the words after the first argument as one line."""
         return " ".join(self.typed_words[1:] if self.words else self.typed_words)
 
     def word(self, place: int = 0) -> str | None:
-        """Return an argument; None where it was not given."""
+        """Return an argument, or None."""
         return self.words[place] if place < len(self.words) else None
 
     def option(self, name: str) -> str | None:
-        """Return the value of an option; None where it was not given."""
+        """Return the value of an option, or None."""
         return (self.options or {}).get(name)
 
 
@@ -58,26 +58,26 @@ class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
 
     @property
     def state(self) -> State:
-        """The team as it was last looked at."""
+        """The state of the team at the last redraw."""
         return self.deck.view.state
 
     def update_now(self) -> None:
-        """Bring up to date what it shows."""
+        """Redraw the screen from the current view."""
         self.update_view(self.deck.view)
 
     def show_help(self) -> None:
-        """Show what can be pressed and typed here."""
+        """Show the keys and command words of this screen."""
         raise NotImplementedError
 
     def jump(self) -> None:
-        """Put a letter on all that can be gone to."""
+        """Label everything that can be jumped to with a letter."""
         raise NotImplementedError
 
     def reset_sizes(self) -> None:
-        """Let every pane have its own size again."""
+        """Reset every pane to its default size."""
 
     def target(self) -> Target | None:
-        """Return what is under the cursor."""
+        """Return the object under the cursor."""
 
     def selected_key(self) -> str:
         """Return the key of the row under the cursor."""
@@ -85,19 +85,19 @@ class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
         return target.id if target is not None else ""
 
     def id_at_cursor(self, *, whole: bool = False) -> str:
-        """Return the id, or the seq, of what is under the cursor; of the page's own object where that is `whole`."""
+        """Return the id, or the seq, of the object under the cursor; of the page itself if `whole`."""
         return self.selected_key()
 
     def copyable_text(self) -> tuple[str, str]:
-        """Return what can be copied here, and what that is."""
+        """Return a description of the text that can be copied here, and the text."""
         return "", ""
 
     def marked_keys(self) -> list[str]:
-        """Return the keys of the rows that were marked and still stand for something, in the order of marking."""
+        """Return the keys of the marked rows that still exist, in the order of marking."""
         return []
 
     def marked_agents(self) -> list[str]:
-        """Return the agents among them."""
+        """Return the keys of marked agents."""
         agents = self.state.agents
         return [key for key in self.marked_keys() if key in agents]
 
@@ -105,23 +105,23 @@ class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
         """Clear all marks."""
 
     def explain_no_target(self) -> str:
-        """Return what to do where nothing is under the cursor, or what can no longer be changed."""
+        """Return why the object under the cursor cannot be changed, or a hint to choose one."""
         return untouchable(self.state, self.id_at_cursor(whole=True)) or "choose a row first"
 
     def warn(self, text: str) -> None:
         self.deck.say(text, "warn")
 
     def warn_of_marks(self, action_name: str) -> None:
-        """Say that something is for one row."""
+        """Warn that an action is for one row."""
         marked = pluralize(len(self.marked_keys()), "marked row")
         self.warn(f"{action_name} cannot be done to {marked} at once; esc clears the marks")
 
     def show_dialog(self, dialog: "Dialog") -> None:
-        """Open a dialog, and send the command that it answers with."""
+        """Open a dialog, and send the command that it returns."""
         self.app.push_screen(dialog, lambda command: self.deck.send_command(command, receive=dialog.handle_outcome))
 
     def require_target(self, name: str | None, find: Find = find_any) -> Target | None:
-        """Return what a name means to `find`, or what is under the cursor; say so where that is nothing."""
+        """Return the object that `find` resolves a name to, or the one under the cursor; warn if there is none."""
         try:
             target = find_target(self.state, name, find) if name else self.target()
         except Refused as refused:
@@ -132,12 +132,12 @@ class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
         return target
 
     def _warn_missing(self, text: str) -> None:
-        """Say that something is not there, or that the file is still being read, where it may yet appear."""
+        """Warn that an object is missing; while the file is still being read, say that instead."""
         opening = self.deck.view.situation.opening
         self.warn("the file is still being read; press the key again in a moment" if opening else text)
 
     def require_agent(self, name: str | None) -> str | None:
-        """Return the agent that a name means, that is under the cursor or at work on what is; say so where none is."""
+        """Return the agent of the named object or of the one under the cursor; warn if there is none."""
         target = self.require_target(name, find_agent)
         agent_id = agent_behind(self.state, target)
         if target is not None and agent_id is None:
@@ -145,7 +145,7 @@ class ActionScreen(LiveScreen, IgnoreStaleResize, Screen[None]):
         return agent_id
 
     def require_supervisor(self, name: str | None) -> tuple[str | None, Target | None]:
-        """Return the supervisor of what a name means or of what is under the cursor, and that; say so where none is."""
+        """Return the supervisor of the named object or of the one under the cursor, and that object; warn if none."""
         target = self.require_target(name, find_supervisor) if name else self.target()
         supervisor_id = supervisor_behind(self.state, target)
         if supervisor_id is None or (name and target is None):
@@ -159,44 +159,39 @@ class Action:
     """Something that an operator can do."""
 
     name: str
-    """Its word in the `:` line, and what bindings call it."""
+    """Its command word, and its name in bindings."""
     run: Callable[[ActionScreen, CommandLine], None]
     key: str = ""
-    """As Textual calls it, several with a comma between; empty where only the word calls it."""
+    """Textual's name of the key, several separated by commas; empty for an action without a key."""
     label: str = ""
-    """What the last line of a screen says beside the key; its name where that is empty."""
+    """Label beside the key in the last line of a screen; empty for its name."""
     key_text: str = ""
-    """How the help writes the key, where that is another way; empty together with `told` where it is not listed."""
+    """The key as the help writes it, if it differs; without it and `key_help` the key is not listed."""
     key_help: str = ""
-    """What the help says beside the key."""
+    """Description of the key in the help."""
     arguments: str = ""
-    """What may follow the word."""
+    """Syntax of the arguments."""
     about: str = ""
-    """What the help and the line say beside the word; empty where the line does not know it."""
+    """Description of the command word; empty for an action without one."""
     targets: Completer | None = None
-    """What it applies to: the first word."""
+    """Completes the first argument, the object."""
     values: Completer | None = None
-    """The second word."""
+    """Completes the second argument."""
     writes: bool = False
-    """Whether it changes the team: refused, and not named below, where nothing may be changed."""
+    """Whether it changes the team; such an action is refused and hidden in a read-only dashboard."""
     for_marked: bool = False
-    """Whether it is for all rows that are marked; else it is refused while there are any: the cursor is on another."""
+    """Whether it applies to all marked rows; other actions are refused while rows are marked."""
     options: Collection[str] | None = ()
-    """What may stand behind `--` after its word; None where all that follows is a line of its own."""
+    """Names of its `--` options; None if everything after the word is one line."""
     verbatim: bool = False
-    """Whether all that follows the word is one text, quotes and all."""
+    """Whether everything after the word is one text, including quotes."""
 
     def call(self, screen: ActionScreen, line: CommandLine) -> None:
         """Perform the action if it is allowed."""
         if self.writes and not screen.deck.can_write():
             return
-        if (
-            self.writes
-            and self.targets is not None
-            and not self.for_marked
-            and line.word() is None
-            and screen.marked_keys()
-        ):
+        takes_one = self.writes and self.targets is not None and not self.for_marked
+        if takes_one and line.word() is None and screen.marked_keys():
             screen.warn_of_marks(self.name)
         else:
             self.run(screen, line)
@@ -225,7 +220,7 @@ def open_work(state: State, _before: str = "") -> list[str]:
 
 
 def one_of(*names: str) -> Completer:
-    """Return what completes one of a few words."""
+    """Return a completer for a fixed list of words."""
     return lambda state, before: list(names)
 
 
@@ -234,4 +229,4 @@ OPTIONS: dict[str, Completer] = {
     "--under": supervisors,
     "--mode": one_of(*get_args(SwapMode)),
 }
-"""What may follow an option."""
+"""Completers of the values of options."""

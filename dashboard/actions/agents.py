@@ -17,7 +17,7 @@ from engine.core.state import State, SwapMode
 
 
 def _swap(screen: ActionScreen, line: CommandLine) -> None:
-    """Give agents another spec: those that are named, else those that are marked, else the one under the cursor."""
+    """Swap agents: the named ones, else the marked ones, else the one under the cursor."""
     with_ = line.option("with")
     names = line.words if with_ is not None else line.words[:1]
     marked = [] if names else screen.marked_agents()
@@ -27,7 +27,7 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
     candidate_ids: list[str | None] = [*marked] or [screen.require_agent(name) for name in names or (None,)]
     agent_ids = [agent_id for agent_id in dict.fromkeys(candidate_ids) if agent_id is not None]
 
-    def swapped(command: Command | None) -> None:
+    def send(command: Command | None) -> None:
         if command is not None:
             screen.unmark()
         screen.deck.send_command(command)
@@ -38,7 +38,7 @@ def _swap(screen: ActionScreen, line: CommandLine) -> None:
         return
     if agent_ids and None not in candidate_ids and _is_mode(screen, line):
         dialog = dialogs.swap.SwapDialog(*agent_ids, choice=choice, mode=line.option("mode"))
-        screen.app.push_screen(dialog, swapped)
+        screen.app.push_screen(dialog, send)
 
 
 def _rollback(screen: ActionScreen, line: CommandLine) -> None:
@@ -53,7 +53,7 @@ def _rollback(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _is_mode(screen: ActionScreen, line: CommandLine) -> bool:
-    """Tell whether the mode that was typed is one; say so where it is not."""
+    """Tell whether the typed mode is valid; warn if it is not."""
     mode, modes = line.option("mode"), get_args(SwapMode)
     if mode is not None and mode not in modes:
         screen.warn(f"no mode {mode!r}; there are {', '.join(modes)}")
@@ -70,15 +70,12 @@ def _strategy(screen: ActionScreen, line: CommandLine) -> None:
     except Mistyped as error:
         screen.warn(str(error))
         return
-    screen.show_dialog(
-        dialogs.strategy.StrategyDialog(
-            supervisor_id, line.word(1), settings=settings, lead=line.option("lead"), run=run
-        )
-    )
+    mode, lead = line.word(1), line.option("lead")
+    screen.show_dialog(dialogs.strategy.StrategyDialog(supervisor_id, mode, settings=settings, lead=lead, run=run))
 
 
 def _pause_hint(screen: ActionScreen, target: Target) -> str:
-    """Return what a task waits for that is paused, and how that goes on; empty where nothing paused holds it."""
+    """Return which paused object a task waits for, and how to resume it; empty if it waits for none."""
     task = screen.state.tasks.get(target.id)
     wait = screen.deck.view.counts.once(WaitReasons, screen.state).why(task) if task is not None else None
     if wait is None or wait.why != "pause" or not wait.ids:
@@ -87,7 +84,7 @@ def _pause_hint(screen: ActionScreen, target: Target) -> str:
 
 
 def _pause(stop: bool | None, screen: ActionScreen, line: CommandLine) -> None:
-    """Pause, or resume; None pauses what works and resumes what is paused."""
+    """Pause or resume; None toggles."""
     if line.word() is None and (marked := screen.marked_keys()):
         confirm_bulk(screen, plan_pause(screen.state, marked, stop))
         return

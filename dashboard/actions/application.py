@@ -17,7 +17,7 @@ _NOT_CHECKED = "the engine is still being looked for; press the key again in a m
 
 
 def _go_to_next_need(screen: ActionScreen, _line: CommandLine) -> None:
-    """Go to the next thing that waits for a person: questions first, in the inbox."""
+    """Go to the next object that waits for a person; questions, in the inbox, come first."""
     waiting = needs_person(screen.state)
     if not waiting:
         screen.deck.say("nothing waits for you", "done")

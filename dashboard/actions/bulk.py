@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def confirm_bulk(screen: ActionScreen, bulk: Bulk) -> None:
-    """Ask about all of them, then send them; the marks go with that."""
+    """Confirm a change of all marked rows, then send its commands and clear the marks."""
     _open_bulk_dialog(screen, bulk, dialogs.bulk.BulkDialog(bulk))
 
 
 def ask_line_for_marked(screen: ActionScreen, line: LineQuestion) -> None:
-    """Ask one line about all of them, then send what it means for each."""
+    """Ask for one line, then send its command for each marked row."""
     marked_targets = targets_of(screen.state, screen.marked_keys())
     _open_bulk_dialog(screen, plan_change(marked_targets, ()), dialogs.bulk.BulkLineDialog(line, marked_targets))
 
@@ -28,9 +28,9 @@ def _open_bulk_dialog(screen: ActionScreen, bulk: Bulk, dialog: "BulkDialog") ->
         screen.warn(f"none of the marked rows can be {bulk.done}")
         return
 
-    def answered(command: Command | None) -> None:
+    def send(command: Command | None) -> None:
         if command is not None:
             screen.unmark()
             screen.deck.send_commands(bulk, dialog.chosen_commands)
 
-    screen.app.push_screen(dialog, answered)
+    screen.app.push_screen(dialog, send)

@@ -7,14 +7,14 @@ from dashboard.views.words.amounts import pluralize
 from dashboard.views.words.keyed import fill_keys
 
 MAX_COPIED_CHARACTERS = 1_000_000
-"""Characters that are given to a terminal at once."""
+"""Largest text that is copied; terminals refuse longer ones."""
 
 
 def _open(kind: str, screen: ActionScreen, line: CommandLine) -> None:
     name = line.word()
     target = screen.require_target(name) if name else None
     key = target.id if target is not None else screen.id_at_cursor(whole=kind == "describe") if not name else ""
-    if kind == "describe" and key.isdigit():  # an event, whose page says all of it
+    if kind == "describe" and key.isdigit():  # an event has a page of its own
         if getattr(screen, "subject_id", "") == key:
             screen.warn(fill_keys("this is all that is known of the event; <raw:y> shows its JSON"))
         else:
@@ -31,10 +31,10 @@ def _copy(screen: ActionScreen, _line: CommandLine) -> None:
         screen.warn("there is nothing to copy here")
         return
     screen.app.copy_to_clipboard(text[:MAX_COPIED_CHARACTERS])
-    left = f"; the first {MAX_COPIED_CHARACTERS:,} of {len(text):,}" if len(text) > MAX_COPIED_CHARACTERS else ""
-    screen.deck.say(
-        f"✓ copied {description}, {pluralize(min(len(text), MAX_COPIED_CHARACTERS), 'character')}{left}", "done"
-    )
+    length = pluralize(min(len(text), MAX_COPIED_CHARACTERS), "character")
+    if len(text) > MAX_COPIED_CHARACTERS:
+        length += f"; the first {MAX_COPIED_CHARACTERS:,} of {len(text):,}"
+    screen.deck.say(f"✓ copied {description}, {length}", "done")
 
 
 INSPECTION = (

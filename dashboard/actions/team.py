@@ -67,13 +67,13 @@ def _capability_command(agent_id: str, text: str, _now_ms: int) -> Command | Non
 
 
 def _split_signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Sort `+a -b --add c --remove d` into what is added and what is taken away."""
+    """Split `+a -b --add c --remove d` into added and removed words."""
     add: list[str] = []
     remove: list[str] = []
-    left = iter(words)
-    for word in left:
+    remaining = iter(words)
+    for word in remaining:
         if word in ("--add", "--remove"):
-            (add if word == "--add" else remove).append(next(left, ""))
+            (add if word == "--add" else remove).append(next(remaining, ""))
         elif word[:1] == "-" and len(word) > 1:
             remove.append(word[1:])
         elif word not in ("+", "-"):
@@ -140,18 +140,19 @@ def _settings_command(supervisor_id: str, text: str, _now_ms: int) -> Command | 
 
 
 def _processes(state: State, inherited_text: str | None) -> str:
-    """Return how many attempts in processes may be at work where nothing is set."""
+    """Return the default limit of attempts in processes."""
     processes = None if state.engine is None else state.engine.processes
     return inherited_text or ("no limit" if processes is None else f"{processes} (all)")
 
 
 def _join_options(words: Sequence[str]) -> list[str]:
-    """Read `--key value`, as a shell has it, like `key=value`."""
-    out: list[str] = []
-    left = iter(words)
-    for word in left:
-        out.append(f"{word}={next(left, '')}" if word.startswith("--") and "=" not in word else word)
-    return out
+    """Turn `--key value` into `--key=value`."""
+    joined_words: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        is_option = word.startswith("--") and "=" not in word
+        joined_words.append(f"{word}={next(remaining, '')}" if is_option else word)
+    return joined_words
 
 
 def _parse_setting(key: str, value: JsonValue) -> object:
@@ -196,15 +197,12 @@ def _cancel_work(screen: ActionScreen, target: Target) -> None:
         screen.warn(f"{target.label} has ended already")
         return
     question, consequences = f"Cancel {target.title}", partial(_describe_stopped, target.id)
-    screen.show_dialog(
-        dialogs.dialog.ConfirmCancel(
-            question, consequences, f"Cancel the {target.kind}", commands.Cancel(target=target.reference)
-        )
-    )
+    command = commands.Cancel(target=target.reference)
+    screen.show_dialog(dialogs.dialog.ConfirmCancel(question, consequences, f"Cancel the {target.kind}", command))
 
 
 def _describe_stopped(target_id: str, state: State) -> Sequence[str]:
-    """Return what a cancellation stops; empty once that has ended."""
+    """Describe what a cancellation stops; empty once the object has ended."""
     run, task = state.runs.get(target_id), state.tasks.get(target_id)
     if run is not None:
         stop, left = "stops" if run.running == 1 else "stop", run.total - run.ended
@@ -238,14 +236,8 @@ def _remove_member(screen: ActionScreen, target: Target) -> None:
         screen.show_dialog(dialogs.members.RemoveDialog(target.id))
         return
     consequences = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
-    screen.show_dialog(
-        dialogs.dialog.Confirm(
-            f"Remove {target.title}",
-            lambda _: consequences,
-            "Remove it",
-            commands.RemoveMember(target=target.reference),
-        )
-    )
+    command = commands.RemoveMember(target=target.reference)
+    screen.show_dialog(dialogs.dialog.Confirm(f"Remove {target.title}", lambda _: consequences, "Remove it", command))
 
 
 def _request(screen: ActionScreen, line: CommandLine) -> None:
@@ -268,7 +260,7 @@ def _submit(request: str, line: CommandLine, now_ms: int) -> Command:
     """Return the command for a request with its options.
 
     Raises:
-        Mistyped: If one of them has no such value.
+        Mistyped: If the value of an option is invalid.
     """
     values = {
         option.path: _parse_option(option, text, now_ms)
@@ -292,8 +284,8 @@ def _parse_option(option: Parameter, text: str, now_ms: int) -> object:
 
 
 def _add(screen: ActionScreen, line: CommandLine) -> None:
-    """Add the agents of a file; if that brings code, ask first, because adding it trusts it."""
-    from dashboard.user.specfile import read_spec_file  # reads YAML: only who brings a file needs it
+    """Add the agents of a file; if they need code, ask first, because adding them trusts it."""
+    from dashboard.user.specfile import read_spec_file  # slow import: needed only to read a file
     from engine.teamfile import TeamFileError
 
     if (name := line.word()) is None:
@@ -313,18 +305,16 @@ def _add(screen: ActionScreen, line: CommandLine) -> None:
     else:
         command = commands.AddAgent(supervisor=under, spec=spec_file.agents[0], also=spec_file.agents[1:])
 
-    def answered(answer: object) -> None:
+    def add(answer: object) -> None:
         if answer is not None and deck.trust_code(spec_file.references, spec_file.path, spec_file.sha256):
             deck.send_command(command)
 
     if not spec_file.references:
-        answered(command)
+        add(command)
         return
     consequences = (f"It runs {', '.join(spec_file.references)}.", "Adding it trusts that code: look at it first.")
-    screen.app.push_screen(
-        dialogs.dialog.Confirm(f"Add the agents in {file.name}", lambda _: consequences, "Add and trust it", command),
-        answered,
-    )
+    title = f"Add the agents in {file.name}"
+    screen.app.push_screen(dialogs.dialog.Confirm(title, lambda _: consequences, "Add and trust it", command), add)
 
 
 TEAM = (

@@ -51,7 +51,7 @@ def _diff(screen: ActionScreen, line: CommandLine) -> None:
             "diff A B: two seqs, times, databases or archives; in the past = compares this moment with the newest"
         )
         return
-    from dashboard.reading.comparing import key_of  # only who compares needs it
+    from dashboard.reading.comparing import key_of  # slow import: needed only for a comparison
 
     seq, newest = str(screen.state.seq), str(past.live_seq if past is not None else screen.state.seq)
     first, other = {0: (seq, newest), 1: (words[0] if words else "", seq)}.get(len(words), tuple(words[:2]))

@@ -46,9 +46,9 @@ def _retry(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _is_forgotten_run(state: State, run_id: str) -> bool:
-    """Tell whether a run has ended that the state has dropped; the engine finds it in the journal."""
-    is_there = run_id in state.runs or state.summary(run_id) is not None
-    return run_id.startswith("r") and is_issued(state, run_id) and not is_there
+    """Tell whether a finished run was dropped from the state; the engine still finds it in the journal."""
+    is_in_state = run_id in state.runs or state.summary(run_id) is not None
+    return run_id.startswith("r") and is_issued(state, run_id) and not is_in_state
 
 
 def _replay(screen: ActionScreen, line: CommandLine) -> None:
@@ -64,7 +64,7 @@ def _replay(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _open_line_dialog(question: LineQuestion, property_name: str, screen: ActionScreen, line: CommandLine) -> None:
-    """Ask for a property of an open run or task, or of all that are marked."""
+    """Ask for a property of an open run or task, or of all marked ones."""
     if line.word() is None and screen.marked_keys():
         ask_line_for_marked(screen, question)
         return
@@ -150,7 +150,7 @@ def _steer(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _has_work(screen: ActionScreen, target: Target) -> bool:
-    """Tell whether a message or a stop would reach anything; say so where it would not, before it is asked for."""
+    """Tell whether a message or a stop would reach any work; warn if not, before a dialog opens."""
     try:
         return bool(work_reached_by(screen.state, target.reference))
     except Refused as refused:
@@ -197,21 +197,21 @@ def _answer(screen: ActionScreen, line: CommandLine) -> None:
 
 
 def _ask_for_answer(screen: ActionScreen, ids: Sequence[str], option: str | None = None, output: str = "") -> None:
-    """Ask for one answer to questions; where another one came first, show that, and what was written."""
+    """Ask for one answer to questions; if another answer came first, ask again with the draft."""
     dialog = dialogs.answer.AnswerDialog(*ids, initial_option=option, output=output)
 
-    def sent(outcome: "CommandReply") -> None:
+    def receive(outcome: "CommandReply") -> None:
         dialog.handle_outcome(outcome)
         text = dialog.draft_text
         if outcome.status == "refused" and text and not screen.app.screen.is_modal:
             _ask_for_answer(screen, ids, dialog.answered, text)
 
-    def answered(command: Command | None) -> None:
+    def send(command: Command | None) -> None:
         if command is not None:
             screen.unmark()
-        screen.deck.send_command(command, receive=sent)
+        screen.deck.send_command(command, receive=receive)
 
-    screen.app.push_screen(dialog, answered)
+    screen.app.push_screen(dialog, send)
 
 
 def _revoke(screen: ActionScreen, line: CommandLine) -> None:
