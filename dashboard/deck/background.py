@@ -1,4 +1,4 @@
-"""Work in threads: reading the file of the team, and whatever else would hold the screen up."""
+"""Runs blocking work, such as reads of the team's file, in threads."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,14 +27,14 @@ class BackgroundReading(Messages):
     def read(
         self, work: Callable[[Reader], T], receive: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
     ) -> None:
-        """Read the file in a thread, then go on here with what was found; if it cannot be read, call `failed`."""
+        """Read the file in a thread, then call `receive` with the result; if it cannot be read, call `failed`."""
 
         def reading() -> T:
             with Reader(self.path) as reader:
                 self.feed.check_same_file()
                 return work(reader)
 
-        # What the feed has said stands in the banner: pages that read again need not repeat it.
+        # The banner shows the feed's trouble; pages that read again need not repeat it.
         self.run_in_thread(
             reading, receive, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None
         )
@@ -42,8 +42,8 @@ class BackgroundReading(Messages):
     def read_state(
         self, seq: int, receive: Callable[[State], None], *, failed: Callable[[], None] = do_nothing
     ) -> None:
-        """Fold the team as it was after an event, as `read` reads."""
-        from engine.reading.folding import fold_from  # only who looks back needs it
+        """Fold the state after an event in a thread; otherwise as `read`."""
+        from engine.reading.folding import fold_from  # needed only for the past
 
         self.read(lambda reader: fold_from(reader, seq), receive, failed=failed)
 
@@ -57,14 +57,18 @@ class BackgroundReading(Messages):
         failed: Callable[[], None] = do_nothing,
         is_said: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Work in a thread, then go on here; an error is a line that begins with `prefix`, unless it `is_said` already.
+        """Run `work` in a thread, then call `receive` with its result in the drawing thread.
 
-        `failed` is called in either case.
+        Args:
+            errors: Exceptions that are shown as a message; then `failed` is called.
+            prefix: Start of the message.
+            failed: Called after an error, in a thread-safe way.
+            is_said: Whether the error is visible already, so that no message is needed.
         """
 
         def work_in_thread() -> None:
             try:
-                with self._context():  # else a page that was left meanwhile would not know its app
+                with self._context():  # a page that was closed meanwhile has no active app
                     result = work()
             except errors as error:
                 if not is_said():

@@ -1,7 +1,7 @@
 """What screens, dialogs and actions need from the app: the current view of the team, commands, files, messages.
 
-It imports none of its users; the screens are listed in `app`. Slow work runs in a thread and ends with one line about
-its outcome.
+Rule: this module imports none of its users; `app` lists the screens. Slow work runs in a thread and ends with a message
+about its outcome.
 """
 
 import os
@@ -54,7 +54,7 @@ T = TypeVar("T")
 PATIENCE_S = 10.0
 """How long to wait for an outcome before the command is reported as queued."""
 HAND_OVER_S = 0.0001
-"""How long the loop lets go of the interpreter once it has painted an answer, for the thread that writes it."""
+"""How long the event loop releases the interpreter after a frame, for the thread that writes it, in seconds."""
 READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
 READ_ONLY_FILE = "refused: you may read this team, not change it; its owner lets you write {}"
 READ_ONLY_TAB = "refused: this tab is read-only; `quarterdeck serve --role operator` allows changes"
@@ -64,30 +64,30 @@ class Deck(TimeTravel):
     """An app on the database of one team."""
 
     in_browser = False
-    """Whether the operator uses a browser; then paths, programs, trust and engines of this machine are off limits."""
+    """Whether the operator uses a browser, without access to paths, programs, trust and engines of this machine."""
     tip: Cell | None = None
-    """What to try next, empty where there is nothing now; None where nothing is ever suggested."""
+    """The current tip, or an empty cell; None if tips are off."""
     tour: "Tour | None" = None
-    """The tour that is shown."""
+    """The tour, while it is shown."""
     offer: Cell | None = None
-    """Offers the tour, before any hint."""
+    """The offer of the tour; it takes precedence over tips."""
     habits: "Habits"
-    """What the user has set by hand in earlier dashboards."""
+    """Settings that the user has made in earlier sessions."""
 
     def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__(db, feed, clock)
         self.next_path: Path | None = None
-        """The database to be shown once this one is left."""
+        """The database to open after this app exits."""
         self._may_command = can_command(db)
         self.readonly = readonly or not self._may_command
         self.drafts: dict[str, str] = {}
-        """What was written and not applied yet, by what it is for."""
+        """Texts that were typed and not applied yet, by purpose."""
         self.begun_on: dict[str, int] = {}
-        """Of kept specs, the generation of the agent that was looked at."""
+        """Generation of the agent when the editing of its spec began, by key of the draft."""
         self.undoable: list[tuple[str, ...]] = []
-        """Ids of this session's commands that can be undone; those that were given together are undone together."""
+        """Ids of this session's commands that can be undone; commands of one bulk change form one entry."""
         self._undos: set[str] = set()
-        """Ids of those that took a change back: to undo one of them repeats that change."""
+        """Ids of commands that undid a change: to undo one of them redoes that change."""
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
@@ -98,7 +98,7 @@ class Deck(TimeTravel):
         raise NotImplementedError
 
     def open_key(self, key: str) -> None:
-        """Show the page about what the key of a row or a line names: an object, or `event:` and a seq."""
+        """Show the page about the object of a row's key, or of an event: a seq, also with `event:` before it."""
         state, seq = self.view.state, key.removeprefix("event:")
         if seq.isdigit():
             self.open("event", seq)
@@ -113,9 +113,9 @@ class Deck(TimeTravel):
 
     @property
     def cursor_position(self) -> Offset:
-        """Where text is typed, as it is laid out now: there an input method shows what is being composed.
+        """Position of the text cursor, where an input method shows its composition.
 
-        Textual notes it when the text changes, and not when the line that holds it moves.
+        Computed here, because Textual updates it when the text changes but not when the widget moves.
         """
         line = self.focused if self.screen_stack else None
         offset: Offset = getattr(line, "cursor_screen_offset", Offset())
@@ -130,29 +130,26 @@ class Deck(TimeTravel):
         raise NotImplementedError
 
     def should_paint(self) -> bool:
-        """Return whether a frame is painted now, as the answer to a key, and note it."""
+        """Return whether to paint a frame at once, as the answer to a key; True counts as painted."""
         return False
 
     @property
     def is_answering(self) -> bool:
-        """Whether a key has come that has no frame yet."""
+        """Whether a key was pressed that has no frame yet."""
         return False
 
     def can_write(self) -> bool:
-        """Return whether changes are allowed; if not, show why."""
-        refusal = (
-            fill_keys(PAST_REFUSAL)
-            if self.in_past
-            else self._explain_read_only()
-            if self.readonly
-            else self._explain_file_loss()
-        )
+        """Return whether changes are allowed; if not, warn why."""
+        if self.in_past:
+            refusal = fill_keys(PAST_REFUSAL)
+        else:
+            refusal = self._explain_read_only() if self.readonly else self._explain_file_loss()
         if refusal:
             self.say(refusal, "warn")
         return not refusal
 
     def _explain_file_loss(self) -> str:
-        """Return why a change is refused because the file was deleted or replaced, also by an older copy; or empty."""
+        """Return why the file cannot be changed, if it was deleted or replaced; else an empty text."""
         try:
             self.feed.check_same_file()
         except (FileLost, ReadRowsLost):
@@ -160,23 +157,23 @@ class Deck(TimeTravel):
         return ""
 
     def _explain_read_only(self) -> str:
-        """Say why this dashboard changes nothing."""
+        """Return why this dashboard is read-only."""
         if not self._may_command:
             return READ_ONLY_FILE.format(f"{self.path}-inbox")
         return READ_ONLY_TAB if self.in_browser else READ_ONLY
 
     def has_local_access(self, request: str) -> bool:
-        """Return whether files and programs of this machine may be used; if not, show why.
+        """Return whether files and programs of this machine may be used; if not, warn why.
 
         Args:
-            request: What was asked for and how it is done instead, such as `a path; <export:x> exports to the browser`.
+            request: The request, and its alternative, such as `a path; <export:x> exports to the browser`.
         """
         if self.in_browser:
             self.say(f"not in a browser: {fill_keys(request)}", "warn")
         return not self.in_browser
 
     def set_theme(self, name: str | None) -> None:
-        """Change the colours: to a set by its name, or to the next one."""
+        """Change the theme, to the next one if no name is given."""
         names = [*THEMES]
         if name is not None and name not in THEMES:
             self.say(f"there is no theme {name!r}; there are {', '.join(names)}", "warn")
@@ -190,7 +187,7 @@ class Deck(TimeTravel):
         self.say(f'{theme_name} · to keep it: theme = "{theme_name}" in {where}' if where else theme_name)
 
     def open_database(self, path: Path) -> None:
-        """Leave this database and show another one; the team here goes on."""
+        """Exit, and open another database; the engine of this one keeps running."""
         if self.has_local_access("another database"):
             self.next_path = path
             self.exit(0)
@@ -202,7 +199,7 @@ class Deck(TimeTravel):
         *,
         failed: Callable[[], None] = do_nothing,
     ) -> None:
-        """Send a command, say what became of it, and go on here with that; if it cannot be sent, call `failed`."""
+        """Send a command, show its outcome and pass it to `receive`; if it cannot be sent, call `failed`."""
         if command is not None and self.can_write():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
 
@@ -216,7 +213,7 @@ class Deck(TimeTravel):
             )
 
     def _client(self) -> "Client":
-        from dashboard.engines.client import Client  # only who changes the team needs it
+        from dashboard.engines.client import Client  # needed only for changes
         from engine.platform.sender import sender_of
 
         self.feed.check_same_file()
@@ -235,10 +232,10 @@ class Deck(TimeTravel):
         self.say(cell.text, cell.tone)
 
     def _track_undo(self, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> str:
-        """Keep what `u` undoes next, and return how to say that: an undo is undone only where no change is before it.
+        """Update what `u` undoes next, and return the hint for it.
 
-        Else a second press would repeat the change, and the ones before could not be reached. A new change, also one
-        that cannot be undone, drops what could have been repeated, as in an editor.
+        An undo is itself undone only if no earlier change is left: otherwise a second press would redo the change, and
+        earlier ones could not be reached. A new change, even one without an undo, drops the redo, as in an editor.
         """
         applied = [pair for pair in zip(commands, outcomes, strict=True) if pair[1].status == "applied"]
         if not applied:
@@ -260,7 +257,7 @@ class Deck(TimeTravel):
     def send_commands(
         self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing
     ) -> None:
-        """Send several commands, and say in one line what became of them; if they cannot be sent, call `failed`."""
+        """Send several commands and show their outcomes in one line; if they cannot be sent, call `failed`."""
         if commands and self.can_write():
             self.say(f"… {len(commands):,} changes", "muted")
             announce = partial(self._report_outcomes, bulk, commands)
@@ -269,7 +266,7 @@ class Deck(TimeTravel):
             )
 
     def _send_all(self, commands: Sequence[Command]) -> "list[CommandReply]":
-        """Runs in a thread; no engine that answers is waited for once."""
+        """Runs in a thread; after one timeout it waits for no further outcome."""
         with self._client() as client:
             left_s = PATIENCE_S if client.engine_alive() else 0.0
             replies = []
@@ -283,13 +280,13 @@ class Deck(TimeTravel):
         self.say(cell.text, cell.tone)
 
     def undo(self, command_id: str | None = None) -> None:
-        """Undo a command, else the last ones of this session; refused where what they changed has changed since."""
+        """Undo a command, or the last change of this session; the engine refuses it if the object has changed since."""
         if command_id is not None:
             self.send_command(Undo(command_id=command_id))
         elif not self.undoable:
             self.say(fill_keys(NOTHING_TO_UNDO), "muted")
         elif self.can_write():
-            # Taken before the outcome is known, so that a second press undoes the one before.
+            # Popped before the outcome is known, so that a second press undoes the change before.
             last = self.undoable.pop()
             failed = partial(self.undoable.append, last)
             undoes = [Undo(command_id=command_id) for command_id in reversed(last)]
@@ -299,7 +296,7 @@ class Deck(TimeTravel):
                 self.send_commands(Bulk("Undo", "undone", tuple(undoes)), undoes, failed=failed)
 
     def export(self, target: Path) -> None:
-        from engine.archive import ArchiveError, export_archive  # only who exports needs it
+        from engine.archive import ArchiveError, export_archive  # needed only for exports
 
         def announce(done: "ExportResult") -> None:
             self.say(f"✓ exported as of seq {done.seq:,} to {done.path}, {size(done.bytes)}", "busy")
@@ -314,11 +311,11 @@ class Deck(TimeTravel):
         self.run_in_thread(exporting, announce, errors, "not exported: ")
 
     def ask_upload(self) -> None:
-        """Ask the browser for a file."""
+        """Ask the browser to upload a file."""
 
     def plan_import(self, archive: Path, receive: "Callable[[ImportPlan | str], None]") -> None:
-        """Look into an archive; go on with its plan, or with what is wrong in one line."""
-        from engine.archive import ArchiveError, plan_import  # only who imports needs it
+        """Plan an import in a thread; pass the plan, or a one-line error, to `receive`."""
+        from engine.archive import ArchiveError, plan_import  # needed only for imports
         from engine.trusted_code.trust import user_list
 
         def looking() -> "ImportPlan | str":
@@ -331,12 +328,12 @@ class Deck(TimeTravel):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What names the user's own programs."""
+        """Environment variables that name the user's editor and pager."""
         return os.environ
 
     def untrusted_references(self, references: Sequence[str]) -> list[str]:
-        """Return which of some references this user's list does not allow here; blocks where there are any."""
-        from engine.trusted_code.trust import TrustError, needs_trust, user_list  # only who brings code needs it
+        """Return the references that this user does not trust for this database; blocks if there are any."""
+        from engine.trusted_code.trust import TrustError, needs_trust, user_list  # needed only for code
 
         allowed = user_list() if references else None
         try:
@@ -345,11 +342,11 @@ class Deck(TimeTravel):
             return list(references)
 
     def trust_code(self, references: Sequence[str], path: Path, sha256: str) -> bool:
-        """Put code on the list of what this user trusts, for this database; say why where that cannot be.
+        """Add code to the list that this user trusts for this database; on failure show why and return False.
 
-        From a browser nothing is added: what is not on the list already is refused.
+        From a browser nothing is added: code that is not on the list is refused.
         """
-        from engine.errors import EngineError  # only who brings code needs it
+        from engine.errors import EngineError  # needed only for code
         from engine.trusted_code.trust import TrustError, grant, user_list
 
         if self.in_browser:
@@ -364,15 +361,15 @@ class Deck(TimeTravel):
         return True
 
     def begin(self) -> None:
-        """Have the first frame painted, now that a screen knows its size."""
+        """Begin to paint; called once the first screen has its size."""
         raise NotImplementedError
 
     def begin_tour(self) -> None:
-        """Show newcomers around."""
+        """Start the tour."""
         raise NotImplementedError
 
     def quit_app(self, *, stop_engine: bool) -> None:
-        """Quit, with the engine or without it."""
+        """Quit; stop the engine first if `stop_engine`."""
         if not stop_engine:
             self.exit(0)
             return
@@ -387,19 +384,19 @@ class Deck(TimeTravel):
 
 
 class LiveScreen:
-    """Mixed into every screen and dialog: shows the team as it was last looked at."""
+    """Mixin of every screen and dialog: it shows the team as of the last redraw."""
 
     has_begun = True
-    """False until it can take keys."""
+    """False until it can handle keys."""
     holds = False
-    """Whether what lies below stands still while it is on top."""
+    """Whether the screen below is not redrawn while this one is on top."""
     typed_ahead: list[events.Key]
-    """Keys that came before that."""
+    """Keys that arrived before `has_begun`."""
     _deferred: Sequence[Callable[[], None]] = ()
-    """What waits for the frame of a key."""
+    """Callbacks that wait for the frame of a key."""
 
     def take_breakpoints(self) -> None:
-        """Take the classes of the window's size before the first frame; Textual gives them after it, and all jumps."""
+        """Set the size classes before the first frame; Textual sets them after it, so that the layout would jump."""
         assert isinstance(self, Screen)
         breakpoints = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
         for cells, steps in zip(self.app.size, breakpoints, strict=True):
@@ -409,11 +406,11 @@ class LiveScreen:
         self.paint_answer()
 
     def paint_answer(self) -> None:
-        """Paint at once what a key has changed: Textual's timer comes up to two of its periods after a frame."""
+        """Paint the effect of a key at once: Textual's timer may take two of its periods."""
         assert isinstance(self, Screen)
         if not self.is_current or not isinstance(self.app, Deck):
             return
-        # Each would tell by a message, and what the key changed would come in two frames.
+        # Each widget would post a message first, which would split the effect of one key into two frames.
         changed = [widget for widget in self._compositor.visible_widgets if widget._repaint_required]
         is_due = changed or self._dirty_widgets or self._layout_required or self._scroll_required
         if (is_due or self._repaint_required) and self.app.should_paint():
@@ -425,7 +422,7 @@ class LiveScreen:
             self.call_next(self.run_deferred)
 
     def after_frame(self, do: Callable[[], None]) -> None:
-        """Do something once the key that asks for it is on the screen; at once where none has to be answered."""
+        """Call `do` after the frame that answers a key; at once if there is no such key."""
         assert isinstance(self, Screen)
         if isinstance(self.app, Deck) and self.app.is_answering:
             self._deferred = [*dict.fromkeys([*self._deferred, do])]
@@ -433,37 +430,37 @@ class LiveScreen:
             do()
 
     def run_deferred(self) -> None:
-        """Do what waited for the frame of a key."""
-        waits, self._deferred = self._deferred, ()
-        for do in waits:
-            do()
+        """Run the callbacks that waited for the frame of a key."""
+        callbacks, self._deferred = self._deferred, ()
+        for callback in callbacks:
+            callback()
 
     def replay_keys(self) -> None:
-        """Let the keys come again that came before it had begun."""
+        """Post the keys again that arrived before `has_begun`."""
         assert isinstance(self, Screen)
         ahead, self.typed_ahead = self.typed_ahead, []
         for key in ahead:
             self.app.post_message(events.Key(key.key, key.character))
 
     def update_view(self, view: ViewState) -> None:
-        """Bring up to date what it shows; called when the team has changed."""
+        """Redraw; called when the team has changed."""
 
     def update_clock(self, view: ViewState) -> None:
-        """Bring up to date what it shows; called in place of `look` when nothing but the clock has changed."""
+        """Redraw; called in place of `update_view` when only the clock has changed."""
         self.update_view(view)
 
     def update_engine(self, view: ViewState) -> None:
-        """Say whether an engine is there, where the header is out of sight; called with `look`."""
+        """Show whether an engine runs, if the header is hidden; called with `update_view`."""
 
     def update_time_bar(self, view: ViewState) -> None:
-        """Bring the time bar up to date, if there is one."""
+        """Redraw the time bar, if there is one."""
 
 
 class IgnoreStaleResize(MessagePump):
-    """Mixed into screens: the size that the terminal has counts, and none that it had before.
+    """Mixin of screens: drops resize events whose size is not the current size of the terminal.
 
-    A screen that was laid out sends itself its size once more. With two different sizes in the queue, as from a window
-    that opens, each layout would send the other size again without end.
+    After a layout, a screen sends itself its size once more. With two sizes in the queue, as from a window that opens,
+    each layout would send the other size again without end.
     """
 
     async def on_event(self, event: events.Event) -> None:
@@ -472,20 +469,20 @@ class IgnoreStaleResize(MessagePump):
 
 
 class ClosesOnce(IgnoreStaleResize):
-    """Mixed into what is shown over a screen: a second click or key closes nothing below."""
+    """Mixin of modal screens: a second click or key must not close the screen below."""
 
     def dismiss(self, result: Any = None) -> AwaitComplete:
-        """Close it, if it is on top."""
+        """Close this screen if it is on top."""
         assert isinstance(self, Screen)
         return Screen.dismiss(self, result) if is_on_top(self) else AwaitComplete()
 
 
 def is_on_top(screen: Screen[Any]) -> bool:
-    """Tell whether nothing stands over a screen; Textual's `is_current` also holds for one that is seen below."""
+    """Tell whether a screen is on top; Textual's `is_current` also holds for a visible screen below."""
     return screen.app.screen_stack[-1:] == [screen]
 
 
 def deck_of(widget: Widget) -> Deck:
-    """Return the app that a screen is shown by."""
+    """Return the app of a widget."""
     assert isinstance(widget.app, Deck)
     return widget.app

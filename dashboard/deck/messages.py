@@ -1,4 +1,4 @@
-"""Messages: one line that the app shows to the operator, in place of the time bar's text."""
+"""One-line messages to the operator, in place of the time bar's text."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,7 @@
-"""Which screens there are: every file in `screens` is a place, every file in `pages` shows one object.
+"""The list of screens: every file in `screens` is a place, every file in `pages` shows one object.
 
-They are found by the names of their files and imported when they are first opened, so that a new screen is one file
-and the first frame does not wait for those that are not open.
+They are discovered by file name and imported when first opened, so that a new screen is one file, and the first frame
+does not wait for closed screens.
 """
 
 from functools import cache
@@ -26,14 +26,14 @@ _ORDER = (
     "log",
     "teams",
 )
-"""The places whose key never changes, in the order of the keys. A new one need not be here: it gets the next key."""
+"""Places with a fixed key, in the order of the keys; any other place gets the next key."""
 _NUMBERS = "1234567890"
 _FUNCTION_KEYS = ("f4", "f7", "f8", "f9", "f10", *(f"f{number}" for number in range(13, 25)))
-"""Of the places behind those with a number. The app has f1 and f2, a browser f3, f5, f6, f11 and f12; from f13 on
-terminals send them for shift with f1 and so on.
+"""Keys of the places after `_NUMBERS`. The app uses f1 and f2, browsers f3, f5, f6, f11 and f12; terminals send f13 and
+above for shift with f1 and so on.
 """
 SHORT = {"network": "net", "timeline": "time"}
-"""What tabs call a place where their names have no room: so much shorter all of them fit into 80 columns."""
+"""Short names for narrow tabs; with them all tabs fit into 80 columns."""
 _DASHBOARD = Path(__file__).resolve().parents[1]
 
 
@@ -46,7 +46,7 @@ def places() -> tuple[str, ...]:
 
 @cache
 def keys() -> dict[str, str]:
-    """Return the key of every place, while there are keys: a number, else a function key."""
+    """Return the key of each place, a number or a function key, as far as there are keys."""
     names = dict.fromkeys((*_ORDER, *places()))
     return {name: key for name, key in zip(names, (*_NUMBERS, *_FUNCTION_KEYS), strict=False) if name in places()}
 

@@ -1,7 +1,7 @@
-"""Where the operator stands in the history of the file: at its newest event, or at a moment of the past.
+"""The operator's position in the history of the file: its newest event, or a moment of the past.
 
-Rule: it is asked in the drawing thread; states of the past are built by `Past`, in a thread. As long as the first of
-them is not there, the newest event stays shown.
+Rule: only the drawing thread uses it; `Past` builds past states in a thread of its own. Until the first of them has
+arrived, the newest event stays visible.
 """
 
 from collections.abc import Callable
@@ -18,18 +18,18 @@ FASTEST = 64
 GAP_MS = 1_000
 """While playing, a gap without events is skipped after this wall-clock time, in milliseconds."""
 STEP_MS = 50
-"""While playing, so much wall-clock time passes at least between two moments, in milliseconds: each that arrives lets
-the next one be asked for, without an end to that on a whole processor."""
+"""While playing, the minimum wall-clock time between two moments, in milliseconds: each arrival requests the next
+moment, which would otherwise keep a processor busy."""
 
 
 class Playback:
-    """The moment that is shown."""
+    """The current position, and playing from there."""
 
     def __init__(self, path: Path, *, ready: Callable[[], None], stay: Callable[[], None] = lambda: None) -> None:
         """Show the newest event of `path`.
 
         Args:
-            ready: Called in another thread once `advance` has something to do.
+            ready: Called in another thread when `advance` has work.
             stay: As in `Past`.
         """
         self._path, self._ready, self._stay = path, ready, stay
@@ -37,7 +37,7 @@ class Playback:
         self._arrived = False
         self._speed, self._chosen_speed = 0, 1
         self._at_ms: int | None = None
-        """Time that was asked for, or that it plays at; None where an event was asked for."""
+        """Requested time, or the time while playing; None if an event was requested."""
         self._wall_ms = self._still_ms = 0
         self._before_seq = 0
         """Seq shown when the last moment was requested."""
@@ -47,17 +47,17 @@ class Playback:
 
     @property
     def past(self) -> "Past | None":
-        """What is shown in place of the newest event; None while that is."""
+        """The past moment that is shown; None for the newest event."""
         return self._past if self._arrived else None
 
     @property
     def busy(self) -> bool:
-        """True while a moment that was asked for is not shown yet."""
+        """True while a requested moment is not shown yet."""
         return self._past is not None and (self._past.busy or not self._arrived)
 
     @property
     def trouble(self) -> str | None:
-        """Why the moment that was asked for last cannot be shown."""
+        """Why the last requested moment cannot be shown."""
         return self._past.trouble if self._past is not None else None
 
     def moment(self, live_seq: int, now_ms: int) -> Moment | None:
@@ -78,12 +78,12 @@ class Playback:
         self._opened().to_time(at_ms)
 
     def by_events(self, by: int) -> None:
-        """Go some events on, or back where negative."""
+        """Go `by` events forward, or back if negative."""
         self._stand()
         self._opened().by_events(by)
 
     def by_time(self, by_ms: int, now_ms: int) -> None:
-        """Go some time on, or back where negative, up to `now_ms`; where nothing happened in it, to the next event."""
+        """Go forward in time, or back if negative, up to `now_ms`; forward at least to the next event."""
         past = self._opened()
         at_ms = min((self._at_ms if self._at_ms is not None else past.state.at_ms) + by_ms, now_ms)
         self._stand(at_ms)
@@ -92,18 +92,18 @@ class Playback:
         past.to_time(at_ms)
 
     def _to_next(self) -> None:
-        """Go to the next event; after the newest time goes on without one."""
+        """Go to the next event, unless the newest one is shown."""
         if self._opened().state.seq < self._live_seq:
             self.by_events(1)
 
     def to_mark(self, by: int, otherwise: Callable[[], None]) -> None:
-        """Go to the next mark, or where `by` is negative to the one before; `otherwise` where there is none."""
+        """Go to the next mark, or to the previous one if `by` is negative; call `otherwise` if there is none."""
         self._stand()
         self._else = otherwise
         self._opened().to_mark(by)
 
     def begin(self, live: State) -> None:
-        """Take the newest event as the moment to go on from, where nothing of the past is shown."""
+        """Start time travel at the newest event, unless a past moment is shown."""
         if self._past is None:
             self._opened().to_seq(live.seq)
             self._at_ms, self._before_seq = live.at_ms, live.seq
@@ -117,7 +117,7 @@ class Playback:
             self._at_ms = max(self._opened().state.at_ms, self._at_ms or 0)
 
     def faster(self, by: int) -> int:
-        """Play twice as fast, or where `by` is negative half as fast; return how fast."""
+        """Double the speed, or halve it if `by` is negative; return the speed."""
         self._chosen_speed = min(FASTEST, self._chosen_speed * 2) if by > 0 else max(1, self._chosen_speed // 2)
         if self._speed:
             self._speed = self._chosen_speed
@@ -131,7 +131,7 @@ class Playback:
         self._stand()
 
     def advance(self, wall_ms: int, live_seq: int) -> bool:
-        """Take in what has arrived, and go on where it plays.
+        """Take over arrived moments, and continue playing.
 
         Returns:
             True if another moment is shown.
@@ -166,7 +166,7 @@ class Playback:
         if 0 <= wall_ms - self._still_ms < GAP_MS:
             past.to_time(self._at_ms)
         else:
-            self._still_ms = wall_ms  # the next event says what time it is
+            self._still_ms = wall_ms  # the time of the next event becomes the current time
             past.by_events(1)
 
     def _stand(self, at_ms: int | None = None) -> None:
@@ -177,7 +177,7 @@ class Playback:
 
     def _opened(self) -> "Past":
         if self._past is None:
-            from dashboard.reading.past import Past  # only who goes back in time needs it
+            from dashboard.reading.past import Past  # needed only for the past
 
             self._past = Past(self._path, ready=self._ready, stay=self._stay)
             self._past.start()

@@ -1,4 +1,4 @@
-"""What a terminal is told besides what it draws: its title, and that something needs a person."""
+"""Control sequences beside the drawing: the title of the window, and notices that a person is needed."""
 
 from collections.abc import Callable
 
@@ -7,31 +7,31 @@ from textual.driver import Driver
 from dashboard.clean import clean
 
 _KEEP_TITLE, _PUT_BACK = "\x1b[22;0t", "\x1b[23;0t"
-"""The title that was there before is kept by the terminal, and put back at the end."""
+"""The terminal saves its previous title, and restores it at the end."""
 _TITLE, _NOTICE, _BELL = "\x1b]0;{}\x07", "\x1b]9;{}\x07", "\x07"
 _LONGEST = 120
 
 
 def is_behind(driver: Driver | None) -> bool:
-    """Tell whether a terminal has not taken yet what was drawn before, as over a slow link.
+    """Tell whether the terminal has not received all frames yet, as over a slow link.
 
-    Textual keeps thirty writes for it. Frames that wait there would come before the answer to the next key.
+    Textual queues thirty writes, which would all be sent before the answer to the next key.
     """
     writer = getattr(driver, "_writer_thread", None)
     return writer is not None and not writer._queue.empty()
 
 
 def titled(team: str, needs: int) -> str:
-    """Return what the title of a window says of a team: how much needs a person, and its name."""
+    """Return the title of the window: the number of needs, and the name of the team."""
     return clean(f"{f'⚑{needs} ' if needs else ''}{team}")[:_LONGEST]
 
 
 class Terminal:
-    """Says the title, and calls when more needs a person than before.
+    """Sets the title, and calls the operator when the number of needs grows.
 
     Args:
-        write: Takes what goes to the terminal as it is.
-        call: `bell`, `desktop` (a notification where the terminal knows OSC 9) or `off`.
+        write: Writes raw text to the terminal.
+        call: `bell`, `desktop` (a notification, for terminals with OSC 9) or `off`.
     """
 
     def __init__(self, write: Callable[[str], None], call: str) -> None:
@@ -41,7 +41,7 @@ class Terminal:
         self._needs: int | None = None
 
     def look(self, team: str, needs: int) -> None:
-        """Bring the title up to date; call where `needs` has grown since the first look."""
+        """Update the title; call the operator if `needs` has grown since the last call."""
         title = f"{titled(team, needs)} · quarterdeck"
         if title != self._title:
             self._write(("" if self._title else _KEEP_TITLE) + _TITLE.format(title))
@@ -52,6 +52,6 @@ class Terminal:
         self._needs = needs
 
     def leave(self) -> None:
-        """Put the title back that was there before."""
+        """Restore the previous title."""
         if self._title:
             self._write(_PUT_BACK)

@@ -1,4 +1,4 @@
-"""The part of the app that goes back in time: which moment every screen shows, and what the time bar is made of."""
+"""Time travel of the app: the moment that every screen shows, and the data of the time bar."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MINUTE_MS = 60_000
 SUMMED_EVERY_MS = 1_000
-"""The time bar is made anew at most this often while events come in; of full blocks nothing is read twice."""
+"""Minimum interval of updates of the time bar, in milliseconds; full blocks are read only once."""
 FINEST_COLUMNS = 200
-"""Columns of a wide time bar: what happened is summed up as finely as they need."""
+"""Columns of a wide time bar, which determine the resolution of the summaries."""
 
 
 class TimeTravel(BackgroundReading):
@@ -37,12 +37,12 @@ class TimeTravel(BackgroundReading):
         super().__init__(db, feed, clock)
         self.playback = Playback(db, ready=self._on_past_ready, stay=feed.check_same_file)
         self.spans: Sequence[Span] = ()
-        """What happened when, in the whole file."""
+        """Summaries of the whole file."""
         self._summaries = Summaries()
         self._summed_ms, self._summed_seq, self._summing = 0, -1, False
         self._told_trouble: str | None = None
         self.acts: set[str] = set()
-        """What was done in this session that the journal does not tell."""
+        """Actions of this session that are not in the journal."""
 
     def _on_past_ready(self) -> None:
         """Called in the thread that builds past moments."""
@@ -54,7 +54,7 @@ class TimeTravel(BackgroundReading):
 
     @property
     def in_past(self) -> bool:
-        """Whether a moment of the past is shown, where nothing can be changed."""
+        """Whether a moment of the past is shown; nothing can be changed there."""
         return self.playback.past is not None
 
     def goto_seq(self, seq: int) -> None:
@@ -62,26 +62,26 @@ class TimeTravel(BackgroundReading):
         self.playback.to_seq(seq)
 
     def goto_time(self, at_ms: int) -> None:
-        """Show every screen as of a time, in UTC milliseconds; of what is still to come nothing can be shown."""
+        """Show every screen as of a time, in UTC milliseconds, at most the present."""
         self.playback.to_time(min(at_ms, self.view.present_ms))
 
     def goto_mark(self, by: int) -> None:
-        """Show the next swap, switch, failure or question, or where `by` is negative the one before."""
+        """Show the next swap, switch, failure or question, or the previous one if `by` is negative."""
         if self._begun(by):
             self.playback.to_mark(by, partial(self.say, no_mark_message(by), "muted"))
 
     def step_events(self, by: int) -> None:
-        """Go some events on or back."""
+        """Go `by` events forward, or back if negative."""
         if self._begun(by):
             self.playback.by_events(by)
 
     def step_time(self, by_ms: int) -> None:
-        """Go some time on or back."""
+        """Go forward in time, or back if negative."""
         if self._begun(by_ms):
             self.playback.by_time(by_ms, self.view.present_ms)
 
     def freeze(self) -> None:
-        """Freeze at the moment that is shown; when frozen already, go back to live."""
+        """Freeze at the current moment; if frozen already, go back to live."""
         playing = self.view.past is not None and bool(self.view.past.speed)
         if self.in_past and not playing:
             self.live()
@@ -97,7 +97,7 @@ class TimeTravel(BackgroundReading):
             self.flush()
 
     def play_faster(self, by: int) -> None:
-        """Play twice as fast, or half as fast."""
+        """Double the speed, or halve it if `by` is negative."""
         if self._begun(1):
             self.say(f"plays at ×{self.playback.faster(by)}", "muted")
             self.flush()
@@ -118,23 +118,23 @@ class TimeTravel(BackgroundReading):
         return True
 
     def advance_past(self, now_ms: int) -> bool:
-        """Take in the moment that was asked for, and go on where it plays; return whether another one is shown."""
+        """Take over a requested moment, and continue playing; return whether another moment is shown."""
         was_past = self.in_past
         changed = self.playback.advance(now_ms, self.feed.state.seq)
         if was_past and not self.in_past:
             self.say(CAUGHT_UP, "muted")
         if (trouble := self.playback.trouble) != self._told_trouble:
             self._told_trouble = trouble
-            # Where the feed has trouble, the banner shows it, and an answer would be lost.
+            # The banner shows trouble of the feed, which would hide this message.
             if trouble is not None and self.feed.trouble is None:
                 self.say(trouble, "error")
         return changed
 
     def update_summaries(self, now_ms: int) -> None:
-        """Bring up to date what the time bar is made of, where there is something new."""
+        """Read new summaries for the time bar, in a thread."""
         seq = self.feed.file_seq
         if self._summing or seq == self._summed_seq or self.feed.trouble:
-            return  # what cannot be read is said once, by the feed
+            return  # the feed reports an unreadable file
         if 0 <= now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans:
             return
         self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
@@ -142,7 +142,7 @@ class TimeTravel(BackgroundReading):
         def receive(spans: Sequence[Span]) -> None:
             is_first = not self.spans
             self._summing, self.spans = False, spans
-            if is_first or self.animation_level != "none":  # else the bar moves with everything, at the next second
+            if is_first or self.animation_level != "none":  # else the bar is redrawn with the next clock tick
                 self.flush()
                 self.show_time()
 
@@ -156,12 +156,12 @@ class TimeTravel(BackgroundReading):
         self.read(work, receive, failed=failed)
 
     def show_time(self) -> None:
-        """Let every time bar that can be seen be drawn anew."""
+        """Redraw every visible time bar."""
         raise NotImplementedError
 
     def fork(self, target: Path, seq: int) -> None:
-        """Make a database that goes on from an event of this one."""
-        from engine.history.forking import fork  # only who forks needs it
+        """Create a database that continues from an event of this one."""
+        from engine.history.forking import fork  # needed only for forks
 
         def announce(new_fork: "Fork") -> None:
             self.acts.add("fork")
@@ -178,5 +178,5 @@ class TimeTravel(BackgroundReading):
         self.run_in_thread(forking, announce, errors, "not forked: ")
 
     def hand_over(self, fork: Path) -> str:
-        """Return how a fork that was made is opened."""
+        """Return how to open a new fork."""
         return f"9, then enter on {fork.name} opens it"

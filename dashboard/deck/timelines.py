@@ -1,6 +1,6 @@
-"""Reads what a timeline is made of: once in a thread from the journal, then from what the feed has folded.
+"""Reads the lanes of a timeline: first in a thread from the journal, then from the events of the feed.
 
-Rule: lanes that a thread fills belong to it until it has handed them over; from then on to the drawing thread.
+Rule: lanes belong to the thread that fills them until it hands them over to the drawing thread.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,19 +16,19 @@ from store import Reader, Record
 PAGE = 5_000
 """Events that are read at once."""
 MAX_DETAIL_EVENTS = 60_000
-"""So many events are read again, one by one, for a part of the time; of more there is only what was added up."""
+"""Events that are read again for a zoomed part; a part with more keeps the coarse slots."""
 
 EXTRA_EVENTS = 1_000
-"""Events after the one that a slot begins with which may still be of the part."""
+"""Events read beyond the start of the last slot, which may belong to it."""
 MAX_STRETCH_FACTOR = 4
-"""A part that is so many times as long as what is shown is read again where its slots are too large."""
+"""A part this many times as long as the visible range is read again if its slots are too coarse."""
 
 
 def read_all_lanes(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
     """Return the lanes of a whole journal.
 
     Args:
-        goes_on: Told how much has been read, from 0 to 1; stops the reading by returning False.
+        goes_on: Called with the progress, from 0 to 1; stops the reading by returning False.
     """
     lanes, last_seq = Lanes(), reader.last_seq()
     while goes_on(lanes.seq / max(1, last_seq)):
@@ -41,7 +41,7 @@ def read_all_lanes(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
 
 
 def read_since(reader: Reader, after_seq: int) -> tuple[list[Record], int]:
-    """Return what lanes have to learn after an event, and up to which event that is all."""
+    """Return the records for lanes after an event, and the last seq that they cover."""
     last_seq, records = reader.last_seq(), list[Record]()
     while True:
         page = reader.outlines(records[-1].seq if records else after_seq, PAGE, kinds=KINDS, bodies_of=BODIED)
@@ -51,7 +51,7 @@ def read_since(reader: Reader, after_seq: int) -> tuple[list[Record], int]:
 
 
 def read_part(reader: Reader, lanes: Lanes, first_seq: int, last_seq: int) -> Lanes | None:
-    """Let the lanes of a part of a journal learn what happened in it; None where that is too much."""
+    """Fill the lanes of a part of a journal; None if the part has too many events."""
     if last_seq - first_seq > MAX_DETAIL_EVENTS:
         return None
     seq = max(0, first_seq - 1)
@@ -64,7 +64,7 @@ def read_part(reader: Reader, lanes: Lanes, first_seq: int, last_seq: int) -> La
 
 
 def go_on(lanes: Lanes, recent: Sequence[Entry]) -> bool:
-    """Add what was folded since; False where there is more between than the feed has kept."""
+    """Add the events folded since; False if the feed no longer has all of them."""
     if not recent or recent[-1].seq <= lanes.seq:
         return True
     if recent[0].seq > lanes.seq + 1:
@@ -77,23 +77,23 @@ def go_on(lanes: Lanes, recent: Sequence[Entry]) -> bool:
 
 
 class History:
-    """The lanes of one database: of all its time, and in smaller slots of the part that is zoomed into."""
+    """The lanes of one database: of its whole history, and in smaller slots of a zoomed part."""
 
     def __init__(self, deck: Deck, changed: Callable[[], None]) -> None:
-        """Read through `deck`; call `changed` when something was read."""
+        """Read through `deck`; call `changed` after each read."""
         self.lanes = Lanes()
-        """Of all the time."""
+        """Lanes of the whole history."""
         self.is_read = False
         self.progress = 0.0
-        """How much has been read, from 0 to 1."""
+        """Progress of the first read, from 0 to 1."""
         self._deck, self._changed = deck, changed
         self._part: Lanes | None = None
         self._covers: tuple[int, int | None] = (0, 0)
-        """Positions of its begin and its end; None goes on with the newest event."""
+        """First and last position of the part; None as the end follows the newest event."""
         self._cache_key: tuple[int, int | None] | None = None
-        """Which part was read last."""
+        """The part that was read last."""
         self.is_behind = False
-        """True while what happened meanwhile is read: until then lanes must not be counted up to now."""
+        """True while missed events are read; until then the lanes do not reach the present."""
         self._reading = self._left = False
 
     def leave(self) -> None:
@@ -101,7 +101,7 @@ class History:
         self._left = True
 
     def go_on(self) -> None:
-        """Take what has happened since; read the file where the feed does not have it any more."""
+        """Add new events, from the file if the feed no longer has them."""
         if self._reading or (self.is_read and go_on(self.lanes, self._deck.feed.recent)):
             return
         self._reading = True
@@ -120,7 +120,7 @@ class History:
         self._deck.read(lambda reader: read_all_lanes(reader, goes_on), receive, failed=self._not_read)
 
     def _catch_up(self, after_seq: int) -> None:
-        """Read only what the feed does not have any more, such as after a while on another screen."""
+        """Read the events that the feed no longer has, such as after a while on another screen."""
         self.is_behind = True
 
         def receive(result: tuple[list[Record], int]) -> None:
@@ -132,17 +132,17 @@ class History:
         self._deck.read(lambda reader: read_since(reader, after_seq), receive, failed=self._not_read)
 
     def _not_read(self) -> None:
-        """Read again at the next look."""
+        """Allow another read at the next redraw."""
         self._reading, self._cache_key = False, None
 
     def zoomed(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
-        """Return lanes whose slots are small enough for columns of `step_ms`, as soon as they were read.
+        """Return lanes with slots of at most `step_ms` if they were read, else the best ones so far.
 
         Args:
-            begin: Position from which on they are wanted, in the lanes of all the time.
-            end: Position up to which.
-            step_ms: Milliseconds of a column.
-            follows: Whether the end goes on with the newest event.
+            begin: First position, in the lanes of the whole history.
+            end: Last position.
+            step_ms: Duration of a column, in milliseconds.
+            follows: Whether the end follows the newest event.
         """
         lanes, zoomed_lanes, margin = self.lanes, self._part, (end - begin) // 2
         if step_ms >= lanes.slot_ms:
@@ -155,7 +155,7 @@ class History:
         ):
             return zoomed_lanes
         low, high = max(0, begin - margin), None if follows else end + margin
-        cache_key = (low // (margin + 1), high)  # what follows is not read at each look where that is too much
+        cache_key = (low // (margin + 1), high)  # coarse, so that a part that moves is not read at each redraw
         if not self._reading and cache_key != self._cache_key:
             self._reading, self._cache_key = True, cache_key
             first, empty = lanes.seq_at(low), lanes.part(low, high)
@@ -169,10 +169,10 @@ class History:
         return zoomed_lanes or lanes
 
     def _includes(self, lanes: Lanes, begin: int, end: int, *, follows: bool) -> bool:
-        """Tell whether a part has all of a stretch of time, once it has taken what has happened since."""
+        """Add new events to a part, and tell whether it covers a range."""
         low, high = self._covers
         if high is None and not go_on(lanes, self._deck.feed.recent):
-            self._cache_key = None  # the feed does not have all of it any more
+            self._cache_key = None  # the feed no longer has all events
             return False
         return low <= begin and (high is None or (end <= high and not follows))
 

@@ -1,4 +1,4 @@
-"""Makes the view of the team that all screens draw: live, or as of a past moment."""
+"""Builds the view of the team that all screens draw: live, or as of a past moment."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,10 +28,10 @@ def make_view_state(
     in_browser: bool,
     before: ViewState | None = None,
 ) -> ViewState:
-    """Return the team at the moment that is shown, and what is known about its engine.
+    """Return the team at the current moment, and the situation of its engine.
 
     Args:
-        before: The last look: what was counted then holds as long as nothing has happened since.
+        before: The previous view, whose counts are reused while the state is unchanged.
     """
     now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
     past = playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
@@ -61,7 +61,7 @@ def make_view_state(
 
 
 def _sample(feed: Feed, now_ms: int) -> None:
-    """Keep how long queues are now while a past moment is shown: the plots would have a gap afterwards."""
+    """Sample the live queues while a past moment is shown; the plots would have a gap afterwards."""
     queued = feed.activity.queued
     if not queued or not 0 <= now_ms - queued[-1][0] < EVERY_MS:
         waiting = sum(queue.ready for queue in feed.state.queues.values())
@@ -75,7 +75,7 @@ def _digest_of(state: State, before: ViewState | None, *, working: bool = True) 
 
 
 def _past_view(playback: "Past", past: Moment, now: Situation, before: ViewState | None) -> ViewState:
-    """Leave out what is known only of the present: the live file, and which engine holds the database."""
+    """Return the view of a past moment, without facts of the present such as live texts and the engine."""
     rate = rate_of(playback.recent, past.at_ms)
     situation = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
     stopped_ms = playback.state.engine.stopped_ms if playback.state.engine is not None else None
