@@ -6,7 +6,7 @@ from collections import OrderedDict
 from store.journals.compression import compress, decompress
 
 MAX_BYTES = 16_000_000
-"""Limit of all compressed states: 1,000 agents with 10,000 tasks take 0.4 MB."""
+"""Limit of all compressed states; 1,000 agents with 10,000 tasks take 0.4 MB."""
 
 
 class Checkpoints:

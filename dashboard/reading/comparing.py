@@ -1,6 +1,6 @@
-"""Compares two teams: moments of the database that is shown, files, archives, as an operator names them.
+"""Compares two teams that an operator names: moments of the open database, other databases, archives.
 
-Reads files for as long as a state takes to fold: called in a thread.
+Blocks while it reads files and folds states; call it in a thread.
 """
 
 import shlex
@@ -14,10 +14,10 @@ from store import Reader
 
 
 def sides_of(key: str) -> tuple[str, str]:
-    """Return the two names that a key of the page joins.
+    """Return the two names in a key of the page.
 
     Raises:
-        Mistyped: If it does not join two.
+        Mistyped: If it does not consist of two names.
     """
     try:
         names = shlex.split(key)
@@ -29,12 +29,12 @@ def sides_of(key: str) -> tuple[str, str]:
 
 
 def key_of(first: str, other: str) -> str:
-    """Return the key of the page that compares two."""
+    """Return the key of the page that compares two teams."""
     return shlex.join([first.removeprefix("@"), other.removeprefix("@")])
 
 
 def is_path(name: str) -> bool:
-    """Tell whether a name is a file of this machine and not a moment."""
+    """Tell whether a name is a file, not a moment."""
     return "/" in name or name.endswith((".db", ".zip")) or ("@" in name.lstrip("@"))
 
 
@@ -42,15 +42,15 @@ def compare(db: Path, key: str, *, now_ms: int) -> Comparison:
     """Compare two teams.
 
     Args:
-        db: The database that is shown; moments without a path are of it.
-        key: As `key_of` joins them.
+        db: The open database; moments without a path belong to it.
+        key: As `key_of` returns it.
         now_ms: The time of the team, UTC milliseconds; for `10m`.
 
     Raises:
-        Mistyped: If one cannot be understood or is not there.
-        StoreError, CoreError, ImportRefused: If a file cannot be read, or an archive cannot be believed.
+        Mistyped: If a name cannot be parsed, or its file does not exist.
+        StoreError, CoreError, ImportRefused: If a file cannot be read, or an archive is invalid.
     """
-    from engine.history.moments import compare_moments  # only who compares needs it
+    from engine.history.moments import compare_moments  # needed only for comparisons
 
     with ExitStack() as stack:
         names = sides_of(key)

@@ -12,12 +12,12 @@ from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, Stor
 
 @dataclass(frozen=True, slots=True)
 class DatabaseInfo:
-    """A file in the data folder that is named like a database."""
+    """A database file, with its engines."""
 
     path: Path
     engine: EngineInfo | None = None
     error: str | None = None
-    """Why it cannot be used, in words."""
+    """Why it cannot be used; None if it can."""
     standbys: tuple[StandbyInfo, ...] = ()
     """Engines that stand by."""
 
@@ -28,7 +28,7 @@ class DatabaseInfo:
 
     @property
     def state(self) -> str:
-        """What it is, in a few words."""
+        """Its state in a few words."""
         if self.error is not None:
             return "cannot be used"
         if self.engine is None or not self.engine.alive:
@@ -67,7 +67,7 @@ def databases_in(folder: Path) -> list[Path]:
 def folders_to_search() -> Iterator[Path]:
     """Yield the current folder, then those above it up to the root of the repository.
 
-    Folders that others can write, and the home folder and everything above it, are not searched from below.
+    The search stops below folders that others can write, and below the home folder.
     """
     try:
         current_folder = Path.cwd()

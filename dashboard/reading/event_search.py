@@ -1,4 +1,4 @@
-"""Searches the journal for events that pass a filter, a stretch at a time, from either end.
+"""Searches the journal for events that pass a filter, in blocks, forward or backward.
 
 Everything here blocks; call it in the thread of the reader.
 """
@@ -21,9 +21,9 @@ from store.journals.statements import Conditions
 
 PAGE = 500
 ENDS = 200
-"""Ends of runs that are searched for titles; where more mention a word, every event is decoded."""
+"""Maximum ends of runs that are searched for titles; if more mention a word, every event is decoded."""
 MAX_DECODED_EVENTS = 10_000
-"""Events that are decoded before what was found so far is handed over: a tenth of a second."""
+"""Events that are decoded before the results so far are returned: a tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,18 @@ class SearchQuery:
     event_filter: Filter
     names: Names
     state: State
-    """Read only: in which supervisors agents are."""
+    """Read only; knows the supervisors of agents."""
     ended_ids: dict[str, Collection[str] | None] = field(default_factory=dict)
-    """By word: the tasks of ended runs whose titles contain it; given again, the journal is asked once."""
+    """By word: the tasks of ended runs whose titles contain it, or None for too many; a cache for further searches."""
 
     def conditions(self, reader: Reader) -> Conditions:
-        """Return what an event has to meet to have a chance to pass."""
+        """Return conditions that every passing event meets."""
         return conditions_of(self.event_filter, partial(self._ids_of, reader))
 
     def _ids_of(self, reader: Reader, word: str) -> Collection[str] | None:
-        """Return the ids whose names contain a word, also of tasks whose titles were forgotten; None: too many."""
+        """Return the ids whose names contain a word, also of tasks of ended runs; None for too many."""
         if word not in self.ended_ids:
-            # As the journal spells it; letters besides a to z it does not know in both cases.
+            # As the journal encodes it; the journal folds the case of ASCII letters only.
             spelled = json.dumps(word, ensure_ascii=False)[1:-1] if word.isascii() else None
             ends = reader.records(0, ENDS, kinds={"run_finished"}, contains=spelled)
             titles = [event.titles for event in events_of(ends) if isinstance(event, RunFinished)]
@@ -54,7 +54,7 @@ class SearchQuery:
         return None if ended_ids is None else {*self.names.ids_of(word), *ended_ids}
 
     def matching(self, reader: Reader, records: list[Record]) -> list[Entry]:
-        """Return the entries that pass; none, and the filter's `fault` is set, if an expression takes too long."""
+        """Return the entries that pass; if an expression takes too long, set the filter's `fault` and return none."""
         self.names.learn(end_events_of(reader, self.names.unknown(records)))
         try:
             few = prefilter(records, self.event_filter, self.names)
@@ -69,7 +69,7 @@ class SearchQuery:
 
 
 def search_before(reader: Reader, seq: int, query: SearchQuery, *, limit: int = BLOCK) -> Search:
-    """Return the newest events before `seq` that pass, and how far back that is known: at least `limit`, or all."""
+    """Return the newest passing events before `seq`, and how far back they are known: at least `limit`, or all."""
 
     def page(at: int, conditions: Conditions) -> list[Record]:
         return reader.records_before(at, PAGE, **conditions)
@@ -78,7 +78,7 @@ def search_before(reader: Reader, seq: int, query: SearchQuery, *, limit: int = 
 
 
 def search_after(reader: Reader, seq: int, query: SearchQuery, *, limit: int = BLOCK) -> Search:
-    """Return the oldest events after `seq` that pass, and how far that is known."""
+    """Return the oldest passing events after `seq`, and the seq up to which they are known."""
     last_seq = reader.last_seq()
 
     def page(at: int, conditions: Conditions) -> list[Record]:

@@ -32,39 +32,38 @@ from store.journals.statements import Conditions
 from store.leadership.lock import find_file_loss, identity
 
 BLOCK, PIECE = 500, 50
-"""Records that are read at once, and of those as many as are decoded and folded at once: a millisecond of work each."""
+"""Records that are read at once, and decoded and folded at once: a millisecond of work each."""
 WAITING_PIECES = 60
-"""Decoded pieces that may wait for the drawing thread, then the reading one waits: 0.3 s of 10,000 events a second."""
+"""Bound of the queue of decoded pieces; the reading thread waits while it is full."""
 RECENT = 2_000
-"""Events that are kept decoded for the log's newest lines."""
+"""Decoded events that are kept for the newest lines of the log."""
 EARLIER, EARLIER_BYTES = 1_000, 500_000
-"""Events before the snapshot that are read when a file is opened, and the most that they may take in the journal: a
-call with 10,000 tasks is 1 MB there, and 4 as an event.
+"""Limits of the events before the snapshot that are read when a file is opened: their number, and their bytes in the
+journal. A call with 10,000 tasks has 1 MB there, and 4 MB as an event.
 """
 FIRST_PAGE, MAX_PAGE, MAX_PAGE_BYTES = 10, 100, 16_000_000
-"""Events that are read at first, and the most at once; fewer where they are large, of which only the beginning is kept.
-"""
+"""Events of the first page, and limits of a page in events and bytes."""
 STEP_S = 0.001
-"""How often reading asks whether a key is still to be answered, in seconds."""
+"""Poll interval while reading waits for the answer to a key, in seconds."""
 LOOK_S = 0.2
-"""How often the live file is looked at, in seconds."""
+"""Poll interval of the live file, in seconds."""
 RATE_S = 5.0
-"""The rate of events is taken over this long, in seconds."""
+"""Period of the rate of events, in seconds."""
 GIVE_WAY_S = 0.02
-"""The longest time for which reading gives way to a key, in seconds."""
+"""Maximum time that reading waits for the answer to a key, in seconds."""
 RETRY_S = 1.0
-"""A file that cannot be read is tried again after this long, in seconds."""
+"""Time after which an unreadable file is tried again, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Earlier:
-    """What came before a snapshot: told and counted, not folded."""
+    """Events before the snapshot: shown and counted, not folded."""
 
     entries: list[Entry]
 
 
 class Feed:
-    """Follow one database; `start` it, call `advance` from the drawing thread, `stop` it."""
+    """Follows one database; `start` it, call `advance` from the drawing thread, `stop` it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -74,19 +73,19 @@ class Feed:
         self.file_seq = 0
         """The newest record in the file."""
         self._held_seq: int | None = None
-        """The newest record in the file when it was opened; None until that was read."""
+        """The newest record in the file when it was opened; None until it was read."""
         self.engine: EngineInfo | None = None
         self.standbys: list[StandbyInfo] = []
         self.live: dict[str, str] = {}
-        """What agents publish while they work, by key."""
+        """Live texts that agents publish while they work, by key."""
         self.recent: deque[Entry] = deque(maxlen=RECENT)
         """The newest events, without gaps."""
         self.activity = Activity()
-        """What each agent did in the last minutes."""
+        """Activity of each agent in the last minutes."""
         self.has_looked = False
-        """True once the file was asked for its engine."""
+        """True once the engine was read from the file."""
         self.is_answering: Callable[[], bool] = lambda: False
-        """Whether the drawing thread has a key to answer: decoding meanwhile would take half of the interpreter."""
+        """Whether the drawing thread has a key to answer; decoding would take half of the interpreter meanwhile."""
         self._arrived: queue.Queue[State | _Earlier | list[Entry]] = queue.Queue(WAITING_PIECES)
         self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
         self._stop = threading.Event()
@@ -102,7 +101,7 @@ class Feed:
         ]
 
     def start(self) -> None:
-        """Begin to read, in threads."""
+        """Start the reading threads."""
         for thread in self._threads:
             thread.start()
 
@@ -125,19 +124,19 @@ class Feed:
 
     @property
     def opening(self) -> bool:
-        """True until the state has caught up with the file as it was when opened; until then it is out of date."""
+        """True until the state has caught up with the file as of its opening."""
         return self.trouble is None and (self._held_seq is None or self.state.seq < self._held_seq)
 
     @property
     def events_per_s(self) -> float:
-        """Events that came into the file each second, over the last seconds."""
+        """Rate of new events in the file over the last `RATE_S`."""
         samples = list(self._rate)
         if len(samples) < 2 or samples[-1][0] <= samples[0][0]:
             return 0.0
         return (samples[-1][1] - samples[0][1]) / (samples[-1][0] - samples[0][0])
 
     def advance(self, budget_s: float = 0.008) -> bool:
-        """Fold what has arrived, for about `budget_s` seconds at most.
+        """Fold arrived events for at most about `budget_s` seconds.
 
         Returns:
             True if the state changed.
@@ -170,12 +169,12 @@ class Feed:
             self._stop.set()
         self.names.learn(events)
         if any(isinstance(event, StateImported) for event in events):
-            self.names.learn_state(self.state)  # what an import brings has no events of its own
+            self.names.learn_state(self.state)  # imported members have no events of their own
         self.activity.count_events(events)
         self.recent.extend(block)
 
     def _follow(self) -> None:
-        """Read and decode, for as long as the file is there."""
+        """Read and decode as long as the file exists."""
         after: int | None = None
         while not self._stop.is_set():
             try:
@@ -191,7 +190,7 @@ class Feed:
                 self._troubles["file"], self._rows_lost = f"{error}; the screen shows an earlier state", error
                 self._stop.set()
             except StoreError as error:
-                # A different file at this path has different events with the same seqs.
+                # A replaced file has other events with the same seqs.
                 if self._detect_file_loss():
                     return
                 self._troubles["follow"] = str(error)
@@ -199,7 +198,7 @@ class Feed:
                 self._troubles.pop("follow", None)
 
     def _first(self) -> int:
-        """Hand over the newest snapshot; without one the journal is read from its start."""
+        """Hand over the newest snapshot with the events before it; return its seq, or 0 without one."""
         state = self._snapshot()
         if state is None:
             return 0
@@ -252,7 +251,7 @@ class Feed:
                 break
 
     def _look(self) -> None:
-        """Poll what is not in the journal: the engine, live output of agents, whether the file is still the same."""
+        """Poll the facts that are not in the journal: the engine, live texts, and the identity of the file."""
         while not self._stop.is_set():
             try:
                 with Reader(self.path) as reader:
@@ -279,11 +278,11 @@ class Feed:
         self.has_looked = True
 
     def check_same_file(self) -> None:
-        """Make sure that the path still has the file that is followed: what stands there else is of another team.
+        """Check that the path still has the file that is followed, not one of another team.
 
         Raises:
-            FileLost: If it has not. `trouble` says so, and nothing is read any more.
-            ReadRowsLost: If it has an older copy: what the screen shows was never so there. Likewise.
+            FileLost: If the file was deleted or replaced; sets `trouble` and stops the feed.
+            ReadRowsLost: If it was replaced by an older copy, without rows that were read; likewise.
         """
         if self._rows_lost is not None:
             raise self._rows_lost
@@ -302,7 +301,7 @@ class Feed:
 
 
 def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entry]:
-    """Return records with their events; `names` learns the titles that they need. In the thread of `reader`."""
+    """Decode records, and add the titles that they need to `names`; call in the thread of `reader`."""
     events = decode_events([(record.seq, record.kind, record.body) for record in records])
     names.learn([*end_events_of(reader, names.unknown(records)), *events])
     return list(map(Entry.of, records, events))
@@ -311,7 +310,7 @@ def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entr
 def entries_before(
     reader: Reader, seq: int, count: int, names: Names, *, after_seq: int = 0, **conditions: Unpack[Conditions]
 ) -> list[Entry]:
-    """Return the nearest events before `seq`, the newest last; their bodies are in memory a few at a time."""
+    """Return the last `count` events before `seq`, the newest last; reads pages, to keep few bodies in memory."""
     pages, limit = list[list[Entry]](), FIRST_PAGE
     while count > 0:
         limit = min(limit, count)
@@ -326,7 +325,7 @@ def entries_before(
 
 
 def parts_of(reader: Reader, entries: list[Entry], *, known_hashes: Container[str]) -> dict[str, str]:
-    """Return what models were told besides messages in the last step of `entries`, by hash.
+    """Return the prompt parts of the last model step of `entries`, by hash.
 
     Args:
         known_hashes: Parts to leave out.

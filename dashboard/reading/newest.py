@@ -1,4 +1,4 @@
-"""The newest events that meet a condition, for a page that asks again and again while they come."""
+"""The newest events that meet a condition, for a page that is redrawn while they arrive."""
 
 from typing import Unpack
 
@@ -10,18 +10,18 @@ from store.journals.statements import Conditions
 
 
 class Newest:
-    """Reads on from where it stopped: most conditions have no index, and walk all of the journal for what is rare."""
+    """Reads incrementally: most conditions have no index, so that rare events need a scan of the journal."""
 
     def __init__(self, max_entries: int) -> None:
-        """Keep so many events at most."""
+        """Keep at most `max_entries` events."""
         self._max_entries = max_entries
         self._conditions = Conditions()
         self._seq = 0
-        """Events up to this one were read."""
+        """Seq up to which the journal was read."""
         self._entries: list[Entry] = []
 
     def up_to(self, seq: int, reader: Reader, names: Names, **conditions: Unpack[Conditions]) -> list[Entry]:
-        """Return those up to `seq`, the newest last; other conditions, or an earlier moment, are read from anew."""
+        """Return the newest events up to `seq`, oldest first; other conditions or an earlier `seq` start a new scan."""
         is_continued = conditions == self._conditions and seq >= self._seq
         after_seq, before = (self._seq, self._entries) if is_continued else (0, [])
         entries = entries_before(reader, seq + 1, self._max_entries, names, after_seq=after_seq, **conditions)

@@ -1,8 +1,8 @@
 """Past moments of one file, built in a thread from the nearest stored state before them.
 
-Rule: as in the feed, the state belongs to the thread that calls `advance`, which is the drawing thread; what the thread
-here has handed over it never touches again. No transaction stays open: the file is read in pages, and between two pages
-a newer request takes the place of the one that is being worked on.
+Rule: as in the feed, the state belongs to the thread that calls `advance`, which is the drawing thread; the worker
+thread never touches a state that it has handed over. No transaction stays open: the file is read in pages, and a newer
+request replaces the current one between two pages.
 """
 
 import queue
@@ -34,25 +34,23 @@ from store import Reader, StoreError
 PAGE = 100
 """Events read and folded between two checks for a newer request: 1 ms."""
 MAX_EVENTS_FORWARD = 500
-"""Most events that are folded forward in the drawing thread to reach a later moment."""
+"""Maximum events that the drawing thread folds forward to reach a later moment."""
 SNAPSHOT_COST = 2_000
 """Cost of reading a stored state, in folded events."""
 RECENT = 1_000
-"""Events up to the moment that are kept decoded: for the log, and to count what agents did just before."""
+"""Decoded events up to the moment that are kept, for the log and the activity of agents."""
 MINUTES = 2_000
-"""Most events with ends of attempts that are read of the minutes before those, of which rates are taken: 20 ms."""
+"""Maximum events of ended attempts that are read before the recent ones, for rates: 20 ms."""
 CHECKPOINT_DISTANCE = RECENT + 500
-"""A state this many events before a far moment is kept, for steps back from there."""
+"""A state this many events before a distant moment is cached, for steps back from there."""
 PATIENCE_S = 0.2
 """After this time without a result, a moment is finished even if a newer one was requested."""
 
 
 _Request: TypeAlias = Callable[[Reader, int], int]
-"""Returns the seq that is asked for, given the one that was asked for before."""
-
-
+"""Returns the requested seq, given the previous one."""
 _Look: TypeAlias = tuple[int, int, Mapping[str, int]]
-"""A time, how much waited then in all queues, and for whom."""
+"""A time in UTC milliseconds, the number of waiting tasks, and the number by agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +66,16 @@ class _Onward:
 
 
 class Past:
-    """One file at a moment of its past; `start` it, ask for a moment, call `advance` when told that it is there."""
+    """One file at a moment of its past; `start` it, request a moment, call `advance` when `ready` was called."""
 
     def __init__(
         self, path: Path, *, ready: Callable[[], None] = lambda: None, stay: Callable[[], None] = lambda: None
     ) -> None:
-        """Look at nothing yet.
+        """Create the worker without a request.
 
         Args:
-            ready: Called in another thread when `advance` has something to take in.
-            stay: Raises a `StoreError` if `path` has another file by now; asked when it was opened.
+            ready: Called in another thread when `advance` has work.
+            stay: Called after opening `path`; raises a `StoreError` if it is not the same file any more.
         """
         self.path = path
         self.state = State()
@@ -86,9 +84,9 @@ class Past:
         self.recent: deque[Entry] = deque(maxlen=RECENT)
         """The last events up to that moment, without gaps."""
         self.activity = Activity()
-        """What each agent did in the minutes before."""
+        """Activity of each agent in the minutes before."""
         self.trouble: str | None = None
-        """Why the last moment that was asked for cannot be shown, in one line."""
+        """Why the last requested moment cannot be shown, in one line."""
         self._ready, self._stay = ready, stay
         self._requests: list[_Request] = []
         self._news = threading.Condition()
@@ -96,7 +94,7 @@ class Past:
         self._stopped = False
         self._arrived: queue.SimpleQueue[_Moment | _Onward] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="past", daemon=True)
-        # From here on only the thread's own.
+        # Used only by the worker thread.
         self._target = 0
         self._handed: int | None = None
         self._handed_s = 0.0
@@ -104,7 +102,7 @@ class Past:
         self._checkpoints = Checkpoints()
 
     def start(self) -> None:
-        """Begin to work, in a thread."""
+        """Start the worker thread."""
         self._thread.start()
 
     def stop(self, *, timeout_s: float = 2.0) -> None:
@@ -115,34 +113,34 @@ class Past:
             self._thread.join(timeout_s)
 
     def to_seq(self, seq: int) -> None:
-        """Ask for the moment after an event; beyond the ends of the journal for its first or newest."""
+        """Request the moment after an event, clamped to the journal."""
         self._ask(lambda reader, before: seq, from_anywhere=True)
 
     def to_time(self, at_ms: int) -> None:
-        """Ask for a time, in UTC milliseconds: the newest event that is no younger."""
+        """Request the last event up to a time, in UTC milliseconds."""
         self._ask(lambda reader, before: reader.seq_at(at_ms), from_anywhere=True)
 
     def by_events(self, by: int) -> None:
-        """Ask for the moment some events after the one that was asked for last; before it where negative."""
+        """Request the moment `by` events after the last requested one, or before it if negative."""
         self._ask(lambda reader, before: before + by)
 
     def to_mark(self, by: int, kinds: Collection[str] = frozenset(MARKS)) -> None:
-        """Ask for the next event of some kinds, or where `by` is negative for the one before; without any, stay."""
+        """Request the next event of some kinds, or the previous one if `by` is negative; without one, stay."""
 
-        def beside(reader: Reader, before: int) -> int:
+        def neighbour(reader: Reader, before: int) -> int:
             read = reader.records_before if by < 0 else reader.records
             return next((record.seq for record in read(before, 1, kinds=kinds)), before)
 
-        self._ask(beside)
+        self._ask(neighbour)
 
     @property
     def busy(self) -> bool:
-        """True while a moment that was asked for is not there yet."""
+        """True while a requested moment has not arrived."""
         with self._news:
             return bool(self._requests) or self._working or not self._arrived.empty()
 
     def advance(self) -> bool:
-        """Take in what has arrived.
+        """Take over arrived moments.
 
         Returns:
             True if the state changed.
@@ -164,11 +162,11 @@ class Past:
     def _ask(self, request: _Request, *, from_anywhere: bool = False) -> None:
         with self._news:
             if from_anywhere:
-                self._requests.clear()  # wherever those before would lead
+                self._requests.clear()  # earlier requests do not matter
             self._requests.append(request)
             self._news.notify()
 
-    # In the thread
+    # Methods of the worker thread.
 
     def _work(self) -> None:
         reader: Reader | None = None
@@ -195,7 +193,7 @@ class Past:
         return reader
 
     def _next(self) -> list[_Request]:
-        """Wait for the next requests; none means stop."""
+        """Wait for the next requests; an empty list means stop."""
         with self._news:
             self._news.wait_for(lambda: self._requests or self._stopped)
             requests, self._requests = self._requests, []
@@ -216,7 +214,7 @@ class Past:
         return target
 
     def _deliver(self, reader: Reader, target: int) -> bool:
-        """Hand over the result of a request; False if a newer request came meanwhile."""
+        """Hand over the requested moment; False if a newer request arrived meanwhile."""
         handed = self._handed
         if handed is not None and 0 <= target - handed <= MAX_EVENTS_FORWARD:
             if records := reader.records(handed, target - handed) if target > handed else []:
@@ -240,7 +238,7 @@ class Past:
         return True
 
     def _build_state(self, reader: Reader, target: int, waited: "list[_Look]") -> State | None:
-        """Return the state at a moment, and how long queues were before it, a sample a second of the last events."""
+        """Return the state at a moment, or None if superseded; add a queue sample per second of the last events."""
         since = max(0, target - RECENT)
         state = self._nearest_state(reader, since)
         keep_at = target - CHECKPOINT_DISTANCE if target - state.seq > 2 * CHECKPOINT_DISTANCE else -1
@@ -262,7 +260,7 @@ class Past:
         return state
 
     def _earlier_events(self, reader: Reader, recent: Sequence[Entry], kinds: Collection[str]) -> list[Event]:
-        """Return events of some kinds before the last ones, of the time in which rates and percentiles are taken."""
+        """Return events of some kinds before the recent ones, of the period for rates and percentiles."""
         if not recent:
             return []
         after_seq = reader.seq_at(recent[-1].at_ms - RETAINED_MS)
@@ -275,7 +273,7 @@ class Past:
         return newer and (self._stopped or time.monotonic() - self._handed_s < PATIENCE_S)
 
     def _nearest_state(self, reader: Reader, target: int) -> State:
-        """Return the state nearest before a moment, of those that were begun, kept here, or stored in the file."""
+        """Return the cheapest state before a moment: the partial one, a cached one, or a snapshot of the file."""
         begun, self._partial = self._partial, None
         if begun is not None and begun.seq > target:
             begun = None
@@ -288,7 +286,7 @@ class Past:
         while (snapshot := reader.snapshot(bound, after_seq=better_than)) is not None:
             try:
                 return decode_state(snapshot[1])
-            except ValueError:  # of an earlier version
+            except ValueError:  # written by an earlier version
                 bound = snapshot[0] - 1
         if begun is not None:
             return begun
@@ -296,7 +294,7 @@ class Past:
 
 
 def _fold_with_samples(state: State, events: Sequence[Event]) -> Iterator[_Look]:
-    """Fold events, and look at the queues after each second of them."""
+    """Fold events, and sample the queues after each second of them."""
     for _, second in groupby(events, key=lambda event: event.at_ms // EVERY_MS):
         fold(state, list(second))
         yield state.at_ms, sum(queue.ready for queue in state.queues.values()), waiting_of(state)

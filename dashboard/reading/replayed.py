@@ -15,7 +15,7 @@ _BLANK = Cell("")
 
 
 def describe_replay(replay: "Replay") -> str:
-    """Return whether it comes to the same, or where it would go another way."""
+    """Describe whether a replay gives the same result, or where it differs."""
     steps, difference = pluralize(replay.steps, "recorded step"), replay.differs
     if difference is None:
         return f"✓ {replay.run_id} gives the same result: {steps} answered from the journal"
@@ -25,16 +25,16 @@ def describe_replay(replay: "Replay") -> str:
 
 
 def replay_cells(db: Path, run_id: str) -> list[Cell]:
-    """Replay a finished run and return the paragraphs of its page; blocks for as long as that takes.
+    """Replay a finished run and return the paragraphs of its page; blocks.
 
     Args:
-        db: The database; read and never changed.
+        db: The database; only read.
     """
     import anyio
 
     from engine.core.errors import CoreError
     from engine.errors import EngineError
-    from engine.history.replaying import replay  # the engine's shell: only who replays needs it
+    from engine.history.replaying import replay  # slow import: needed only for replays
     from engine.trusted_code.trust import user_list
     from store import StoreError
 

@@ -1,4 +1,4 @@
-"""Finds the archives and forks that lie beside a database, by their names, and says what one holds."""
+"""Finds the archives and forks beside a database by their names, and summarizes their contents."""
 
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from engine.reading.folding import fold_from
 from store import Reader, StoreError
 
 MAX_FILES = 50
-"""The newest that are listed."""
+"""Maximum files that are listed, the newest first."""
 
 
 def files_beside(db: Path) -> list[SiblingFile]:
@@ -23,16 +23,16 @@ def files_beside(db: Path) -> list[SiblingFile]:
             continue
         try:
             stat = path.stat()
-        except OSError:  # gone meanwhile
+        except OSError:  # deleted meanwhile
             continue
         files.append(SiblingFile(kind, str(path), path.name, stat.st_mtime_ns // 1_000_000, stat.st_size))
     return sorted(files, key=lambda file: -file.at_ms)[:MAX_FILES]
 
 
 def holdings_of(path: Path, seq: int | None, *, working: bool) -> list[Line]:
-    """Return what a file holds after an event, or after its newest; folds its state, so called in a thread.
+    """Summarize a file after an event, or after its newest if `seq` is None; blocks, because it folds the state.
 
-    `working` tells whether an engine is at work on it then; without one nothing in it goes on.
+    `working` says whether an engine works on the file.
     """
     try:
         with Reader(path) as reader:

@@ -1,7 +1,7 @@
-"""Summaries of one journal for the time bar: those of full blocks are read once.
+"""Summaries of one journal for the time bar; those of full blocks are read once.
 
-`read` is called in a thread, with a reader of its own; what it has found is taken over as one piece, so that `spans`
-may be asked in another.
+`read` runs in a thread, with a reader of its own; it replaces the result in one assignment, so that another thread may
+call `spans`.
 """
 
 from collections.abc import Iterable
@@ -13,23 +13,23 @@ from store.journals.records import BlockSummary, Span
 from store.layout.migrations import BLOCK
 
 FINE_AT_ONCE = 200
-"""Blocks that are cut finer in one `read`, the newest first: a tenth of a second."""
+"""Maximum blocks that one `read` splits, the newest first: a tenth of a second."""
 
 
 class Summaries:
-    """The whole history of one file, in steps."""
+    """The whole history of one file, as spans."""
 
     def __init__(self) -> None:
         self._blocks: list[Span] = []
         self._fine: dict[int, tuple[int, list[Span]]] = {}
-        """By the first event of a block: in what steps it was cut, and the parts."""
+        """By the first event of a block: the step in milliseconds, and the parts."""
         self._spans: list[Span] = []
 
     def read(self, reader: Reader, *, columns: int) -> None:
-        """Read what is new; blocks that last longer than a column of the bar are cut finer.
+        """Read new blocks, and split those that last longer than a column of the bar.
 
         Args:
-            columns: How many columns a bar of the whole history has at most.
+            columns: Maximum columns of a bar of the whole history.
         """
         full = [span for span in self._blocks if span.last_seq % BLOCK == 0]
         after = full[-1].last_seq // BLOCK if full else 0
@@ -45,7 +45,7 @@ class Summaries:
         self._spans = [part for block in self._blocks for part in self._parts(block)]
 
     def spans(self, recent: Iterable[Entry] = ()) -> list[Span]:
-        """Return all that was read, and what came after it by the newest events of the feed."""
+        """Return all spans that were read, then those of newer events of the feed."""
         last_seq = self._spans[-1].last_seq if self._spans else 0
         return [*self._spans, *spans_of(recent, last_seq)]
 

@@ -1,4 +1,4 @@
-"""The input of a task whose run has ended: the state forgets it, the journal keeps it where the task was planned."""
+"""The input of a task of a finished run: the state drops it, the event that planned the task has it."""
 
 from typing import Any, NamedTuple
 
@@ -9,17 +9,17 @@ from store import Reader
 
 _PLANS = [kind_of(kind) for kind in (Delegated, GroupPlanned, GroupGrown, StrategySwitched, RunSubmitted)]
 _MENTIONS = 8
-"""Plans that name a task, the newest first, before it is given up: a graph that grows names nodes again."""
+"""Maximum plans that name a task and are searched, the newest first: a growing graph names its nodes again."""
 
 
 def input_of(reader: Reader, run_id: str, task_id: str, before_seq: int) -> str:
-    """Return what a task was given, as text.
+    """Return the input of a task as text.
 
     Args:
-        before_seq: An event of it: its plan stands before that one.
+        before_seq: Seq of an event of the task; its plan is before it.
 
     Returns:
-        The text, that of the group's for a node of a graph that takes it; empty where no plan of it was found.
+        The text, or the group's for a node that takes the input of its group; empty if no plan was found.
     """
     while task_id:
         plan = _plan(reader, run_id, task_id, before_seq)
@@ -35,7 +35,7 @@ class _Plan(NamedTuple):
     task_id: str
     input: Any
     of_group: str | None = None
-    """The group whose input it gets, where it has none of its own."""
+    """The group whose input it takes; None if it has its own."""
 
 
 def _plan(reader: Reader, run_id: str, task_id: str, before_seq: int) -> _Plan | None:

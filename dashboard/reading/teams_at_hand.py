@@ -1,6 +1,6 @@
-"""What the other databases of this machine hold, each read when it has changed; for as long as a state takes to fold.
+"""Summaries of the databases of this machine, each read again when it has changed.
 
-Called in a thread. Every file is closed before its team is told.
+Blocks while states are folded; call it in a thread. Every file is closed again.
 """
 
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ from engine.reading.folding import fold_from
 from store import Reader, StoreError
 
 LAST_EVENTS = 60
-"""Events of each that are read for the pane below."""
+"""Events of each database that are read for the pane below the table."""
 
 
 def find_teams(own_database: DatabaseInfo, known_teams: Mapping[str, TeamDatabase]) -> list[TeamDatabase]:
-    """Return the teams at hand, that of the file that is shown among them."""
+    """Return the teams of all databases found, including the open one."""
     try:
         databases = find_databases(folders.data_folder())
     except folders.NoHome:
@@ -36,7 +36,7 @@ def find_teams(own_database: DatabaseInfo, known_teams: Mapping[str, TeamDatabas
 
 
 def home() -> str:
-    """Return the folder of the user; empty where there is none."""
+    """Return the home folder of the user; empty for none."""
     try:
         return str(folders.home_folder())
     except folders.NoHome:
@@ -44,9 +44,9 @@ def home() -> str:
 
 
 def team_of(database: DatabaseInfo, known_team: TeamDatabase | None, *, is_shown: bool) -> TeamDatabase:
-    """Read what a row needs; the name is that of the first supervisor at the top.
+    """Read the row of a database; its name is that of the first root supervisor.
 
-    The state is folded only if it changed since it was `known_team`, and not that of the file that is shown.
+    The state is folded only if it has changed since `known_team`, and never for the open database.
     """
     name, newest_ms, error = database.path.stem, None, database.error
     holds, last, names, seq, size_bytes = list[Line](), list[TailLine](), Names(), -1, 0
