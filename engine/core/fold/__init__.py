@@ -1,8 +1,8 @@
 """The one place where supervisor state changes.
 
-Pure by contract (import-linter and a test enforce it): no clock, no randomness, no I/O. What an event needs to know is
-in the event. One handler per kind, found by the annotation of its event (`core/handlers.py`), so that nothing else
-names it; a file per subject, named in `_FILES`.
+Pure by contract (import-linter and a test enforce it): no clock, no randomness, no I/O. Everything that a handler needs
+is in the event or the state. One handler per kind of event, found by its annotation (`core/handlers.py`); one file per
+subject, listed in `_FILES`.
 """
 
 from collections.abc import Iterable
@@ -35,11 +35,11 @@ _FILES = (
     slots, swapping, task, team,
 )  # fmt: skip
 FOLD: Handlers = handlers_in(map(vars, _FILES), EVENTS, result_hint=None)
-"""The handler of every kind."""
+"""The handler of every kind of event."""
 
 
 def apply(state: State, event: Event) -> None:
-    """Apply an event that was decided on `state`; the only writer of it. Any exception is a defect of the core."""
+    """Apply an event that was decided on `state`. Any exception is a defect of the core."""
     state.seq += 1
     if event.at_ms > state.at_ms:
         state.at_ms = event.at_ms
@@ -52,7 +52,7 @@ def fold(state: State, events: Iterable[Event]) -> None:
     """Apply events that were read from a journal.
 
     Raises:
-        CorruptJournal: If one cannot follow the ones before: the file was changed, or the fold has a defect.
+        CorruptJournal: If an event does not fit the ones before: the file was changed, or the fold has a defect.
     """
     for event in events:
         try:

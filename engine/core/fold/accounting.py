@@ -1,7 +1,7 @@
 """Fold: usage at every level that pays for it, and deadlines and budgets that end work.
 
-Only an object with a deadline of its own has timers. `State.limited` is empty while nothing has a budget, which spares
-every check of spending.
+Only an object with a deadline of its own has timers. `State.limited` is empty while nothing has a budget; then no
+spending is checked.
 """
 
 from engine.core import events
@@ -207,16 +207,16 @@ def count_end(state: State, task: Task, agent: Agent, *, done: int = 0, failed: 
 
 
 def stop_clock(state: State, task: Task, attempt: Attempt) -> None:
-    """Stop counting time for an attempt that parks."""
+    """Stop charging time for an attempt that parks."""
     run = state.runs[task.run_id]
     run.at_work -= 1
     run.since_ms -= state.at_ms
-    # Leaves minus the uncharged time (`Attempt.since_ms`); `start_clock` adds the new moment to it.
+    # Leaves the negative uncharged time (`Attempt.since_ms`), to which `start_clock` adds the present time.
     attempt.since_ms -= state.at_ms
 
 
 def start_clock(state: State, task: Task, attempt: Attempt) -> None:
-    """Count time again for an attempt that has its slot back."""
+    """Charge time again for an attempt that has its slot back."""
     run = state.runs[task.run_id]
     run.at_work += 1
     run.since_ms += state.at_ms
@@ -224,7 +224,7 @@ def start_clock(state: State, task: Task, attempt: Attempt) -> None:
 
 
 def discount_time(state: State, task: Task, attempt: Attempt, by_ms: int) -> None:
-    """Take back time of an attempt that was counted; time that is charged already stays."""
+    """Subtract uncharged time of an attempt; time that is charged already stays."""
     attempt.since_ms += by_ms
     state.runs[task.run_id].since_ms += by_ms
 
@@ -284,7 +284,7 @@ def _budget_extended(state: State, event: events.BudgetExtended) -> None:
     if event.amount is not None:
         ledger = _ledger(state, event.subject)
         ledger.granted[event.amount] = event.granted
-        # The larger budget has a warning of its own to come.
+        # The larger budget gets its own warning.
         if event.amount in ledger.warned:
             ledger.warned.remove(event.amount)
     subject.held = False

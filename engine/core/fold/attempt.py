@@ -1,4 +1,4 @@
-"""Fold: attempts begun, parked and ended; steps recorded."""
+"""Fold: attempts started, parked and ended; steps recorded."""
 
 from engine.core import events
 from engine.core.fold import slots
@@ -31,7 +31,8 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     task.status = _RUNNING
     task.yields_to = None
     task.attempts = event.attempt
-    agent_id, at_ms = event.agent_id, state.at_ms  # the state's: each event has a number and a text of its own
+    # The number and the id of the state, not the equal ones of the event: that saves memory with many tasks.
+    agent_id, at_ms = event.agent_id, state.at_ms
     attempt = task.attempt = Attempt(
         number=event.attempt, agent_id=agent_id, generation=event.generation, started_ms=at_ms, since_ms=at_ms
     )
@@ -62,8 +63,8 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
     attempt.wants_slot = False
     start_clock(state, task, attempt)
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
-    # An attempt that still waits resumes only to migrate (or did, until a stronger reason to stop came): new code asks
-    # again for what it waits for.
+    # An attempt that still waits resumes only to migrate (or did, until a stronger reason to stop came): the new code
+    # repeats the calls that it waits for.
     if attempt.stopping == "migrate" or (attempt.waits and not goes_on):
         attempt.owed, attempt.waits = [], {}
     slots.begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
@@ -82,7 +83,7 @@ def park(state: State, task: Task) -> None:
         agent = state.agents[attempt.agent_id]
         agent.parked[task.id] = attempt.generation
         slots.vacate(state, agent, task)
-        # What it waits for may be work for this very agent, which a half-open circuit would hold back for ever.
+        # It may wait for work of this same agent, which a half-open circuit would block endlessly.
         give_up_probe(state, agent, task)
 
 
@@ -109,7 +110,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     # May exceed the limit on processes for a while: a migrating attempt keeps its slot and never waits for a process.
     attempt.in_process = slots.works_in_processes(state, agent)
     slots.mark_changed(state, task)
-    # The time reported here is charged below, so it must not count as uncharged any more.
+    # The time reported here is charged below, so it is no longer uncharged.
     discount_time(state, task, attempt, event.usage.time_ms)
     attempt.stopping = None
     attempt.owed, attempt.waits = [], {}
@@ -157,7 +158,7 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
         _release_claim(state, task)
     agent.idle_since_ms = state.at_ms
     if stuck:
-        # Before `vacate`: the thread that did not return goes on using the slot that the attempt gives back.
+        # Before `vacate`: the thread that did not return keeps using the slot that the attempt frees.
         _keep_slot(state, agent, task)
     slots.vacate(state, agent, task)
     if stuck:
@@ -169,17 +170,17 @@ def _end_attempt(state: State, task: Task, *, stuck: bool = False) -> Agent | No
 
 
 def _keep_slot(state: State, agent: Agent, task: Task) -> None:
-    """Count a thread that goes on after its attempt."""
+    """Count a thread that still runs after the end of its attempt."""
     agent.stuck += 1
     agent.stuck_since.setdefault(task.id, state.at_ms)
 
 
 def _release_claim(state: State, task: Task) -> None:
-    """Forget that the attempt of `task` was stopping for an urgent task, which may now ask for another slot."""
-    other = state.tasks.get(task.yields_to or "")
-    if other is not None and other.taking == task.id:
-        other.taking = None
-        slots.mark_changed(state, other)
+    """Clear the claim of an urgent task on the slot of `task`, so that it may claim another."""
+    urgent = state.tasks.get(task.yields_to or "")
+    if urgent is not None and urgent.taking == task.id:
+        urgent.taking = None
+        slots.mark_changed(state, urgent)
 
 
 def _attempt_done(state: State, event: events.AttemptDone) -> None:

@@ -99,7 +99,7 @@ def forget_drain(state: State, agent_id: str) -> None:
 
 
 def lets_pass(task: Task) -> bool:
-    """Return True if dependents of `task` may start after its end."""
+    """Return True if dependents of an ended task may start."""
     status = task.status
     if status is _FAILED:
         return task.optional or task.tolerated
@@ -149,7 +149,7 @@ def note_first_attempt(state: State, task: Task) -> None:
     while parent_id is not None:
         group = state.tasks[parent_id]
         if group.kind != "group" or group.begun_ms is not None:
-            return  # then its ancestors have been marked as well
+            return  # its ancestors have been marked already
         group.begun_ms = state.at_ms
         allow_next_item(state, group)
         parent_id = group.parent_id
@@ -168,7 +168,7 @@ def note_end(state: State, group: Task) -> None:
     if supervisor is None or group.begun_ms is None:
         return
     tasks = state.tasks
-    # A request is planned once the runs that it comes after have ended; these are gone by now.
+    # A root could begin when it was planned: the runs that it waited for are no longer in the state.
     could_begin_ms = group.started_ms if group.parent_id is None else None
     ready_ms = max([could_begin_ms or group.created_ms, *(tasks[task_id].ended_ms or 0 for task_id in group.after)])
     members = (tasks[task_id] for task_id in group.children)

@@ -9,7 +9,7 @@ from engine.core.state import CONVERSATIONS, EXCHANGES, UTTERANCES, Conversation
 
 
 def join(state: State, run: Run) -> None:
-    """Fix what a new run remembers: the runs of its conversation that have ended by now."""
+    """Add a new run to its conversation; it remembers the runs that have ended by now."""
     if run.conversation is None:
         return
     conversations = state.supervisors[run.supervisor_id].conversations
@@ -81,13 +81,12 @@ def _outcome(state: State, run: Run) -> Task:
 def _graph_members(state: State, run: Run) -> list[str]:
     """Return the members that had a node in a graph of a run, without those that only got delegated work."""
     tasks = [state.tasks[task_id] for task_id in run.tasks if task_id != run.root_id]
-    return list(
-        dict.fromkeys(task.worker_id for task in tasks if task.worker_id and not task.asked_by and not task.call_key)
-    )
+    planned = (task.worker_id for task in tasks if task.worker_id and not task.asked_by and not task.call_key)
+    return list(dict.fromkeys(planned))
 
 
 def _shorten(conversation: Conversation) -> None:
-    """Drop all but the newest messages, except those that an open run remembers and its next attempt must see again."""
+    """Drop all but the newest messages, except those that an open run still shows to its attempts."""
     remaining = UTTERANCES
     for number in sorted(conversation.exchanges, reverse=True):
         exchange = conversation.exchanges[number]

@@ -12,7 +12,7 @@ from engine.core.specs.spec import digest
 from engine.core.state import Declaration, State, Supervisor
 
 MAX_REMOVED_NAMES = 1000
-"""Limit on remembered names of removed members of one supervisor."""
+"""Limit on the recorded names of removed members of one supervisor."""
 
 
 def declare(state: State, member_id: str, name: str, parent_id: str | None) -> None:

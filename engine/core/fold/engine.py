@@ -37,7 +37,7 @@ def _engine_stopped(state: State, event: events.EngineStopped) -> None:
 
 
 def _engine_slept(state: State, event: events.EngineSlept) -> None:
-    """Let the attempts that hold a slot have begun so much later: their time at work is counted from there."""
+    """Subtract the time that the computer slept from the time at work of attempts that hold a slot."""
     for agent in state.agents.values():
         for task_id in agent.running:
             task = state.tasks[task_id]

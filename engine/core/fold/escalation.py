@@ -10,13 +10,13 @@ from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
 
 
 def doubt(state: State, task: Task) -> None:
-    """Put a task in doubt: a tool call of it may or may not have happened."""
+    """Put a task in doubt: one of its tool calls may or may not have happened."""
     dequeue(state, task)
     task.status = TaskStatus.IN_DOUBT
 
 
 def start_clock(state: State, question: Escalation) -> None:
-    """Set the timer of the default of a question, which stands still while its run is paused."""
+    """Set the timer after which a question gets its default answer; it is stopped while the run is paused."""
     run = state.runs.get(question.run_id or "")
     if question.left_ms is not None:
         question.due_ms, question.left_ms = state.at_ms + question.left_ms, None
@@ -28,7 +28,7 @@ def start_clock(state: State, question: Escalation) -> None:
 
 
 def start_clocks(state: State, run_id: str) -> None:
-    """Let the clocks of the questions of a run stand or go, as it was paused or resumed."""
+    """Stop or start the timers of the questions of a run that was paused or resumed."""
     for question in state.escalations.values():
         if question.run_id == run_id:
             start_clock(state, question)

@@ -9,16 +9,16 @@ from engine.core.state import Agent, State, Task, TaskStatus
 
 
 def begin_probe(state: State, agent: Agent, task: Task) -> None:
-    """Make an attempt the probe of a half-open circuit, which lets no other through."""
+    """Make an attempt the probe of a half-open circuit, which lets no other attempt begin."""
     if agent.circuit == "half_open" and agent.probe is None:
         agent.probe = task.id
         refresh_agent(state, agent)
 
 
 def give_up_probe(state: State, agent: Agent, task: Task) -> None:
-    """End the probe of a half-open circuit when it has ended or waits for delegated work.
+    """End the probe of a half-open circuit when its attempt has ended or waits for delegated work.
 
-    That work may be for the same agent: it would wait for the circuit, and the circuit for it.
+    That work may be for the same agent: it would wait for the circuit, and the circuit for the probe.
     """
     if agent.probe == task.id:
         agent.probe = None
@@ -90,7 +90,7 @@ def _agent_check_asked(state: State, event: events.AgentCheckAsked) -> None:
 
 
 def _place(state: State, task: Task, queue: str) -> None:
-    """Move a task to a queue; a capability queue that it leaves is remembered, so that a retry can return there."""
+    """Move a task to a queue; the capability queue that it leaves is recorded, so that a retry can return there."""
     dequeue(state, task)
     if (task.queue or "").startswith("able:") and not queue.startswith("able:"):
         task.came_from = task.queue

@@ -49,7 +49,7 @@ def _member_renamed(state: State, event: events.MemberRenamed) -> None:
     agent = state.agents.get(event.member_id)
     above_id = state.supervisors[event.member_id].parent_id if agent is None else agent.supervisor_id
     for group in state.tasks.values():
-        # Settings of graphs in progress keep using the former name, so those graphs remember who it is.
+        # Settings of graphs in progress keep using the former name, so those graphs record its id.
         is_planned = group.mode is not None and group.worker_id == above_id and not group.ended
         if is_planned and event.member_id not in group.called.values():
             group.called = put(group.called, event.previous, event.member_id)

@@ -46,13 +46,13 @@ def end_import(state: State, event: StateImported) -> None:
     fold_import(state, last, paused=event.paused)
 
 
-def _merge_entities(into: State, part: State) -> None:
+def _merge_entities(target: State, part: State) -> None:
     for kind in KINDS:
-        getattr(into, kind).update(getattr(part, kind))
+        getattr(target, kind).update(getattr(part, kind))
 
 
 def fold_import(state: State, imported: State, *, paused: bool) -> None:
-    """Add everything of `imported` to `state`, in which none of its ids is in use.
+    """Add all entities of `imported` to `state`, in which none of their ids is in use.
 
     Args:
         state: The state of the team, at the time of the import.

@@ -1,4 +1,4 @@
-"""Fold: which agents serve which queue, which tasks stand in one, and how urgent they are."""
+"""Fold: the agents that serve each queue, the tasks that wait in it, and their priorities."""
 
 from collections.abc import Iterable
 
@@ -12,11 +12,11 @@ from engine.core.state import Agent, Queue, State, Task, TaskStatus
 _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 MAX_IDLE_QUEUES = 200
-"""Queues by capability that are kept although they may be idle."""
+"""Limit on capability queues above which unused ones are dropped."""
 
 
 def queue_with(state: State, key: str, supervisor_id: str) -> Queue:
-    """Return the queue of a key, made where it is not there yet."""
+    """Return the queue of a key; create it if it does not exist."""
     queue = state.queues.get(key)
     if queue is None:
         queue = state.queues[key] = Queue(key=key, supervisor_id=supervisor_id)
@@ -61,13 +61,13 @@ def forget_idle_queues(state: State) -> None:
 
 
 def enqueue(state: State, task: Task, *, again: bool = False, on_hold: bool | None = None) -> None:
-    """Make a task ready, or hold it back while its run is paused or a budget of it waits for a person.
+    """Make a task ready, or hold it back while its run is paused or a person is asked about its budget.
 
     Args:
-        state: What changes.
+        state: The state to change.
         task: A task without blockers that is in no queue.
-        again: It was ready before and returns to its old place.
-        on_hold: The answer of `is_held`, if the caller knows it.
+        again: Whether the task was ready before and returns to its old place.
+        on_hold: The result of `is_held`, if the caller has it.
     """
     if task.ready_seq is None or not again:
         task.ready_seq, task.ready_ms = state.seq, state.at_ms
@@ -95,7 +95,7 @@ def _give_back_turn(state: State, task: Task) -> None:
 
 
 def is_held(state: State, task: Task) -> bool:
-    """Return True while nothing of the run of `task`, or of what it is part of, starts."""
+    """Return True while `task` may not start: its run is paused, or a budget of it or of an ancestor is held."""
     run, tasks = state.runs[task.run_id], state.tasks
     if run.paused or run.held or task.held:
         return True
@@ -109,7 +109,7 @@ def is_held(state: State, task: Task) -> bool:
 
 
 def resume_tasks(state: State, tasks: Iterable[Task]) -> None:
-    """Enqueue tasks that may have been on hold: held ones, and those that became ready by failing meanwhile."""
+    """Enqueue tasks that may have been on hold: held back, or returned by a failed attempt meanwhile."""
     ready = [task for task in tasks if task.kind == "agent" and is_ready(task) and not task.ready]
     for task in sorted(ready, key=lambda task: (task.ready_seq or 0, int(task.id[1:]))):
         enqueue(state, task, again=True)
@@ -143,7 +143,7 @@ def is_pending(task: Task) -> bool:
 
 
 def is_ready(task: Task) -> bool:
-    """Return True when nothing that `task` depends on is open: no other task, and no question to a person."""
+    """Return True if `task` waits for no other task and no question to a person."""
     status = task.status
     at_rest = status is _WAITING or status is _PREEMPTED
     return at_rest and task.blockers == 0 and task.escalation_id is None and not task.calling

@@ -106,7 +106,7 @@ def _rewire(state: State, group: Task, change: events.GroupChange) -> None:
             state.runs[task.run_id].running -= 1
             task.attempt = None
         pass_by(state, task, "strategy switched")
-        task.after, task.sees = (), None  # else `wire` would restore edges of earlier strategies
+        task.after, task.sees = (), None  # otherwise `wire` would restore edges of the earlier strategy
     for asker_id in {state.tasks[task_id].parent_id or "" for task_id in change.removed} - {group.id}:
         wire(state, state.tasks[asker_id])
     tasks = state.tasks

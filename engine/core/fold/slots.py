@@ -1,6 +1,6 @@
 """Fold: slots held and waited for, turns of free agents, sizes of pools.
 
-What can begin is not computed here: the fold only names what changed to `State.schedule`, where there is one.
+Which tasks can begin is not computed here: the fold only reports changes to `State.schedule`, if there is one.
 """
 
 from engine.core.events import PoolResized, PoolWatched
@@ -15,7 +15,7 @@ STRIDE = 1_000_000
 
 
 def mark_changed(state: State, *changed: Task | Supervisor | str) -> None:
-    """Name the tasks, supervisors and queues (by key) that an event has changed or removed to the schedule."""
+    """Report the tasks, supervisors and queues (by key) that an event has changed or removed to the schedule."""
     if state.schedule is not None:
         state.schedule.changed += changed
 
@@ -27,7 +27,7 @@ def mark_stale(state: State) -> None:
 
 
 def refresh_agent(state: State, agent: Agent) -> None:
-    """Note since when a free agent waits for its turn, after a change of whether it takes tasks."""
+    """Update since when a free agent waits for its turn, after a change that may affect whether it takes tasks."""
     if agent.takes_tasks:
         if agent.turn_seq is None:
             agent.turn_seq = state.seq
@@ -55,8 +55,8 @@ def begin(state: State, agent: Agent, task: Task, attempt: Attempt, queue: Queue
     """Give the first task of a queue a slot of `agent`, and count it as the turn of its run.
 
     Args:
-        state: What changes.
-        agent: An agent with room.
+        state: The state to change.
+        agent: An agent with a free slot.
         task: The task, ready in `queue` until now.
         attempt: The attempt that begins or resumes.
         queue: The queue in which the turn counts.
@@ -66,7 +66,7 @@ def begin(state: State, agent: Agent, task: Task, attempt: Attempt, queue: Queue
     attempt.slot_seq = seq
     queue.ready -= 1
     state.runs[task.run_id].turns[turn_key(task.priority, queue.key)] = (state.at_ms, seq, task.id)
-    # A single agent has nothing to be in proportion to.
+    # Strides compare the agents of a queue; a single agent needs none.
     if len(queue.agents) > 1:
         _keep_pace(state, queue, agent)
     agent.running[task.id] = attempt.generation
@@ -123,7 +123,7 @@ def _count_back(state: State, task: Task, attempt: Attempt, by: int) -> None:
 
 
 def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:
-    """Advance the stride of an agent; one that was away does not catch up on what it missed.
+    """Advance the stride of an agent; one that was away does not catch up.
 
     All strides restart with each engine.
 
@@ -168,9 +168,9 @@ def update_pool(state: State, agent: Agent) -> None:
 def update_pools(state: State, queue: Queue) -> None:
     """Update the pools that take from `queue`, whose number of ready tasks has changed."""
     pools, agents = state.pools, queue.agents
-    # Whichever is smaller: a team may have thousands of agents and one pool, or the reverse.
-    few = agents if len(agents) <= len(pools) else [agent_id for agent_id in pools if agent_id in agents]
-    for agent_id in few:
+    # Iterate over the smaller one: a team may have thousands of agents and one pool, or the reverse.
+    candidates = agents if len(agents) <= len(pools) else [agent_id for agent_id in pools if agent_id in agents]
+    for agent_id in candidates:
         if agent_id in pools:
             update_pool(state, state.agents[agent_id])
 
@@ -205,11 +205,11 @@ _PRECEDENCE: dict[StopReason | None, int] = {
     "requeue": 6,
     "cancel": 7,
 }
-"""Which of two reasons to stop wins: the one with the more drastic outcome has the larger number."""
+"""Precedence of the reasons to stop: the largest number, with the most drastic outcome, wins."""
 
 
 def ask_to_stop(task: Task, reason: StopReason) -> None:
-    """Remember why the attempt of `task`, if any, was asked to stop; of several reasons the strongest counts."""
+    """Record why the attempt of `task`, if any, has to stop; of several reasons the strongest counts."""
     attempt = task.attempt
     if attempt is not None:
         attempt.stopping = stronger_reason(attempt.stopping, reason)

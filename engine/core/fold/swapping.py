@@ -15,7 +15,7 @@ from engine.core.specs.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
 
 STOP_REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
-"""Why attempts of the generation that is left are asked to stop, by the mode of the swap."""
+"""Reason to stop the attempts of the replaced generation, by the mode of the swap."""
 
 
 def _agent_swapped(state: State, event: events.AgentSwapped) -> None:
@@ -115,7 +115,7 @@ def _task_reassigned(state: State, event: events.TaskReassigned) -> None:
 
 
 def restart_task(state: State, task: Task, attempt: int) -> None:
-    """Restart `task` from its input in its old place, without the steps, questions and calls of its attempt."""
+    """Restart `task` from its input in its old place, without the steps, questions and calls of its attempts."""
     task.steps = EMPTY
     withdraw_asks(state, task)
     calls, task.calls = task.calls, EMPTY

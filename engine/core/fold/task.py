@@ -44,7 +44,7 @@ def add_node(state: State, group: Task, node: events.NodePlan) -> Task:
         deadline_ms=group.deadline_ms,
         created_ms=state.at_ms,
     )
-    # Assigned afterwards: above 15 keyword arguments Python builds a dict of them, which costs more than all else here.
+    # Assigned afterwards: above 15 keyword arguments Python builds a dict of them, the largest cost of this function.
     task.join, task.check, task.role = node.join, node.check, node.role
     task.sees, task.need, task.tolerated = None if node.sees is None else list(node.sees), node.need, node.tolerated
     add_task(state, task)
@@ -135,8 +135,8 @@ def _await_call(state: State, task: Task, event: events.Delegated | events.CallR
     attempt = task.attempt
     assert attempt is not None
     attempt.waits[event.call_key] = None
-    # It waits for the new call now, so it must not be resumed for the answers of earlier ones; a step that wants the
-    # slot still needs it.
+    # It waits for the new call now, so answers to earlier calls must not resume it; a step that wants the slot still
+    # needs it.
     if not attempt.wants_slot:
         stop_waiting_for_slot(state, task)
     if event.parks:
@@ -153,7 +153,7 @@ def _delegated(state: State, event: events.Delegated) -> None:
             id=child.task_id,
             run_id=event.run_id,
             parent_id=parent.id,
-            # Of a decoded event each child has ids of its own: equal ones are a tenth of the memory of many tasks.
+            # The state's id object: a decoded event has its own for each child, a tenth of the memory of many tasks.
             supervisor_id=state.supervisors[child.supervisor_id].id,
             kind=child.kind,
             title=child.title,

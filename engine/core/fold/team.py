@@ -24,7 +24,7 @@ def add_spec(state: State, spec: AgentSpec) -> str:
 
 
 def forget_unused_specs(state: State) -> None:
-    """Drop specs that no agent, registry entry, declaration or way back refers to."""
+    """Drop specs that no agent, registry entry, declaration or undoable command refers to."""
     used = {key for agent in state.agents.values() for key in (agent.spec, agent.previous)}
     used.update(state.registry.values())
     used.update(declaration.spec for declaration in state.declared.values() if declaration.spec is not None)
@@ -170,14 +170,14 @@ def _thread_returned(state: State, event: events.ThreadReturned) -> None:
     agent = state.agents[event.agent_id]
     agent.stuck = max(0, agent.stuck - 1)
     agent.stuck_since.pop(event.task_id or "", None)
-    if not agent.stuck:  # the event does not name a task that is settled
+    if not agent.stuck:  # the event does not name the task if its run has ended
         agent.stuck_since.clear()
     charge(state, state.tasks.get(event.task_id or ""), agent, event.usage)
     refresh_agent(state, agent)
 
 
 def _queue_made(state: State, event: events.QueueMade) -> None:
-    # The queue may exist: its agents have left, its tasks have stayed and go on with the new agents.
+    # The queue may exist without agents; its tasks continue with the new ones.
     queue = queue_with(state, event.key, event.supervisor_id)
     for agent_id in event.agent_ids:
         if agent_id in queue.agents:

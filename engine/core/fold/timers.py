@@ -1,4 +1,4 @@
-"""Shared by all fold handlers: ids in use, timers."""
+"""Fold: timers and ids in use, shared by all handlers."""
 
 from engine.core.state import State, Timer, timer_id
 

@@ -1,7 +1,7 @@
-"""Legality: what holds between the parts of any state that `fold` can reach. Small laws; each yields what breaks it.
+"""Legality: invariants of every state that `fold` can reach, as small laws that yield their violations.
 
 Checked after every batch of a simulation, by the laws of the core in `tests/simulation`, and on every archive before it
-is taken in. A law of a state alone belongs here; one that needs the journal belongs to the simulation's `invariants`.
+is imported. Laws about a state alone belong here; laws about the journal belong to `engine.simulation.laws`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,13 +24,13 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
 )
 """Every law of a state."""
 LAWS_OF_TREES = (supervisors_stand_in_a_tree, members_exist, *LAWS_OF_GRAPHS)
-"""Those that hold before any index is built; functions that walk up or down a tree rely on them to terminate."""
+"""Laws that hold before any index is built; functions that walk up or down a tree rely on them to terminate."""
 LAWS_AT_REST = tuple(law for law in (*LAWS_OF_THE_TEAM, *LAWS_OF_WORK, *LAWS_OF_WAITING) if law not in LAWS_OF_TREES)
 """The remaining laws that a state without attempts and without a schedule can break, such as an imported one."""
 
 
 def faults_of(state: State, laws: Iterable[Callable[[State], Iterator[str]]] = LAWS) -> Iterator[str]:
-    """Yield what is wrong in a state; nothing where it is legal."""
+    """Yield the violations of `laws` by a state; nothing if it is legal."""
     for law in laws:
         for fault in law(state):
             yield f"{law.__name__}: {fault}"

@@ -1,4 +1,4 @@
-"""Laws of graphs: the tree of a run's tasks, what comes after what in it, and who was asked for by which call."""
+"""Laws of graphs: the tree of a run's tasks, the edges between them, and the tasks of calls."""
 
 from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -10,7 +10,7 @@ MAX_DEPTH = 256
 
 
 def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
-    """Every task of a run is reached from its root by exactly one way, and the levels end."""
+    """Every task of a run is reached from its root by exactly one path, and depth is bounded."""
     for run in state.runs.values():
         root = state.tasks[run.root_id]
         if root.run_id != run.id or root.kind != "group" or root.parent_id is not None:
@@ -44,7 +44,7 @@ def _fault_of_tree(state: State, run: Run, root: Task) -> str | None:
 
 
 def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
-    """What a task comes after, and sees, is of the same graph or the same plan; both ends of an edge know it, once."""
+    """The predecessors and sources of a task are in its graph or plan; both ends of an edge list it, once."""
     ordered = {task.id: task for task in state.tasks.values() if task.after or task.before or task.sees}
     for task in ordered.values():
         if task.parent_id is None:
@@ -69,7 +69,7 @@ def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
 
 
 def graphs_are_acyclic(state: State) -> Iterator[str]:
-    """No task of a graph waits for itself, by whatever way; one that has ended waits for nothing."""
+    """No open task of a graph depends on itself."""
     for group in (task for task in state.tasks.values() if task.children):
         nodes = (state.tasks[child] for child in group.children)
         try:
@@ -79,7 +79,7 @@ def graphs_are_acyclic(state: State) -> Iterator[str]:
 
 
 def calls_list_their_tasks(state: State) -> Iterator[str]:
-    """What was asked for knows by which call of which task, and that task knows it; so does a node that was adopted."""
+    """A delegated task names its call and its asker, whose call lists it; the same holds for adopted nodes."""
     adopted: dict[str, list[Task]] = {}
     for task in state.tasks.values():
         if task.asked_by is not None:

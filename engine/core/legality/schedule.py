@@ -1,4 +1,4 @@
-"""The law of the schedule: what is kept beside a state, event by event, is what the state leads to."""
+"""The law of the schedule: updated event by event, it equals one built from the state."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from engine.core.state import State
 
 
 def the_schedule_follows_from_the_state(state: State) -> Iterator[str]:
-    """A schedule that is kept equals one that is built anew."""
+    """The current schedule equals one built from the state."""
     if state.schedule is None:
         return
     current, rebuilt = (
@@ -24,7 +24,7 @@ def the_schedule_follows_from_the_state(state: State) -> Iterator[str]:
 
 
 def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, Any]]:
-    """Return everything that decisions look at, by names and keys."""
+    """Return everything that decisions depend on, by name and key."""
     ready_queues = {
         key: ready_queue for key, ready_queue in schedule.queues.items() if ready_queue.levels or ready_queue.free
     }
@@ -49,7 +49,7 @@ def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, A
                 slots.processes,
                 slots.capped,
                 (slots.ageing_ms, slots.balance, slots.urgent),
-                # Nothing of its own can begin while it is full, so what stands there is ranked later.
+                # Its own queues are not ranked while it is full, because none of their tasks can begin.
                 _ranked(slots.own) if slots.running < state.supervisors[key].max_parallel else None,
                 _ranked(slots.offers),
             )
@@ -66,7 +66,7 @@ def _comparable_parts(state: State, schedule: Schedule) -> dict[str, dict[str, A
 
 
 def _ranked(ranking: Ranking) -> Any:
-    """Return what is ranked how, and what is on top."""
+    """Return the orders of a ranking and its top entry; stale entries do not matter."""
     return ranking.ranks, ranking.heap[:1]
 
 

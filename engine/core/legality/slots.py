@@ -1,7 +1,7 @@
 """Laws of slots and queues: which attempts hold a slot, which tasks wait for one, and which agents are free.
 
-The numbers of the schedule are counted here again, directly from the state. `legality.schedule` checks that a schedule
-that is updated with each event equals one that is built from the state.
+The numbers of the schedule are counted again here, directly from the state. `legality.schedule` checks that an updated
+schedule equals a new one.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from engine.core.queries.team.tree import inherited_option, lineage_of
 from engine.core.queries.work.queues import back_queue, is_for_named_members, is_shared, unstartable_items
 from engine.core.scheduler import Schedule
 from engine.core.specs.options import Preempt
-from engine.core.state import State, TaskStatus
+from engine.core.state import Queue, State, Supervisor, TaskStatus
 
 
 def nothing_is_left_to_start(state: State) -> Iterator[str]:
@@ -65,7 +65,7 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
 
 
 def full_or_away_agents_are_not_free(state: State) -> Iterator[str]:
-    """An agent without room, or whose code is away, is not free for any queue."""
+    """An agent without a free slot, or whose code is away, is not free for any queue."""
     schedule = Schedule.of(state)
     for key, ready_queue in schedule.queues.items():
         for agent in (state.agents[agent_id] for agent_id in ready_queue.free):
@@ -84,7 +84,7 @@ def attempts_know_whether_they_hold_a_process(state: State) -> Iterator[str]:
 
 
 def ready_tasks_wait(state: State) -> Iterator[str]:
-    """What stands in a queue waits to be started, or to go on; nothing holds it, and the queue counts it."""
+    """A task in a queue waits to start or to resume; it is not on hold, and the queue counts it."""
     waiting: Counter[str] = Counter()
     for task in state.tasks.values():
         attempt = task.attempt
@@ -110,7 +110,7 @@ def ready_tasks_wait(state: State) -> Iterator[str]:
 
 
 def shared_queues_list_their_free_agents(state: State) -> Iterator[str]:
-    """Of a queue that several teams share, those are free who could begin something were it their own team's."""
+    """For a shared queue exactly the agents are free that could begin a task of their own team."""
     schedule = Schedule.of(state)
     for queue in (queue for key, queue in state.queues.items() if is_shared(key)):
         ready_queue = schedule.queues.get(queue.key)
@@ -123,33 +123,28 @@ def shared_queues_list_their_free_agents(state: State) -> Iterator[str]:
             is_shut = (
                 schedule.lacks_process(state, agent)
                 or schedule.slots[team.id].running >= team.max_parallel
-                or any(
-                    supervisor.paused
-                    or supervisor.held
-                    or (supervisor.taken and is_for_named_members(queue.key))
-                    or (
-                        supervisor.options.max_total is not None
-                        and schedule.slots[supervisor.id].total >= supervisor.options.max_total
-                    )
-                    for supervisor in between
-                )
+                or any(_is_blocked(schedule, supervisor, queue) for supervisor in between)
             )
             is_free = ready_queue is not None and agent_id in ready_queue.free
             if is_free and (is_shut or not agent.has_room):
                 yield f"{agent_id} is free for {queue.key} and may begin nothing"
-            if (
-                not is_free
-                and agent.takes_tasks
-                and not is_shut
-                and not any(supervisor.exhausted for supervisor in between)
-            ):
+            can_take = agent.takes_tasks and not is_shut and not any(supervisor.exhausted for supervisor in between)
+            if can_take and not is_free:
                 yield f"{agent_id} could take a task of {queue.key} and is not free for it"
 
 
-def taken_items_have_not_begun(state: State) -> Iterator[str]:
-    """A team remembers what it has taken of several members' work until an agent below it has begun with that.
+def _is_blocked(schedule: Schedule, supervisor: Supervisor, queue: Queue) -> bool:
+    """Return whether a supervisor lets no agent below it take a task of a shared queue."""
+    max_total = supervisor.options.max_total
+    is_full = max_total is not None and schedule.slots[supervisor.id].total >= max_total
+    has_taken = bool(supervisor.taken) and is_for_named_members(queue.key)
+    return supervisor.paused or supervisor.held or is_full or has_taken
 
-    While it is paused, or asked about its budget, it keeps none of that from the others.
+
+def taken_items_have_not_begun(state: State) -> Iterator[str]:
+    """A team lists an item that it has taken from a shared queue until an agent below it has begun with it.
+
+    While the team is paused, or a person is asked about its budget, it holds no item that others could do.
     """
     for supervisor in state.supervisors.values():
         for task_id in supervisor.taken:
@@ -179,7 +174,7 @@ def urgent_tasks_are_known(state: State) -> Iterator[str]:
 
 
 def preempted_attempts_know_their_task(state: State) -> Iterator[str]:
-    """For each urgent task at most one attempt is asked to stop, and it records for which task."""
+    """The attempt that stops for an urgent task records the id of that task."""
     for task in state.tasks.values():
         if task.taking is not None:
             other = state.tasks[task.taking]

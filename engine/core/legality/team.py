@@ -14,7 +14,7 @@ from engine.core.validation.bounds import LONGEST_LABEL, NAME
 
 
 def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
-    """Each supervisor but the roots is a member of one other, no supervisor is above itself, and levels end."""
+    """Each supervisor but the roots is a member of exactly its parent; there is no cycle, and depth is bounded."""
     holders: dict[str, list[str]] = {}
     for supervisor in state.supervisors.values():
         for member_id in supervisor.members:
@@ -52,7 +52,7 @@ def members_exist(state: State) -> Iterator[str]:
 
 
 def supervisors_have_possible_settings(state: State) -> Iterator[str]:
-    """Name, strategy and limits of a supervisor are ones that it could have been given."""
+    """Name, strategy, settings and limits of a supervisor are valid."""
     for supervisor in state.supervisors.values():
         if not NAME.fullmatch(supervisor.name):
             yield f"{supervisor.id} has the name {supervisor.name!a}"
@@ -68,7 +68,7 @@ def supervisors_have_possible_settings(state: State) -> Iterator[str]:
 
 
 def agents_have_possible_settings(state: State) -> Iterator[str]:
-    """An agent has a name, a spec that is there, a spec to go back to that is there, and generations in order."""
+    """An agent has a valid name, existing current and previous specs, and generations in order."""
     for agent in state.agents.values():
         trial = agent.probation
         if not NAME.fullmatch(agent.name):
@@ -89,7 +89,7 @@ def agents_have_possible_settings(state: State) -> Iterator[str]:
 
 
 def leaving_members_have_open_work(state: State) -> Iterator[str]:
-    """An agent or a supervisor that is being removed has open work; what another can do waits for it no more."""
+    """A leaving agent has open work; tasks that another agent can do do not wait for it."""
     for supervisor in state.supervisors.values():
         if (supervisor.id in state.leaving) != (supervisor.leaving is not None):
             yield f"{supervisor.id} is being removed, or not, and the state says otherwise"
@@ -106,7 +106,7 @@ def leaving_members_have_open_work(state: State) -> Iterator[str]:
 
 
 def circuits_close_by_themselves(state: State) -> Iterator[str]:
-    """An open circuit has the timer that closes it, and says how long it was opened for."""
+    """An open circuit has a timer, and a circuit that is not closed records its cooling time."""
     for agent in state.agents.values():
         if (agent.circuit == "open") != (f"circuit:{agent.id}" in state.timers):
             yield f"{agent.id} has a circuit that is {agent.circuit}, and its timer says otherwise"
@@ -115,7 +115,7 @@ def circuits_close_by_themselves(state: State) -> Iterator[str]:
 
 
 def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
-    """A pool keeps its bounds; where work waits and it may grow it has grown; where one may go a timer watches."""
+    """A pool is within its bounds, has grown if tasks wait and it may, and has a timer if it could shrink."""
     for agent_id in Schedule.of(state).resizable:
         yield f"{agent_id} should have grown, or be watched, and is not"
     for agent in state.agents.values():
@@ -130,7 +130,7 @@ def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
 
 
 def queues_and_agents_agree(state: State) -> Iterator[str]:
-    """An agent serves its two own queues, and those by capability, of its supervisor or shared, that know it."""
+    """An agent serves its two own queues and capability queues; agents and queues list each other."""
     served = {(key, agent_id) for key, queue in state.queues.items() for agent_id in queue.agents}
     for agent in state.agents.values():
         if agent.queues[:2] != [f"agent:{agent.id}", f"back:{agent.id}"] or len(set(agent.queues)) != len(agent.queues):
@@ -154,7 +154,7 @@ def queues_and_agents_agree(state: State) -> Iterator[str]:
 
 
 def insights_are_those_of_agents(state: State) -> Iterator[str]:
-    """What agents remember is in their lists, within bounds, and belongs to nobody else."""
+    """Each insight is in the list of exactly its agent, within bounds."""
     listed = {insight_id: agent.id for agent in state.agents.values() for insight_id in agent.insights}
     if listed != {insight.id: insight.agent_id for insight in state.insights.values()}:
         yield "what is remembered is not what agents remember"
@@ -167,7 +167,7 @@ def insights_are_those_of_agents(state: State) -> Iterator[str]:
 
 
 def track_records_add_up(state: State) -> Iterator[str]:
-    """What an agent did in each category comes to what it did, and it tells no more categories apart than it may."""
+    """The track records of an agent add up to its own counts and usage, within the limit on categories."""
     for agent in state.agents.values():
         records = agent.track_record
         usage = NO_USAGE

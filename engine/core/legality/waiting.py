@@ -1,4 +1,4 @@
-"""Laws of waiting: what does not go on has a reason that will end: a question, a timer, a budget, other work."""
+"""Laws of waiting: every waiting task has a cause that can end: a question, a timer, a budget, other work."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,7 +29,7 @@ def statuses_fit_their_kind(state: State) -> Iterator[str]:
 
 
 def running_graphs_have_open_nodes(state: State) -> Iterator[str]:
-    """A graph that is under way has a strategy and something open; an open run has an open root, or work to stop."""
+    """A running graph has a strategy and open nodes; an open run has an open root, or attempts that still stop."""
     for task in state.tasks.values():
         if task.kind == "group" and task.status is TaskStatus.RUNNING and not (task.open and task.mode is not None):
             yield f"{task.id} is under way, and nothing of it is open"
@@ -39,7 +39,7 @@ def running_graphs_have_open_nodes(state: State) -> Iterator[str]:
 
 
 def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
-    """Open work of an agent has a queue; what waits for nothing more stands in it, or is held back."""
+    """An open agent task has a queue; exactly the ready ones wait in it, unless they are held back."""
     queues = {key for key in state.queues if not key.startswith("back:")}
     for task in state.tasks.values():
         if task.kind != "agent" or task.ended:
@@ -70,7 +70,7 @@ def cancelled_tasks_do_not_wait(state: State) -> Iterator[str]:
 
 
 def questions_have_waiting_subjects(state: State) -> Iterator[str]:
-    """A question can be answered, and the one it is about waits for it."""
+    """A question can be answered, and its subject waits for the answer."""
     for question in state.escalations.values():
         options, default = question.options, question.default
         if question.kind not in ON_ANSWER or not options or len(set(options)) != len(options):
@@ -80,8 +80,8 @@ def questions_have_waiting_subjects(state: State) -> Iterator[str]:
         if (question.due_ms is not None) != (f"escalation:{question.id}" in state.timers):
             yield f"{question.id} is due at {question.due_ms}, and its timer says otherwise"
         run = state.runs.get(question.run_id or "")
-        stands, has_clock = run is not None and run.paused, question.due_ms is not None
-        if (stands and has_clock) or (question.left_ms is not None and (has_clock or not stands)):
+        is_paused, has_clock = run is not None and run.paused, question.due_ms is not None
+        if (is_paused and has_clock) or (question.left_ms is not None and (has_clock or not is_paused)):
             yield f"{question.id} is due at {question.due_ms} or in {question.left_ms} ms, and its run says otherwise"
         if not _waits_for(state, question):
             yield f"{question.id} asks about {question.subject}, which does not wait for an answer"
@@ -104,13 +104,13 @@ def questions_have_waiting_subjects(state: State) -> Iterator[str]:
             yield f"{task.id} waits for the answer to {task.escalation_id}, which is not a question about it"
         if (task.status is TaskStatus.IN_DOUBT) != (task_question is not None and task_question.kind == "doubt"):
             yield f"{task.id} is {task.status}, and no question says so"
-        # Doubt follows answers.
+        # After an answer the next call in doubt has a question at once.
         if task.calling and not (task.ended or task.attempt is not None or task_question is not None):
             yield f"{task.id} may have called {next(iter(task.calling.values()))!a}, and nobody is asked"
 
 
 def grants_match_current_generations(state: State) -> Iterator[str]:
-    """A grant ends with the generation of the agent that it was given to, and one holds for each tool."""
+    """A grant is for the current generation of its agent, and there is one for each tool."""
     seen_grants: set[tuple[str, str]] = set()
     for grant in state.grants.values():
         agent = state.agents.get(grant.agent_id)
@@ -145,17 +145,13 @@ def _run_of(state: State, subject: str) -> str | None:
 
 
 def held_subjects_have_a_question(state: State) -> Iterator[str]:
-    """Everything that a spent budget holds back has exactly one open question to a person."""
+    """Each subject that is held by a spent budget has exactly one open question about it."""
     subjects = [question.subject for question in state.escalations.values() if question.kind == "budget"]
     asked_ids = set(subjects)
     if len(asked_ids) != len(subjects):
         yield "a person is asked twice about one budget"
     members: list[Agent | Supervisor] = [*state.agents.values(), *state.supervisors.values()]
-    work: list[Subject] = [
-        subject
-        for subject in _all_work(state)
-        if subject.held != (subject.id in asked_ids) and not is_over(state, subject)
-    ]
+    work: list[Subject] = [subject for subject in _all_work(state) if not is_over(state, subject)]
     for subject in (*work, *members):
         if subject.held != (subject.id in asked_ids):
             yield f"{subject.id} is {'held and nobody is asked' if subject.held else 'asked about and not held'}"
@@ -171,7 +167,7 @@ def held_subjects_have_a_question(state: State) -> Iterator[str]:
 
 
 def timers_have_waiting_subjects(state: State) -> Iterator[str]:
-    """A timer stands under its kind and its subject, which waits for it."""
+    """The id of a timer is made of its kind and its subject, and the subject waits for it."""
     for key, timer in state.timers.items():
         if timer.id != key or key != f"{timer.kind}:{timer.subject}" or timer.kind not in ON_TIMER:
             yield f"the timer {key!a} is none"
@@ -201,7 +197,7 @@ def _is_waited_for(state: State, timer: Timer) -> bool:
 
 
 def runs_wait_for_open_runs(state: State) -> Iterator[str]:
-    """A run waits for runs that are open and know it, for each once, and has not begun."""
+    """A waiting run has not begun; it and the open runs that it waits for list each other once."""
     for run in state.runs.values():
         if any(len(set(ids)) != len(ids) for ids in (run.after, run.before)):
             yield f"{run.id} waits for a run twice, or lets one wait twice"

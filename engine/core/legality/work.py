@@ -1,4 +1,4 @@
-"""Laws of runs and tasks: their counts, what they wait for, and their timers."""
+"""Laws of runs and tasks: counts, blockers, timers, time at work, conversations."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from engine.core.state import ENDED, EXCHANGES, State, TaskStatus
 
 
 def runs_count_their_tasks(state: State) -> Iterator[str]:
-    """The numbers of a run are those of its tasks."""
+    """The counts of a run equal those of its tasks."""
     for run in state.runs.values():
         tasks = [state.tasks[task_id] for task_id in run.tasks]
         agents = Counter([task.status for task in tasks if task.kind == "agent"])
@@ -31,7 +31,7 @@ def ended_tasks_are_at_rest(state: State) -> Iterator[str]:
 
 
 def tasks_count_what_they_wait_for(state: State) -> Iterator[str]:
-    """The numbers of what blocks a task, and of what it asked for, are right."""
+    """The counts of a task's blockers, open children and open delegations are right."""
     open_tasks = {task.id for task in state.tasks.values() if task.status not in ENDED}
     is_open = open_tasks.__contains__
     for task in state.tasks.values():
@@ -46,7 +46,7 @@ def tasks_count_what_they_wait_for(state: State) -> Iterator[str]:
 
 
 def backing_off_has_a_timer(state: State) -> Iterator[str]:
-    """A task that is to be tried again has a timer, and no other has one for that."""
+    """Exactly the tasks that back off have a retry timer."""
     set_for = {key.removeprefix("retry:") for key in state.timers if key.startswith("retry:")}
     retrying = {task.id for task in state.tasks.values() if task.status is TaskStatus.RETRYING}
     for task_id in sorted(set_for ^ retrying):
@@ -54,20 +54,18 @@ def backing_off_has_a_timer(state: State) -> Iterator[str]:
 
 
 def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:
-    """A run knows how many attempts of agents are at work in it, and since when in sum."""
+    """A run has the right number of attempts at work, and the right sum of their start times."""
     for run in state.runs.values():
         attempts = [state.tasks[task_id].attempt for task_id in run.tasks]
         agent_attempts = [attempt for attempt in attempts if attempt is not None and attempt.agent_id is not None]
-        count, since_ms = (
-            sum(not attempt.parked for attempt in agent_attempts),
-            sum(attempt.since_ms for attempt in agent_attempts),
-        )
+        count = sum(not attempt.parked for attempt in agent_attempts)
+        since_ms = sum(attempt.since_ms for attempt in agent_attempts)
         if (run.at_work, run.since_ms) != (count, since_ms):
             yield f"{run.id} says {run.at_work} at work since {run.since_ms} in sum; {count} are, {since_ms}"
 
 
 def conversations_are_remembered(state: State) -> Iterator[str]:
-    """A conversation holds what its next run and its open runs remember, and nothing else."""
+    """A conversation holds exactly the exchanges that its next run and its open runs remember."""
     open_runs: dict[tuple[str, str], list[int]] = {}
     for run in state.runs.values():
         if run.conversation is not None:
@@ -78,11 +76,9 @@ def conversations_are_remembered(state: State) -> Iterator[str]:
         for name, conversation in supervisor.conversations.items():
             remembered_counts = open_runs.pop((supervisor.id, name), [])
             numbers = Counter(number for run_count in remembered_counts for number in _remembered_range(run_count))
-            kept_numbers = {*_remembered_range(conversation.ended), *numbers}
+            expected = {number: numbers[number] for number in {*_remembered_range(conversation.ended), *numbers}}
             readers_by_number = {number: exchange.readers for number, exchange in conversation.exchanges.items()}
-            if conversation.open != len(remembered_counts) or readers_by_number != {
-                number: numbers[number] for number in kept_numbers
-            }:
+            if conversation.open != len(remembered_counts) or readers_by_number != expected:
                 yield f"the conversation {name[:40]!a} of {supervisor.id} holds other runs than it is to"
     for supervisor_id, name in open_runs:
         yield f"the conversation {name[:40]!a} of {supervisor_id} is not there"
