@@ -1,6 +1,7 @@
 """Runs blocking work, such as reads of the team's file, in threads."""
 
 from collections.abc import Callable
+from contextvars import copy_context
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,11 +66,11 @@ class BackgroundReading(Messages):
             failed: Called after an error, in a thread-safe way.
             is_said: Whether the error is visible already, so that no message is needed.
         """
+        context = copy_context()  # a page that was closed meanwhile has no active app
 
         def work_in_thread() -> None:
             try:
-                with self._context():  # a page that was closed meanwhile has no active app
-                    result = work()
+                result = context.run(work)
             except errors as error:
                 if not is_said():
                     self.call_from_thread(self.say, f"{prefix}{error}", "error")

@@ -1,6 +1,8 @@
 """How keys are written, and which key stands where a label was clicked."""
 
-from textual.keys import REPLACED_KEYS, _character_to_key, key_to_character
+import unicodedata
+
+from textual.keys import KEY_NAME_REPLACEMENTS, REPLACED_KEYS, key_to_character
 
 _NAMES = {"esc": "escape", "↑": "up", "↓": "down", "←": "left", "→": "right", "−": "minus"}
 
@@ -10,6 +12,12 @@ def sign_of(key: str) -> str:
     first = key.partition(",")[0] if " " not in key else key
     sign = key_to_character(REPLACED_KEYS.get(first, first))
     return sign if sign is not None and sign.isprintable() and not sign.isspace() else first
+
+
+def name_of(sign: str) -> str:
+    """Return what Textual calls the key of a character, such as `left_square_bracket`."""
+    named = "" if sign.isalnum() else unicodedata.name(sign, "").lower().replace("-", "_").replace(" ", "_")
+    return KEY_NAME_REPLACEMENTS.get(named or sign, named or sign)
 
 
 def key_at(label: str, x: int) -> str:
@@ -27,4 +35,4 @@ def key_at(label: str, x: int) -> str:
     if any(character.isalnum() for character in label):
         return _NAMES.get(label, label.partition(",")[0])
     sign = label[x : x + 1].strip() or label[:1]
-    return _NAMES.get(sign, _character_to_key(sign))
+    return _NAMES.get(sign, name_of(sign))

@@ -14,10 +14,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
 from dashboard.clean import clean
-from dashboard.user.key_labels import sign_of
+from dashboard.user.key_labels import name_of, sign_of
 from dashboard.user.theme import NAMES
 from dashboard.views.teams import from_home
 from engine.platform.folders import NoHome, home_folder
@@ -175,7 +175,7 @@ def _parse_keys(key: object) -> list[str]:
     """Return keys as Textual calls them; none where one of them is not a key."""
     if not isinstance(key, str):
         return []
-    names = [_character_to_key(name) if len(name) == 1 else name for name in map(str.strip, key.split(","))]
+    names = [name_of(name) if len(name) == 1 else name for name in map(str.strip, key.split(","))]
     return names if all(map(_is_key, names)) else []
 
 

@@ -1,7 +1,6 @@
 """Input fields of dialogs: a labelled line, and choices in one line or in several."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -25,10 +24,16 @@ from dashboard.widgets.typing import TextLine
 class Paged:
     """Mixed into a list: pages are passed over while it has no room, in which Textual knows no lines of it."""
 
-    def _move_page(self, direction: Literal[-1, 1]) -> None:
+    def action_page_up(self) -> None:
+        self._page(OptionList.action_page_up)
+
+    def action_page_down(self) -> None:
+        self._page(OptionList.action_page_down)
+
+    def _page(self, move: Callable[[OptionList], None]) -> None:
         assert isinstance(self, OptionList)
         if self.scrollable_content_region:
-            OptionList._move_page(self, direction)
+            move(self)
 
 
 class Field(Horizontal):

@@ -66,7 +66,7 @@ class YamlArea(TextBox):
             line.stylize(Style(color=tones["tone-error"], underline=True))
         return line
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if event.key != "enter" or self.read_only or self.is_waiting:
             return
         event.stop()

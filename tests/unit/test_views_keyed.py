@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual.keys import _character_to_key
 
 import dashboard
 from dashboard.actions import OWN_KEYS, give_keys
-from dashboard.user.key_labels import key_at, sign_of
+from dashboard.user.key_labels import key_at, name_of, sign_of
 from dashboard.user.settings import Settings
 from dashboard.views.changes.outcomes import UNDO_HINT
 from dashboard.views.past import ALREADY_LIVE, play_keys
@@ -50,3 +51,9 @@ def test_the_last_line_of_the_past_says_them_too_and_a_click_on_one_of_two_is_th
 
 def test_a_text_says_the_usual_keys_otherwise() -> None:
     assert fill_keys(ALREADY_LIVE).endswith("[ goes back to the last mark, { by a minute")
+
+
+def test_keys_of_characters_have_the_names_that_textual_gives_them() -> None:
+    characters = [*map(chr, range(32, 0x250)), "€", "→", "語"]
+
+    assert [name_of(character) for character in characters] == [*map(_character_to_key, characters)]
