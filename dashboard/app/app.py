@@ -19,11 +19,9 @@ from textual import events
 from textual.app import App
 from textual.binding import Binding
 from textual.command import CommandPalette
-from textual.css.query import NoMatches
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
-from textual.worker import WorkerFailed
 
 from dashboard import dialogs
 from dashboard.actions import give_keys
@@ -34,7 +32,7 @@ from dashboard.clean import clean
 from dashboard.deck.deck import LiveScreen
 from dashboard.deck.pace import FLUSH_S, KEY_S, STEP_S, Pace
 from dashboard.deck.places import HOME, places, screen_class_of
-from dashboard.deck.terminal import Terminal, is_behind
+from dashboard.deck.terminal import Terminal
 from dashboard.deck.view_state import make_view_state
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
@@ -46,6 +44,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.views.words.news import News
 from dashboard.views.words.place import Place
 from dashboard.views.words.tips import DISMISS
+from dashboard.widgets.textual_seams import is_output_waiting, write_to_terminal
 from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
 from engine.platform.garbage import collect_all, collect_young
 
@@ -183,8 +182,8 @@ class QuarterdeckApp(Touring):
         self.feed.stop()
 
     def _tell_terminal(self, text: str) -> None:
-        if self._driver is not None and not self.is_headless and not self.in_browser:
-            self._driver.write(text)
+        if not (self.is_headless or self.in_browser):
+            write_to_terminal(self, text)
 
     async def _tick(self) -> None:
         """Flush in steps, so that a key which comes in between is answered first."""
@@ -211,7 +210,7 @@ class QuarterdeckApp(Touring):
     def _is_free(self) -> bool:
         """Whether the screens can look at the team now, and neither a key nor the terminal is to be waited for."""
         # None is there while it closes; what opens is about the team as it was at its key: the object could be gone.
-        waits = self._opening is not None or self._pace.key_is_first or is_behind(self._driver)
+        waits = self._opening is not None or self._pace.key_is_first or is_output_waiting(self)
         return bool(self.screen_stack) and not waits
 
     def begin(self) -> None:
@@ -437,26 +436,18 @@ class QuarterdeckApp(Touring):
         """Let what was typed behind a key come; a line or dialog that it closed is gone now."""
         event.typed_in.passed(event)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Pass over what misses its widgets at the end: Textual removes them before what opens or searches."""
-        defect = error.error if isinstance(error, WorkerFailed) else error
-        if not (self._exit and isinstance(defect, NoMatches)):
-            super()._handle_exception(error)
-
-    def _fatal_error(self) -> None:
+    def report_bug(self) -> None:
         """Report a bug of the dashboard in one line; the team keeps running."""
         if self._shows_defects:
-            super()._fatal_error()
-            return
-        self.panic(Text(f"{self.defect}; where: --debug"))
+            super().report_bug()
+        else:
+            self.panic(Text(f"{self.defect}; where: --debug"))
 
     @property
     def defect(self) -> str:
         """The bug of the dashboard that ended it, in one line; empty for none."""
-        error = self._exception
-        bug = error.error if isinstance(error, WorkerFailed) else error
-        text = f"the dashboard has a defect, the team keeps running: {type(bug).__name__}: {bug}"
-        return clean(text) if bug is not None else ""
+        text = f"the dashboard has a defect, the team keeps running: {type(self.bug).__name__}: {self.bug}"
+        return clean(text) if self.bug is not None else ""
 
     def _team_name(self) -> str:
         roots = self.feed.state.roots

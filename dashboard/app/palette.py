@@ -1,23 +1,22 @@
 """What `ctrl+p` finds by words: everything that can be done, and every agent, supervisor and open run by name."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
-from textual.css.query import NoMatches
+from textual.command import CommandInput, CommandList, DiscoveryHit, Hit, Hits, Provider, SearchIcon
 from textual.strip import Strip
 
 from dashboard.actions import ACTIONS, key_of
 from dashboard.actions.action import ActionScreen, CommandLine
 from dashboard.clean import clean
-from dashboard.deck.deck import ClosesOnce, is_on_top
+from dashboard.deck.deck import ClosesOnce
 from dashboard.user.key_labels import sign_of
 from dashboard.widgets.fields import Paged
+from dashboard.widgets.textual_seams import QuietPalette
 from dashboard.widgets.typing import make_printable
 
 MAX_SHOWN = 60
@@ -80,7 +79,7 @@ class _List(Paged, CommandList):
             event.prevent_default()
 
 
-class Palette(ClosesOnce, CommandPalette):
+class Palette(ClosesOnce, QuietPalette):
     """Textual's palette with a line and a list of our own."""
 
     DEFAULT_CSS = """
@@ -89,18 +88,6 @@ class Palette(ClosesOnce, CommandPalette):
 
     def __init__(self) -> None:
         super().__init__([CommandProvider])
-
-    def _on_mount(self, event: events.Mount) -> None:
-        if self not in self.app.screen_stack:  # a key that was on its way closed it; Textual takes what is below it
-            event.prevent_default()
-
-    async def _watch__show_busy(self) -> None:
-        with suppress(NoMatches):  # it is closing, and what would be shown is gone
-            await super()._watch__show_busy()
-
-    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # the worker is not used
-        if is_on_top(self):  # what was typed last may come after it was closed, when there is no list any more
-            super()._gather_commands(search_value)
 
     def compose(self) -> ComposeResult:
         for widget in super().compose():

@@ -38,6 +38,7 @@ from dashboard.views.past import PAST_REFUSAL
 from dashboard.views.view_state import ViewState
 from dashboard.views.words.amounts import size
 from dashboard.views.words.keyed import fill_keys
+from dashboard.widgets.textual_seams import paint_now
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.core.state import UNDOABLE
@@ -410,14 +411,7 @@ class LiveScreen:
         assert isinstance(self, Screen)
         if not self.is_current or not isinstance(self.app, Deck):
             return
-        # Each widget would post a message first, which would split the effect of one key into two frames.
-        changed = [widget for widget in self._compositor.visible_widgets if widget._repaint_required]
-        is_due = changed or self._dirty_widgets or self._layout_required or self._scroll_required
-        if (is_due or self._repaint_required) and self.app.should_paint():
-            for widget in changed:
-                widget._repaint_required = False
-            self._dirty_widgets.update(changed)
-            self._on_timer_update()
+        if paint_now(self, self.app.should_paint):
             time.sleep(HAND_OVER_S)
             self.call_next(self.run_deferred)
 

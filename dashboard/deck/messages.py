@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-from textual.app import App
-
 from dashboard.views.drawing.rows import Cell
+from dashboard.widgets.textual_seams import DefectApp
 
 
-class Messages(App[int]):
+class Messages(DefectApp):
     """An app that shows messages of one line."""
 
     def __init__(self, clock: Callable[[], int]) -> None:

@@ -2,23 +2,12 @@
 
 from collections.abc import Callable
 
-from textual.driver import Driver
-
 from dashboard.clean import clean
 
 _KEEP_TITLE, _PUT_BACK = "\x1b[22;0t", "\x1b[23;0t"
 """The terminal saves its previous title, and restores it at the end."""
 _TITLE, _NOTICE, _BELL = "\x1b]0;{}\x07", "\x1b]9;{}\x07", "\x07"
 _LONGEST = 120
-
-
-def is_behind(driver: Driver | None) -> bool:
-    """Tell whether the terminal has not received all frames yet, as over a slow link.
-
-    Textual queues thirty writes, which would all be sent before the answer to the next key.
-    """
-    writer = getattr(driver, "_writer_thread", None)
-    return writer is not None and not writer._queue.empty()
 
 
 def titled(team: str, needs: int) -> str:

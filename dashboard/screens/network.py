@@ -30,6 +30,7 @@ from dashboard.views.view_state import ViewState
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
+from dashboard.widgets.textual_seams import is_repaint_due
 
 PANE, TAIL = Grip("pane", "pane", "left"), Grip("tail", "tail", "top")
 
@@ -146,7 +147,7 @@ class NetworkScreen(TableScreen):
             draw(view)
             widget = self.query_one(f"#{part}")
             self._drawn_for[part] = widget.size
-            still.record_draw(view, moved=not self._by_clock or widget._repaint_required)
+            still.record_draw(view, moved=not self._by_clock or is_repaint_due(widget))
 
     def fit(self) -> None:
         """Divide the room anew; a part whose size that changes tells so, and is drawn anew then."""

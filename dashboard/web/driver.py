@@ -19,6 +19,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from dashboard.web.protocol import clamped
+from dashboard.widgets.textual_seams import write_packets_by
 
 END_S = 3.0
 """How long a process may take to close its screen once the server is gone, in seconds."""
@@ -39,7 +40,8 @@ class TabDriver(WebDriver):
             size: Of the screen, in cells; None takes that of the environment.
         """
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._write = partial(_write_whole, self.fileno, threading.Lock())
+        self.app = app
+        write_packets_by(self, partial(_write_whole, self.fileno, threading.Lock()))
 
     def start_application_mode(self) -> None:
         """Start, and ask the system to kill this process with the server, where it can be asked."""
@@ -54,7 +56,7 @@ class TabDriver(WebDriver):
             deadline = threading.Timer(END_S, os._exit, (0,))
             deadline.daemon = True
             deadline.start()
-            self._app.call_later(self._app.exit)
+            self.app.call_later(self.app.exit)
 
     def process_message(self, message: Message) -> None:
         """Take what was typed; a terminal's report of its size may come in it too.
@@ -74,19 +76,19 @@ class TabDriver(WebDriver):
         """Take a message of the server."""
         if packet_type == "beat":
             # Through the queue of the app: what was typed before has been dealt with then.
-            self._app.call_later(self.write_meta, {"type": "beat"})
+            self.app.call_later(self.write_meta, {"type": "beat"})
         elif packet_type == "resize":
             size = clamped(payload.get("width"), payload.get("height"))
             if size is not None:
                 super().on_meta(packet_type, {"width": size.width, "height": size.height})
         elif packet_type == "uploaded":
-            self._app.call_later(getattr(self._app, "uploaded"), str(payload["path"]), str(payload["name"]))  # noqa: B009
+            self.app.call_later(getattr(self.app, "uploaded"), str(payload["path"]), str(payload["name"]))  # noqa: B009
         else:
             super().on_meta(packet_type, payload)
 
     def write_meta(self, data: dict[str, object]) -> None:
         """Tell the server something; a server that is gone hears nothing."""
-        if data.get("type") == "exit" and self._app.return_code:  # a defect ended it, and no user left it
+        if data.get("type") == "exit" and self.app.return_code:  # a defect ended it, and no user left it
             return
         try:
             super().write_meta(json.loads(json.dumps(data)))

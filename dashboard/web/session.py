@@ -15,13 +15,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from textual_serve._binary_encode import DecodeError
-from textual_serve._binary_encode import load as unpacked
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
 from dashboard.clean import clean
 from dashboard.web.folders import HABITS, new_folder
+from dashboard.web.serve_seams import DecodeError, send_input_to, unpack_packet
 from engine.children.child import Child, start_child
 
 HANG_S = 30.0
@@ -99,7 +98,7 @@ class Session(AppService):
         super().__init__(
             "", write_bytes=write_bytes, write_str=write_str, close=self._ignored, download_manager=download_manager
         )
-        self._launch = launch
+        self._launch, self._transfers = launch, download_manager
         self.folder, self._lock = new_folder()
         """What it may write; removed with it."""
         self.ended_by_itself = False
@@ -147,7 +146,7 @@ class Session(AppService):
             env=environment(os.environ, self.folder, width, height),
             line_bytes=PIECE_BYTES,
         )
-        self._stdin = self._child.stdin
+        send_input_to(self, self._child.stdin)
 
     async def run(self) -> None:
         """Draw what the process draws, until it ends.
@@ -256,7 +255,7 @@ class Session(AppService):
             await self.remote_write_str(json.dumps(["ask_upload", ""]))
         elif kind == "deliver_file_start":
             key = str(meta["key"])
-            await self._download_manager.create_download(
+            await self._transfers.create_download(
                 app_service=self,
                 delivery_key=key,
                 file_name=Path(str(meta["path"])).name,
@@ -270,7 +269,7 @@ class Session(AppService):
 
     async def on_packed(self, payload: bytes) -> None:
         """Take a piece of a file; an empty one is its end."""
-        match unpacked(payload):
+        match unpack_packet(payload):
             case ("deliver_chunk", str(key), b"" | ""):
                 self.delivered.add(key)
         await super().on_packed(payload)
@@ -290,12 +289,12 @@ class Session(AppService):
             self._draw_task.cancel()
             await asyncio.wait([self._draw_task])
         if child is not None:
-            await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
+            await self._transfers.cancel_app_downloads(app_service_id=self.app_service_id)
             with contextlib.suppress(asyncio.TimeoutError, ConnectionError):
                 await asyncio.wait_for(self._leave(child), END_S)
             await child.end()
             for key in self.downloads:  # never taken: asked for now that nothing answers, the server lets go of it
-                async for _ in self._download_manager.download(key):
+                async for _ in self._transfers.download(key):
                     pass
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)

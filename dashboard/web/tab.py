@@ -21,6 +21,7 @@ from dashboard.views.words.amounts import size
 from dashboard.views.words.place import Place
 from dashboard.web.driver import TabDriver
 from dashboard.web.folders import HABITS
+from dashboard.widgets.textual_seams import driver_of
 from store import StoreError
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class TabApp(QuarterdeckApp):
     @property
     def tab_driver(self) -> TabDriver | None:
         """The driver; None in tests of screens."""
-        return self._driver if isinstance(self._driver, TabDriver) else None
+        driver = driver_of(self)
+        return driver if isinstance(driver, TabDriver) else None
 
     def update_surroundings(self, *, changed: bool) -> bool:
         if not self._has_looked and self.feed.has_looked and not self.feed.opening:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from textual_serve.download_manager import DOWNLOAD_CHUNK_SIZE, DownloadManager
 
+from dashboard.web.serve_seams import forget_download
+
 PIECE_S = 60.0
 """How long a piece of a file may take, in seconds: of a download, what is drawn comes out of its tab before it, and a
 browser on a slow line is waited for."""
@@ -112,7 +114,7 @@ class Downloads(DownloadManager):
 
     async def download(self, delivery_key: str) -> AsyncIterator[bytes]:  # type: ignore[override]
         """Yield the pieces of a file until its end, or until its tab is gone."""
-        download = self._active_downloads[delivery_key]
+        download = await self.get_download_metadata(delivery_key)
         wish: dict[str, str | int | bool | None] = {
             "type": "deliver_chunk_request",
             "key": delivery_key,
@@ -128,4 +130,4 @@ class Downloads(DownloadManager):
         except TimeoutError:
             return
         finally:
-            del self._active_downloads[delivery_key]
+            forget_download(self, delivery_key)

@@ -13,8 +13,9 @@ from textual.css.styles import RulesMap
 from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
-from textual.widgets._markdown import MarkdownTable, MarkdownTD, MarkdownTH, MarkdownTR  # not public
-from textual.widgets.markdown import MarkdownBlock
+from textual.widgets.markdown import Markdown, MarkdownBlock
+
+from dashboard.widgets.textual_seams import blocks_in, token_style
 
 GAP = 2
 """Cells between two columns; half of them stand at the edges."""
@@ -82,33 +83,43 @@ class TableLines(Visual):
         return self.laid(width).get_height(rules, width)
 
 
-class ReportTable(MarkdownTable):
+class ReportTable(MarkdownBlock):
     """A table that has no widgets in it."""
+
+    DEFAULT_CSS = """
+    ReportTable {
+        width: 1fr;
+        margin-bottom: 1;
+        &:light { background: white 30%; }
+    }
+    """
 
     def compose(self) -> ComposeResult:
         self.update(TableLines(cells_of(self)))
-        self._blocks.clear()
+        blocks_in(self).clear()
         yield from ()
 
 
-def cells_of(table: MarkdownTable) -> Cells:
+def cells_of(table: MarkdownBlock) -> Cells:
     """Return what the parser has put into a table."""
+    head, row, cell = (Markdown.BLOCKS[f"{name}_open"] for name in ("th", "tr", "td"))
     heads: list[Content] = []
     rows: list[list[Content]] = []
     is_right: list[bool] = []
     for block in _below(table):
-        if isinstance(block, MarkdownTH):
-            heads.append(block._content)
-            is_right.append("right" in str(block._token.attrs.get("style", "")))
-        elif isinstance(block, MarkdownTR):
+        content = block.content if isinstance(block.content, Content) else Content()  # a text where a cell is empty
+        if isinstance(block, head):
+            heads.append(content)
+            is_right.append("right" in token_style(block))
+        elif isinstance(block, row):
             rows.append([])
-        elif isinstance(block, MarkdownTD):
-            rows[-1].append(block._content)
+        elif isinstance(block, cell):
+            rows[-1].append(content)
     return Cells(heads, [row for row in rows if row], is_right)
 
 
 def _below(block: MarkdownBlock) -> Iterator[MarkdownBlock]:
-    for inner in block._blocks:
+    for inner in blocks_in(block):
         yield inner
         yield from _below(inner)
 

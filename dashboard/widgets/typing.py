@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
 from dashboard.clean import literal
+from dashboard.widgets.textual_seams import bindings_of
 
 HIDDEN = "·"
 
@@ -89,7 +90,7 @@ class InOrder(_Base):
         if self._under_way > self._is_behind:
             self._ahead = (*self._ahead, event)
             return True
-        if self._type(event):
+        if self._insert(event):
             return True
         self._waiting = self._waiting or []
         return await self._pass(event)
@@ -107,7 +108,7 @@ class InOrder(_Base):
 
     async def _perform(self, key: str) -> bool:
         """Do what a key is bound to here; False where that is nothing."""
-        for binding in self._bindings.key_to_bindings.get(key, ()):
+        for binding in bindings_of(self, key):
             if await self.app.run_action(binding.action, self):
                 return True
         return False
@@ -136,12 +137,12 @@ class InOrder(_Base):
         place = 0
         # At once, where they are for this one: by way of the app younger keys would overtake them.
         is_here = self.is_attached and self.screen.focused is self
-        while is_here and place < len(waiting) and self._type(waiting[place]):
+        while is_here and place < len(waiting) and self._insert(waiting[place]):
             place += 1
         for event in waiting[place:]:
             self.app.post_message(events.Key(event.key, event.character))
 
-    def _type(self, event: events.Key) -> bool:
+    def _insert(self, event: events.Key) -> bool:
         """Insert a letter; False where that needs more than the letter."""
         return False
 
@@ -153,7 +154,7 @@ class InOrder(_Base):
 class TextLine(InOrder, Input):
     """A line for typing."""
 
-    def _type(self, event: events.Key) -> bool:
+    def _insert(self, event: events.Key) -> bool:
         if not event.is_printable or event.character is None:
             return False
         self.replace(event.character, *self.selection)

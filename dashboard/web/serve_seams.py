@@ -1,0 +1,29 @@
+"""What the server uses of textual-serve that is private; what is private to Textual: `dashboard/widgets/textual_seams`.
+
+Rule: loads no Textual, as the server does not. Upstream (Textualize/textual-serve) no issue was found for any of it.
+"""
+
+import asyncio
+
+from textual_serve._binary_encode import DecodeError as DecodeError
+from textual_serve._binary_encode import load as unpack_packet
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+__all__ = ["DecodeError", "forget_download", "send_input_to", "unpack_packet"]
+
+
+def send_input_to(service: AppService, stdin: asyncio.StreamWriter) -> None:
+    """Let a service send what is typed to a process that it has not started itself.
+
+    Why: textual-serve starts a shell, with the whole environment of the server.
+    """
+    service._stdin = stdin
+
+
+def forget_download(downloads: DownloadManager, key: str) -> None:
+    """Forget a file that was taken, or given up.
+
+    Why: textual-serve waits four seconds for a piece, a constant, and keeps what a browser has left half taken.
+    """
+    del downloads._active_downloads[key]
