@@ -385,7 +385,7 @@ async def _ignore_stop(scene: Scene) -> JsonValue:
     """Ignore every request to stop, until the engine abandons the attempt."""
     clock, work = scene.world.clock, scene.work
     until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
-    waiting: Pending[None] = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
+    waiting: Pending[None] = work.open_wait()  # it waits past the rules, and the clock must not wait for it
     try:
         while clock.now_ms() < until_ms:
             try:

@@ -30,13 +30,13 @@ class Attempt(LiveOutput):
 
     def __init__(self, effect: StartAttempt, services: Services) -> None:
         super().__init__(effect, services)
-        self._slots: dict[int, Pending[Any]] = {}
+        self.stoppable_waits: dict[int, Pending[Any]] = {}
         self._occurrences: dict[str, int] = {}
 
     @property
     def state(self) -> State:
         """The state of the moment, for reading."""
-        return self._services.state
+        return self.services.state
 
     def key(self, name: str, value: JsonValue) -> str:
         """Return the key of a step or a call: its name, a hash of its input, and the number of its occurrence."""
@@ -62,7 +62,7 @@ class Attempt(LiveOutput):
 
     async def recorded(self, key: str) -> JsonValue:
         """Return the output of a finished step."""
-        return copy_json(await self._services.text(self.effect.steps[key]))
+        return copy_json(await self.services.text(self.effect.steps[key]))
 
     async def record(self, step: signals.StepFinished) -> None:
         """Journal a finished step; returns once it is on disk.
@@ -70,39 +70,39 @@ class Attempt(LiveOutput):
         Raises:
             AttemptInterrupted: If its end was reported; the step is not recorded then.
         """
-        await self._report_and_wait(step)
+        await self.report(step)
 
-    async def _report_and_wait(self, signal: Signal) -> None:
+    async def report(self, signal: Signal) -> None:
         """Report a signal, and return once it is on disk.
 
         A stop does not interrupt this: it takes effect at the next step, and code that returns before that is done.
         """
-        self._raise_if_over()
+        self.raise_if_over()
         if isinstance(signal, signals.StepFinished | signals.ToolBegan):
             self._announce(signal.key)
-        slot: Pending[None] = self._waiting_slot()
+        pending: Pending[None] = self.open_wait()
         try:
-            self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
-            await slot.wait()
+            self.services.signal(signal, lambda error: pending.put(None) if error is None else pending.fail(error))
+            await pending.wait()
         finally:
-            slot.close()
+            pending.close()
 
-    async def _wait_state_written(self) -> None:
+    async def wait_state_written(self) -> None:
         """Wait until the state that was just read is on disk; otherwise a stopped engine would have acted on nothing.
 
         Raises:
             AttemptInterrupted: If the engine stops first.
         """
-        slot: Pending[None] = self._waiting_slot()
+        pending: Pending[None] = self.open_wait()
         try:
-            if not await self._services.state_written():
+            if not await self.services.state_written():
                 raise AttemptInterrupted
         finally:
-            slot.close()
+            pending.close()
 
     def now_ms(self) -> int:
         """Return the engine's time."""
-        return self._services.clock.now_ms()
+        return self.services.clock.now_ms()
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock.
@@ -110,48 +110,48 @@ class Attempt(LiveOutput):
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        with self.slot() as slot:
-            cancel_timer = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
+        with self.stoppable_wait() as pending:
+            cancel_timer = self.services.later(self.now_ms() + round(seconds * 1000), lambda: pending.put(None))
             try:
-                await slot.wait()
+                await pending.wait()
             finally:
                 cancel_timer()
 
     @contextmanager
-    def slot(self) -> Iterator[Pending[Any]]:
+    def stoppable_wait(self) -> Iterator[Pending[Any]]:
         """Yield a future that fails when the attempt is asked to stop.
 
         Raises:
             AttemptInterrupted: If it was asked before: nothing else would end a wait for others, who may wait for it.
         """
         self.raise_if_stopping()
-        slot: Pending[Any] = self._waiting_slot()
-        self._slots[id(slot)] = slot
+        pending: Pending[Any] = self.open_wait()
+        self.stoppable_waits[id(pending)] = pending
         try:
-            yield slot
+            yield pending
         finally:
-            slot.close()
-            del self._slots[id(slot)]
+            pending.close()
+            del self.stoppable_waits[id(pending)]
 
-    def _waiting_slot(self) -> Pending[T]:
+    def open_wait(self) -> Pending[T]:
         """Return a future; while one is open, the attempt does not hold the clock."""
         self._waits += 1
         if self._waits == 1 and not self.over:
-            self._services.clock.release()
+            self.services.clock.release()
         return Pending(self._end_wait)
 
     def _end_wait(self) -> None:
         self._waits -= 1
         if self._waits == 0 and not self.over:
-            self._services.clock.hold()
+            self.services.clock.hold()
 
     def raise_if_stopping(self) -> None:
         """Raise `AttemptInterrupted` if it is asked to stop; every call of `ctx` checks this."""
-        if self.stopping or not self._services.may_act():
+        if self.stopping or not self.services.may_act():
             self.saw_stopping = True
             raise AttemptInterrupted
 
-    def _raise_if_over(self) -> None:
+    def raise_if_over(self) -> None:
         """Raise if its end is reported: a report now could be taken for one of the attempt's next generation."""
         if self.over:
             raise AttemptInterrupted

@@ -182,22 +182,22 @@ class SlotHolder(Attempt):
         """
         if self._has_slot:
             return
-        slot: Pending[None] = self._waiting_slot()
+        pending: Pending[None] = self.open_wait()
         # One request serves all steps that wait.
         if not self._slot_waiters:
-            self._services.signal(SlotAsked(**of_attempt(self.effect)))
-        self._slots[id(slot)] = self._slot_waiters[id(slot)] = slot
+            self.services.signal(SlotAsked(**of_attempt(self.effect)))
+        self.stoppable_waits[id(pending)] = self._slot_waiters[id(pending)] = pending
         try:
-            await slot.wait()
+            await pending.wait()
         finally:
-            del self._slots[id(slot)], self._slot_waiters[id(slot)]
+            del self.stoppable_waits[id(pending)], self._slot_waiters[id(pending)]
         self.raise_if_stopping()
 
     def resumed(self) -> None:
         """Start the steps that waited for a slot; called by the host once the attempt has one."""
         self._hold_slot(True)
-        for slot in self._slot_waiters.values():
-            slot.put(None)
+        for pending in self._slot_waiters.values():
+            pending.put(None)
         # If no step wanted it after all, for example because it was cancelled, the slot is released again.
         self._release_if_waiting()
 
@@ -206,7 +206,7 @@ class SlotHolder(Attempt):
         wait = self._current_wait()
         if wait is not None and self._has_slot and not self._is_busy and not self.over:
             self._hold_slot(False)
-            self._services.signal(StepsEnded(**of_attempt(self.effect), why=wait.reason, until_ms=wait.until_ms))
+            self.services.signal(StepsEnded(**of_attempt(self.effect), why=wait.reason, until_ms=wait.until_ms))
 
     def _current_wait(self) -> _Wait | None:
         """Return what the attempt waits for; None if it waits for nothing or is stopping."""
@@ -223,7 +223,7 @@ class SlotHolder(Attempt):
 
     def _hold_slot(self, holds: bool) -> None:
         """Record whether it holds a slot, and the time without one."""
-        now_ms = self._services.clock.awake_ms()
+        now_ms = self.services.clock.awake_ms()
         if holds != self._has_slot:
             self._parked_ms += now_ms - self._parked_since_ms if holds else 0
             self._has_slot, self._parked_since_ms = holds, now_ms

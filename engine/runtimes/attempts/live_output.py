@@ -23,7 +23,7 @@ class LiveOutput:
 
     def __init__(self, effect: StartAttempt, services: Services) -> None:
         self.effect = effect
-        self._services = services
+        self.services = services
         self._emitted: list[str] = []
 
     def emit(self, text: str) -> None:
@@ -53,11 +53,11 @@ class LiveOutput:
     def progress(self, done: int, total: int, note: str = "") -> None:
         """Show progress, which streams do not contain."""
         if not self.over:
-            self._services.bus.board.progress(self._get_speaker().task_id, done, total, note)
+            self.services.bus.board.progress(self._get_speaker().task_id, done, total, note)
 
     def show(self, name: str, text: str) -> None:
         """Show a text under the live key `name` of the task; an empty one removes it."""
-        self._services.live(f"{name}:{self.effect.task_id}", text)
+        self.services.live(f"{name}:{self.effect.task_id}", text)
 
     @property
     def partial(self) -> JsonValue:
@@ -66,18 +66,18 @@ class LiveOutput:
 
     def _announce(self, key: str) -> None:
         """Tell readers that an event with `key` will follow: live output from now on belongs after that event."""
-        bus = self._services.bus
+        bus = self.services.bus
         if self._speaker is not None or bus.is_heard:
             bus.expect(self._get_speaker(), key)
 
     def _clear_output(self) -> None:
         """Remove the live output."""
         if self._speaker is not None:
-            self._services.bus.say(Piece(self._speaker, "closed", self._services.clock.now_ms()))
+            self.services.bus.say(Piece(self._speaker, "closed", self.services.clock.now_ms()))
 
     def _publish(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
         if not self.over:
-            self._services.bus.say(Piece(self._get_speaker(), kind, self._services.clock.now_ms(), text, name, value))
+            self.services.bus.say(Piece(self._get_speaker(), kind, self.services.clock.now_ms(), text, name, value))
 
     def _get_speaker(self) -> Speaker:
         if self._speaker is None:

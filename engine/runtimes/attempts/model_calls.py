@@ -29,7 +29,7 @@ class ModelCaller(SlotHolder):
         Raises:
             ModelError: If there is no complete answer.
         """
-        models, characters_received = self._services.models, [0]
+        models, characters_received = self.services.models, [0]
 
         def count_chunk(chunk: Chunk) -> None:
             characters_received[0] += len(chunk.text)
@@ -53,7 +53,7 @@ class ModelCaller(SlotHolder):
         finally:
             self.spend(usage)
             if hold is not None:
-                self._services.reserved.release(hold)
+                self.services.reserved.release(hold)
             models.settle(request, usage, self.now_ms(), retry_after_s=retry_after_s)
 
     async def _reserve(self, request: ModelRequest) -> Reservation | None:
@@ -62,17 +62,17 @@ class ModelCaller(SlotHolder):
         Raises:
             AttemptInterrupted: If a budget is too small: then the attempt is stopped.
         """
-        reserved = self._services.reserved
+        reserved = self.services.reserved
         while has_budget(self.state, self):
-            reservation = reserved.hold(self.state, self, self._services.models.estimate(request))
+            reservation = reserved.hold(self.state, self, self.services.models.estimate(request))
             if isinstance(reservation, Reservation):
                 return reservation
             if reservation is None:
-                with self.slot() as slot:
-                    reserved.wait_on(slot)
-                    await slot.wait()
+                with self.stoppable_wait() as pending:
+                    reserved.wait_on(pending)
+                    await pending.wait()
                 continue
-            await self._report_and_wait(
+            await self.report(
                 BudgetShort(
                     **of_attempt(self.effect),
                     subject=reservation.subject,
@@ -99,7 +99,7 @@ class ModelCaller(SlotHolder):
 
     def context_tokens(self, model: ModelSpec) -> int | None:
         """Return the context size of a model in tokens, if known."""
-        return self._services.models.context_tokens(model)
+        return self.services.models.context_tokens(model)
 
     def spend(self, usage: Usage) -> None:
         """Add usage, to be charged with the next step or at the end."""

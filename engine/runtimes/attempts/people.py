@@ -123,12 +123,12 @@ class PeopleLine(SlotHolder):
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the question stays for the next one.
         """
-        self._raise_if_over()
+        self.raise_if_over()
         if self.is_recorded(key):
             return as_text(await self.recorded(key))
         self.raise_if_stopping()  # the core ignores the question then, so the wait would never end
-        slot: Pending[StoredValue] = self._waiting_slot()
-        self._slots[id(slot)] = self._questions[key] = slot
+        pending: Pending[StoredValue] = self.open_wait()
+        self.stoppable_waits[id(pending)] = self._questions[key] = pending
         until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)
         signal = PersonAsked(
             **of_attempt(self.effect),
@@ -140,23 +140,23 @@ class PeopleLine(SlotHolder):
             due_s=due_s,
             detail=detail or {},
         )
-        self._services.signal(signal, lambda error: self.person_answered(key) if error is None else slot.fail(error))
+        self.services.signal(signal, lambda error: self.person_answered(key) if error is None else pending.fail(error))
         reason: ParkedFor = "ask" if kind == "ask" else "approval"
         async with self.parked(reason, until_ms):
             try:
-                answer = await slot.wait()
-                await self._wait_state_written()  # `person_answered` may have read the answer ahead of the disk
+                answer = await pending.wait()
+                await self.wait_state_written()  # `person_answered` may have read the answer ahead of the disk
             except AttemptInterrupted:
                 raise
             except BaseException:
                 # The agent's code has cancelled the wait and may go on: nobody needs the answer, so withdraw the
                 # question. If the attempt itself is stopped, the question stays open for the next attempt.
                 if not (self.over or self.stopping or self.scope.cancel_called):
-                    self._services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
+                    self.services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
                 raise
             finally:
-                del self._slots[id(slot)], self._questions[key]
-        return as_text(await self._services.text(answer))
+                del self.stoppable_waits[id(pending)], self._questions[key]
+        return as_text(await self.services.text(answer))
 
     def has_asked(self, key: str) -> bool:
         """Return whether an attempt has asked under this key; the answer may have come since this one began."""
@@ -173,7 +173,7 @@ class PeopleLine(SlotHolder):
         """
         grant = self._grant(tool)
         while grant is not None:
-            await self._wait_state_written()
+            await self.wait_state_written()
             checked_grant, grant = grant, self._grant(tool)  # it may have been revoked meanwhile, and another one given
             if grant is not None and grant.id == checked_grant.id:
                 return grant.allows
@@ -234,9 +234,9 @@ class PeopleLine(SlotHolder):
 
     def person_answered(self, key: str) -> None:
         """Deliver the answer to a question, if there is one; called by the host."""
-        slot, task = self._questions.get(key), self.state.tasks.get(self.effect.task_id)
-        if slot is not None and task is not None and key in task.steps:
-            slot.put(task.steps[key])
+        pending, task = self._questions.get(key), self.state.tasks.get(self.effect.task_id)
+        if pending is not None and task is not None and key in task.steps:
+            pending.put(task.steps[key])
 
     async def take_steers(self, turn: int, again: int = 0) -> list[str]:
         """Return the messages since the last turn, once it is on disk that this turn has taken them.
@@ -275,7 +275,7 @@ class PeopleLine(SlotHolder):
         step = None if self.over or self._has_later_steers(self._turns) else self._hearing(key)
         if step is None:
             return []
-        self._services.signal(step)  # before the code can report anything that follows from the messages
+        self.services.signal(step)  # before the code can report anything that follows from the messages
         return texts_of(step.output)
 
     def notify_steer(self, *, now: bool) -> None:

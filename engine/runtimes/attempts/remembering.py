@@ -44,7 +44,7 @@ class AttemptMemory(Attempt):
 
         It stays the same for as long as the run is open, also in another engine.
         """
-        text = self._services.text
+        text = self.services.text
         messages: list[Message] = []
         for exchange in self.effect.conversation:
             messages.append(Message("user", as_text(await text(exchange.request))))
@@ -56,7 +56,7 @@ class AttemptMemory(Attempt):
 
         What a run has put in short stands for all before it.
         """
-        text = self._services.text
+        text = self.services.text
         messages: list[EarlierMessage] = []
         for exchange in self.effect.conversation:
             request = EarlierMessage("user", as_text(await text(exchange.request)))
@@ -101,7 +101,7 @@ class AttemptMemory(Attempt):
             signal = InsightNoted(
                 **of_attempt(self.effect), key=key, text=clean(text), tags=list(map(clean, tags)), importance=importance
             )
-            await self._report_and_wait(signal)
+            await self.report(signal)
             task = self.state.tasks.get(self.effect.task_id)
             if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
                 raise AttemptInterrupted
@@ -119,7 +119,7 @@ class AttemptMemory(Attempt):
         agent = state.agents.get(self.effect.agent_id)
         insights = [state.insights[insight_id] for insight_id in agent.insights] if agent is not None else []
         candidates = [
-            Recalled(insight.id, str(await self._services.text(insight.text)), tuple(insight.tags), insight.importance)
+            Recalled(insight.id, str(await self.services.text(insight.text)), tuple(insight.tags), insight.importance)
             for insight in insights
         ]
         return best_insights(query, candidates, limit)
@@ -129,7 +129,7 @@ class AttemptMemory(Attempt):
         content = msgspec.json.encode(value, order="sorted")
         name = hashlib.blake2b(content, digest_size=16).hexdigest()
         if name not in self.state.parts:
-            self._services.signal(PartTold(hash=name, value=value))
+            self.services.signal(PartTold(hash=name, value=value))
         return name
 
 

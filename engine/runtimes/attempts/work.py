@@ -87,10 +87,10 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
     async def _value(self) -> JsonValue:
         effect = self.effect
         if effect.takes == "request" or not effect.inputs:
-            return await self._services.text(effect.input)
+            return await self.services.text(effect.input)
         if effect.takes == "previous":
-            return as_text(await self._services.text(effect.inputs[-1].output))
-        return with_earlier_results(await self._services.text(effect.input), await self._inputs())
+            return as_text(await self.services.text(effect.inputs[-1].output))
+        return with_earlier_results(await self.services.text(effect.input), await self._inputs())
 
     async def task(self) -> Task:
         """Return everything about the task."""
@@ -99,8 +99,8 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
             id=effect.task_id,
             title=effect.title,
             text=as_text(await self._value()),
-            value=copy_json(await self._services.text(effect.input)),
-            _request=await self._services.text(effect.request),
+            value=copy_json(await self.services.text(effect.input)),
+            _request=await self.services.text(effect.request),
             inputs=await self._inputs(),
             folder=self.folder,
             attempt=effect.attempt,
@@ -109,7 +109,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         )
 
     async def _inputs(self) -> list[TaskInput]:
-        text = self._services.text
+        text = self.services.text
         return [
             TaskInput(agent=task_input.agent, title=task_input.title, _output=await text(task_input.output))
             for task_input in self.effect.inputs
@@ -152,15 +152,15 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
 
     def record_soon(self, step: signals.StepFinished) -> None:
         """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
-        self._raise_if_over()
+        self.raise_if_over()
         self._announce(step.key)
-        self._services.signal(step)
+        self.services.signal(step)
 
     def record_model_error(self, error: ModelError) -> None:
         """Journal a failed call of a model, with its cost."""
-        self._raise_if_over()
+        self.raise_if_over()
         self._announce(ModelFailed.type)
-        self._services.signal(
+        self.services.signal(
             signals.ModelErred(
                 **of_attempt(self.effect),
                 model=error.model,
@@ -177,16 +177,16 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         Raises:
             CommandRefusedError: If it is refused.
         """
-        self._raise_if_over()
+        self.raise_if_over()
         effect = self.effect
         sender = f"agent {effect.agent} (@{effect.agent_id})"
-        await self._services.order(
+        await self.services.order(
             command, sender=sender, role="agent", id=f"{effect.task_id}:{key}", run_id=effect.run_id
         )
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
-        return await self._services.text(value)
+        return await self.services.text(value)
 
     async def tool_began(self, name: str, key: str) -> None:
         """Journal the start of a tool call that must not happen twice; returns once it is on disk.
@@ -195,7 +195,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool must not be called then.
         """
         try:
-            await self._report_and_wait(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
+            await self.report(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
             self.raise_if_stopping()
         except AttemptInterrupted:
             # Closes the call: without an end in the journal the task would be in doubt although nothing was called.
@@ -208,7 +208,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
 
     def _report_tool_error(self, key: str, error: str) -> None:
         if not self.over:
-            self._services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
+            self.services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
 
     async def ask(
         self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[signals.PlannedItem] = ()
@@ -225,8 +225,8 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
             DelegationFailed: If there is no agent for it.
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        self._raise_if_over()
-        slot: Pending[AnswerCall] = self._waiting_slot()
+        self.raise_if_over()
+        pending: Pending[AnswerCall] = self.open_wait()
         async with self._step_waiting():
             signal = signals.DelegationAsked(
                 **of_attempt(self.effect),
@@ -237,14 +237,14 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
                 plan=[*plan],
                 busy=self._is_busy,
             )
-            self._calls[key] = slot
+            self._calls[key] = pending
             self._announce(key)
-            self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
+            self.services.signal(signal, lambda error: None if error is None else pending.fail(error))
             # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
             if not self._is_busy:
                 self._hold_slot(False)
             try:
-                answer = await slot.wait()
+                answer = await pending.wait()
             finally:
                 self._calls.pop(key, None)
         if answer.refused is not None:
@@ -267,7 +267,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         return task.attempt is None or key not in task.attempt.owed
 
     async def _to_results(self, answer: AnswerCall) -> list[DelegationResult]:
-        text = self._services.text
+        text = self.services.text
         return [
             DelegationResult(
                 outcome.task_id,
@@ -279,9 +279,9 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
 
     def accept_outcomes(self, answer: AnswerCall) -> None:
         """Accept the outcomes of a call; called by the host."""
-        slot = self._calls.get(answer.call_key)
-        if slot is not None:
-            slot.put(answer)
+        pending = self._calls.get(answer.call_key)
+        if pending is not None:
+            pending.put(answer)
         if answer.has_slot:
             self.resumed()
 
@@ -293,7 +293,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
     @property
     def at_work_ms(self) -> int:
         """Time for which it held a slot, while the computer ran."""
-        until_ms = self._services.clock.awake_ms() if self._has_slot else self._parked_since_ms
+        until_ms = self.services.clock.awake_ms() if self._has_slot else self._parked_since_ms
         return until_ms - self._began_awake_ms - self._parked_ms
 
     @contextmanager
@@ -301,8 +301,8 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         """Limit the body to a time on the engine's clock, also in an attempt that is stopped."""
         # Two limits: the engine's timer follows a virtual clock; the scope ends when the engine has no timers any more.
         with anyio.move_on_after(seconds, shield=True) as scope:
-            cancel_timer = self._services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
-            waiting: Pending[None] = self._waiting_slot()
+            cancel_timer = self.services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
+            waiting: Pending[None] = self.open_wait()
             try:
                 yield
             finally:
@@ -312,21 +312,21 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
     async def in_thread(self, call: Callable[[], T]) -> T:
         """Run a blocking `call` in a thread; when stopped, the thread is left running and counted."""
         self.outside += 1
-        return await self._services.threads.run(call, on_return=self.note_return)
+        return await self.services.threads.run(call, on_return=self.note_return)
 
     def note_return(self) -> None:
         """Note that a leftover thread has returned; the last one frees the slot."""
         self.outside -= 1
         if self.stuck and self.outside == 0:
             effect, spent = self.effect, self.take_spent()
-            self._services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
+            self.services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
     def begin_time_limit(self) -> None:
         """Start the spec's time limit, which stands still while the attempt waits for people."""
         limit_s = self.spec.timeout_s
         if limit_s is not None and self._time_limit is None:
             words = f"took longer than its time limit of {limit_s:g} s"
-            self._time_limit = TimeLimit(self._services, limit_s, lambda: self._time_out(words))
+            self._time_limit = TimeLimit(self.services, limit_s, lambda: self._time_out(words))
             self._time_limit.resume()
 
     def step_limit(self, name: str) -> AbstractContextManager[None]:
@@ -335,7 +335,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         if limit_s is None:
             return nullcontext()
         words = f"step {name!r} took longer than {limit_s:g} s"
-        return self._limit_step(TimeLimit(self._services, limit_s, lambda: self._time_out(words)))
+        return self._limit_step(TimeLimit(self.services, limit_s, lambda: self._time_out(words)))
 
     def _time_out(self, words: str) -> None:
         if not self.over:
@@ -357,10 +357,10 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         self.patient = patient
         if self._stop_event is not None and not patient:
             self._stop_event.set()
-        for slot in [*self._slots.values(), *self._calls.values()]:
-            if not slot.done:
+        for pending in [*self.stoppable_waits.values(), *self._calls.values()]:
+            if not pending.done:
                 self.saw_stopping = True
-                slot.fail(AttemptInterrupted())
+                pending.fail(AttemptInterrupted())
 
     async def wait_for_stop(self) -> None:
         """Wait until it is asked to stop, unless the stop is patient."""
@@ -377,7 +377,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
 
     def later(self, delay_ms: int, call: Callable[[], None]) -> None:
         """Call `call` after a delay, unless the attempt has ended by then."""
-        self._timers.append(self._services.later(self.now_ms() + delay_ms, call))
+        self._timers.append(self.services.later(self.now_ms() + delay_ms, call))
 
     def close(self) -> None:
         """Remove its live output and timers, and release the clock; does nothing the second time."""
@@ -385,7 +385,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
             return
         self.over = True
         if self._waits == 0:
-            self._services.clock.release()
+            self.services.clock.release()
         for cancel_timer in self._timers:
             cancel_timer()
         if self._time_limit is not None:

@@ -37,14 +37,14 @@ class Gate:
             self._leave()
 
     async def _wait(self, work: Work) -> None:
-        with work.slot() as slot:
-            self._waiting.append(slot)
+        with work.stoppable_wait() as pending:
+            self._waiting.append(pending)
             try:
                 async with work.parked("tool"):
-                    await slot.wait()
+                    await pending.wait()
             except BaseException:
-                if slot in self._waiting:
-                    self._waiting.remove(slot)
+                if pending in self._waiting:
+                    self._waiting.remove(pending)
                 else:  # it was cancelled after it had been given a place
                     self._leave()
                 raise
@@ -52,8 +52,8 @@ class Gate:
     def _leave(self) -> None:
         """Pass the place of an ended call to the next waiting one."""
         while self._waiting:
-            slot = self._waiting.popleft()
-            if not slot.done:
-                slot.put(None)
+            pending = self._waiting.popleft()
+            if not pending.done:
+                pending.put(None)
                 return
         self._running -= 1
