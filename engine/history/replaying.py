@@ -32,6 +32,7 @@ from engine.platform.clock import VirtualClock
 from engine.platform.strategies_plugins import installed_strategies
 from engine.reading.folding import events_of, fold_from, pages
 from engine.reading.texts import resolve_value
+from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in
@@ -283,6 +284,7 @@ class _ReplayedWork(Work):
         self.last_missing_key = ""
         """The last key that was looked for and is not there."""
         super().__init__(effect, spec, None, cast(Any, attempt), lambda _: None)
+        self.models = _NoModel(self, attempt)
 
     @override
     def is_recorded(self, key: str) -> bool:
@@ -302,10 +304,19 @@ class _ReplayedWork(Work):
     async def earlier_results(self, key: str) -> None:
         """Repeat the delegations: the core decides them again."""
 
+
+class _NoModel(ModelCalls):
+    """Asks no model: that one would be asked is a difference."""
+
+    def __init__(self, work: _ReplayedWork, attempt: _Attempt) -> None:
+        super().__init__(work)
+        self._work = work
+        self._replayed = attempt
+
     @override
-    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
-        """No model is asked: that one would be is a difference."""
-        self._attempt.note_missing(self.last_missing_key)
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
+        """Note the step that the journal does not have."""
+        self._replayed.note_missing(self._work.last_missing_key)
         raise AttemptInterrupted
 
     @override

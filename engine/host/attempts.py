@@ -173,7 +173,8 @@ class Attempts:
                 self._report(work, signal or _interrupted_outcome(work))
                 return
             if signal is not None:
-                work.spend(copy_with(signal.usage, time_ms=0))  # its time was counted when it was reported as ended
+                # Its time was counted when it was reported as ended.
+                work.models.spend(copy_with(signal.usage, time_ms=0))
             work.note_return()
         except Exception as error:
             self._services.fail(error)
@@ -274,7 +275,7 @@ def _interrupted_outcome(work: Work) -> AttemptEnd:
 
 def _take_usage(work: Work) -> Usage:
     """Return the unreported usage of an ending attempt, with the time for which it held a slot."""
-    spent, slot_usage = work.take_spent(), Usage(time_ms=work.at_work_ms)
+    spent, slot_usage = work.models.take_spent(), Usage(time_ms=work.at_work_ms)
     return slot_usage if spent is NO_USAGE else spent.plus(slot_usage)
 
 

@@ -79,7 +79,7 @@ class Attempt(LiveOutput):
         """
         self.raise_if_over()
         if isinstance(signal, signals.StepFinished | signals.ToolBegan):
-            self._announce(signal.key)
+            self.announce(signal.key)
         pending: Pending[None] = self.open_wait()
         try:
             self.services.signal(signal, lambda error: pending.put(None) if error is None else pending.fail(error))

@@ -64,7 +64,7 @@ class LiveOutput:
         """Its emitted text, or None."""
         return "".join(self._emitted) if self._emitted else None
 
-    def _announce(self, key: str) -> None:
+    def announce(self, key: str) -> None:
         """Tell readers that an event with `key` will follow: live output from now on belongs after that event."""
         bus = self.services.bus
         if self._speaker is not None or bus.is_heard:

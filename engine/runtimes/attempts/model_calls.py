@@ -6,30 +6,36 @@ usage is reported with the next finished step.
 
 from collections.abc import Callable
 
+from engine.core.events import ModelFailed
 from engine.core.records.records import copy_with
 from engine.core.records.values import NO_USAGE, Usage
-from engine.core.signals import BudgetShort
+from engine.core.signals import BudgetShort, ModelErred
 from engine.core.specs.model_spec import ModelSpec
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest
 from engine.runtimes.attempts.attempt_slot import SlotHolder
 from engine.runtimes.attempts.reservations import Reservation, has_budget, unreported
 from engine.runtimes.attempts.services import of_attempt
+from engine.runtimes.values import one_line
 
 
-class ModelCaller(SlotHolder):
+class ModelCalls:
     """The part of an attempt that calls models."""
 
     _spent = NO_USAGE
     _total = NO_USAGE
     _reported_before: Usage | None = None
 
-    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
+    def __init__(self, attempt: SlotHolder) -> None:
+        self.effect = attempt.effect
+        self._attempt = attempt
+
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
         """Send one request to a model; its usage is reported with the next finished step.
 
         Raises:
             ModelError: If there is no complete answer.
         """
-        models, characters_received = self.services.models, [0]
+        models, characters_received = self._attempt.services.models, [0]
 
         def count_chunk(chunk: Chunk) -> None:
             characters_received[0] += len(chunk.text)
@@ -38,10 +44,10 @@ class ModelCaller(SlotHolder):
         usage, retry_after_s = NO_USAGE, None
         hold: Reservation | None = None
         try:
-            await self._until_due(models.due_ms(request, self.now_ms()))
+            await self._until_due(models.due_ms(request, self._attempt.now_ms()))
             hold = await self._reserve(request)
             try:
-                answer = await models.ask(request, count_chunk, self.sleep)
+                answer = await models.ask(request, count_chunk, self._attempt.sleep)
             except ModelError as error:
                 usage, retry_after_s = error.usage, error.retry_after_s
                 raise
@@ -53,8 +59,8 @@ class ModelCaller(SlotHolder):
         finally:
             self.spend(usage)
             if hold is not None:
-                self.services.reserved.release(hold)
-            models.settle(request, usage, self.now_ms(), retry_after_s=retry_after_s)
+                self._attempt.services.reserved.release(hold)
+            models.settle(request, usage, self._attempt.now_ms(), retry_after_s=retry_after_s)
 
     async def _reserve(self, request: ModelRequest) -> Reservation | None:
         """Reserve the estimate of a call in the budgets that pay for it; None without budgets.
@@ -62,17 +68,17 @@ class ModelCaller(SlotHolder):
         Raises:
             AttemptInterrupted: If a budget is too small: then the attempt is stopped.
         """
-        reserved = self.services.reserved
-        while has_budget(self.state, self):
-            reservation = reserved.hold(self.state, self, self.services.models.estimate(request))
+        reserved = self._attempt.services.reserved
+        while has_budget(self._attempt.state, self):
+            reservation = reserved.hold(self._attempt.state, self, self._attempt.services.models.estimate(request))
             if isinstance(reservation, Reservation):
                 return reservation
             if reservation is None:
-                with self.stoppable_wait() as pending:
+                with self._attempt.stoppable_wait() as pending:
                     reserved.wait_on(pending)
                     await pending.wait()
                 continue
-            await self.report(
+            await self._attempt.report(
                 BudgetShort(
                     **of_attempt(self.effect),
                     subject=reservation.subject,
@@ -82,29 +88,29 @@ class ModelCaller(SlotHolder):
             )
             # Usually the core stops the attempt now. If not, the budget was raised meanwhile, or the core does not know
             # yet what other attempts have spent: try again.
-            await self.sleep(1)
+            await self._attempt.sleep(1)
         return None
 
     def unreported(self) -> Usage:
         """Return the usage that the core does not know yet."""
         if self._reported_before is None:
             return NO_USAGE
-        return unreported(self.state, self.effect, self._total, self._reported_before)
+        return unreported(self._attempt.state, self.effect, self._total, self._reported_before)
 
     async def _until_due(self, due_ms: int) -> None:
         """Wait for the rate limit, without a slot."""
-        if due_ms > self.now_ms():
-            async with self.parked("rate_limit", due_ms):
-                await self.sleep((due_ms - self.now_ms()) / 1000)
+        if due_ms > self._attempt.now_ms():
+            async with self._attempt.parked("rate_limit", due_ms):
+                await self._attempt.sleep((due_ms - self._attempt.now_ms()) / 1000)
 
     def context_tokens(self, model: ModelSpec) -> int | None:
         """Return the context size of a model in tokens, if known."""
-        return self.services.models.context_tokens(model)
+        return self._attempt.services.models.context_tokens(model)
 
     def spend(self, usage: Usage) -> None:
         """Add usage, to be charged with the next step or at the end."""
         if self._reported_before is None:  # what this attempt reported before it was executed here (it migrated)
-            task = self.state.tasks.get(self.effect.task_id)
+            task = self._attempt.state.tasks.get(self.effect.task_id)
             spent = None if task is None or task.attempt is None else task.attempt.spent
             self._reported_before = NO_USAGE if spent is None else copy_with(spent)
         self._spent = self._spent.plus(usage)
@@ -114,3 +120,18 @@ class ModelCaller(SlotHolder):
         """Return the unreported usage, which the caller reports now."""
         spent, self._spent = self._spent, NO_USAGE
         return spent
+
+    def record_error(self, error: ModelError) -> None:
+        """Journal a failed call of a model, with its cost."""
+        self._attempt.raise_if_over()
+        self._attempt.announce(ModelFailed.type)
+        self._attempt.services.signal(
+            ModelErred(
+                **of_attempt(self.effect),
+                model=error.model,
+                error=one_line(error),
+                error_type=error.error_type,
+                retry_after_s=error.retry_after_s,
+                usage=self.take_spent(),
+            )
+        )

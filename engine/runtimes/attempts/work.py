@@ -15,15 +15,13 @@ from engine.core import signals
 from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.effects.table import answer_of
-from engine.core.events import ModelFailed
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import JsonValue
 from engine.core.records.values import NO_USAGE, StoredValue, as_text
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import CallKind
 from engine.errors import AttemptInterrupted, DelegationFailed
-from engine.models.records import ModelError
-from engine.runtimes.attempts.model_calls import ModelCaller
+from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.people import PeopleLine
 from engine.runtimes.attempts.remembering import AttemptMemory
@@ -48,7 +46,7 @@ class DelegationResult:
     """None when it was done."""
 
 
-class Work(ModelCaller, PeopleLine, AttemptMemory):
+class Work(PeopleLine, AttemptMemory):
     """One try of a task by one agent."""
 
     patient = False
@@ -72,6 +70,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         on_given_up: Callable[["Work"], None],
     ) -> None:
         super().__init__(effect, services)
+        self.models = ModelCalls(self)
         self.spec = spec
         self.folder = folder
         self._began_ms = services.clock.now_ms()
@@ -138,7 +137,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
             began_ms: When it began; None counts no time.
             is_charged: False for a step of the engine's own, beside the work that spends.
         """
-        usage = self.take_spent() if is_charged else NO_USAGE
+        usage = self.models.take_spent() if is_charged else NO_USAGE
         return signals.StepFinished(
             **of_attempt(self.effect),
             what=kind,
@@ -153,23 +152,8 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
     def record_soon(self, step: signals.StepFinished) -> None:
         """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
         self.raise_if_over()
-        self._announce(step.key)
+        self.announce(step.key)
         self.services.signal(step)
-
-    def record_model_error(self, error: ModelError) -> None:
-        """Journal a failed call of a model, with its cost."""
-        self.raise_if_over()
-        self._announce(ModelFailed.type)
-        self.services.signal(
-            signals.ModelErred(
-                **of_attempt(self.effect),
-                model=error.model,
-                error=one_line(error),
-                error_type=error.error_type,
-                retry_after_s=error.retry_after_s,
-                usage=self.take_spent(),
-            )
-        )
 
     async def order(self, command: Command, key: str) -> None:
         """Execute a command in the name of the agent, once for each key, also if an attempt repeats it.
@@ -238,7 +222,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
                 busy=self._is_busy,
             )
             self._calls[key] = pending
-            self._announce(key)
+            self.announce(key)
             self.services.signal(signal, lambda error: None if error is None else pending.fail(error))
             # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
             if not self._is_busy:
@@ -318,7 +302,7 @@ class Work(ModelCaller, PeopleLine, AttemptMemory):
         """Note that a leftover thread has returned; the last one frees the slot."""
         self.outside -= 1
         if self.stuck and self.outside == 0:
-            effect, spent = self.effect, self.take_spent()
+            effect, spent = self.effect, self.models.take_spent()
             self.services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
     def begin_time_limit(self) -> None:

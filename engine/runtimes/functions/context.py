@@ -240,7 +240,7 @@ class Context:
         Raises:
             ValueError: If an amount is negative or unknown.
         """
-        self._work.spend(usage_of(amounts))
+        self._work.models.spend(usage_of(amounts))
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock."""

@@ -44,7 +44,7 @@ class Turns:
     @property
     def context_tokens(self) -> int | None:
         """How many tokens a request to it may hold, where that is known."""
-        return self._work.context_tokens(self.model.spec)
+        return self._work.models.context_tokens(self.model.spec)
 
     async def recorded(self, key: str) -> ModelAnswer | None:
         """Return the answer that stands in the journal, if it does."""
@@ -88,7 +88,7 @@ class Turns:
                 "model": self.model.name,
                 "messages": len(messages) - len(system_messages),
             }
-            duration_ms, usage = work.now_ms() - began_ms, work.take_spent()
+            duration_ms, usage = work.now_ms() - began_ms, work.models.take_spent()
 
         def step(output: JsonValue) -> StepFinished:
             return StepFinished(
@@ -121,9 +121,9 @@ class Turns:
                 params=self._params,
             )
             try:
-                return await work.ask_model(request, _ignore_chunk if plain else self._show)
+                return await work.models.ask(request, _ignore_chunk if plain else self._show)
             except ModelError as error:
-                work.record_model_error(error)
+                work.models.record_error(error)
                 if error.error_type == "context" and not plain:
                     raise  # another model would not help as much as a shorter conversation
                 self.use_next_model(error)

@@ -360,7 +360,7 @@ class AcpSession(AcpAsking):
 
     def _spend(self, **amounts: Unpack[Amounts]) -> None:
         with suppress(ValueError):  # it tells amounts that nothing can have
-            self._work.spend(usage_of(amounts))
+            self._work.models.spend(usage_of(amounts))
 
     def heard_tool(self, call: ToolCall) -> None:
         """Show a tool call, and keep it as a step once it has ended."""

@@ -161,7 +161,7 @@ class Speaking:
             await self._record(line)
         elif isinstance(line, lines.UsageLine):
             try:
-                self._work.spend(usage_of(Amounts(**msgspec.structs.asdict(line))))  # type: ignore[typeddict-item]
+                self._work.models.spend(usage_of(Amounts(**msgspec.structs.asdict(line))))  # type: ignore[typeddict-item]
             except ValueError as error:
                 raise lines.NotUnderstood(str(error)) from None
         elif isinstance(line, lines.AskLine):
