@@ -148,13 +148,13 @@ class Attempts:
         """Resume an attempt whose question was answered."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
-            work.person_answered(effect.key)
+            work.people.accept_answer(effect.key)
 
     def tell_steer(self, effect: TellSteer) -> None:
         """Notify an attempt of a message for its next turn."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
-            work.notify_steer(now=effect.now)
+            work.people.notify_steer(now=effect.now)
 
     async def _run(self, work: Work) -> None:
         signal: AttemptEnd | None = None

@@ -1,8 +1,11 @@
 """The core of an attempt: its steps and their keys, its reports to the journal, its waits, and the stops of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
+
+import anyio
 
 from engine.core import signals
 from engine.core.effects import StartAttempt
@@ -19,6 +22,12 @@ from engine.runtimes.values import copy_json
 T = TypeVar("T")
 
 
+@cache
+def _scopes() -> Callable[[], anyio.CancelScope]:
+    """Return the class of anyio's scopes, which it looks up for each anew: four times as long as one takes to make."""
+    return type(anyio.CancelScope())
+
+
 class Attempt(LiveOutput):
     """What all parts of an attempt build on."""
 
@@ -30,6 +39,8 @@ class Attempt(LiveOutput):
 
     def __init__(self, effect: StartAttempt, services: Services) -> None:
         super().__init__(effect, services)
+        self.scope = _scopes()()
+        """Cancelled by the host to stop it now."""
         self.stoppable_waits: dict[int, Pending[Any]] = {}
         self._occurrences: dict[str, int] = {}
 

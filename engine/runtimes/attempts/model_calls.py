@@ -68,17 +68,18 @@ class ModelCalls:
         Raises:
             AttemptInterrupted: If a budget is too small: then the attempt is stopped.
         """
-        reserved = self._attempt.services.reserved
-        while has_budget(self._attempt.state, self):
-            reservation = reserved.hold(self._attempt.state, self, self._attempt.services.models.estimate(request))
+        attempt = self._attempt
+        reserved = attempt.services.reserved
+        while has_budget(attempt.state, self):
+            reservation = reserved.hold(attempt.state, self, attempt.services.models.estimate(request))
             if isinstance(reservation, Reservation):
                 return reservation
             if reservation is None:
-                with self._attempt.stoppable_wait() as pending:
+                with attempt.stoppable_wait() as pending:
                     reserved.wait_on(pending)
                     await pending.wait()
                 continue
-            await self._attempt.report(
+            await attempt.report(
                 BudgetShort(
                     **of_attempt(self.effect),
                     subject=reservation.subject,
@@ -88,7 +89,7 @@ class ModelCalls:
             )
             # Usually the core stops the attempt now. If not, the budget was raised meanwhile, or the core does not know
             # yet what other attempts have spent: try again.
-            await self._attempt.sleep(1)
+            await attempt.sleep(1)
         return None
 
     def unreported(self) -> Usage:

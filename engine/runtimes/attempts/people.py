@@ -6,10 +6,7 @@ While it waits, the attempt holds no slot. See docs/reference/function-agents.md
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TypedDict
-
-import anyio
 
 from engine.core.decide.people.asking import (
     ALLOW_ALWAYS,
@@ -20,7 +17,6 @@ from engine.core.decide.people.asking import (
     REJECT_ONCE,
     find_grant,
 )
-from engine.core.effects import StartAttempt
 from engine.core.records.records import JsonValue
 from engine.core.records.values import StoredValue, as_text, preview
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
@@ -31,7 +27,7 @@ from engine.errors import AttemptInterrupted, NotShown, ToolRejected
 from engine.host.built_in.guards import asks_for
 from engine.runtimes.attempts.attempt_slot import SlotHolder
 from engine.runtimes.attempts.pending import Pending
-from engine.runtimes.attempts.services import Services, of_attempt
+from engine.runtimes.attempts.services import of_attempt
 from engine.runtimes.values import clean, shown_whole, without_secrets
 
 LONGEST_QUESTION = 2_000
@@ -74,22 +70,15 @@ def checked_question(question: str, options: list[str], default: str | None, due
     return Question(question=question, options=options, default=default, due_s=due_s)
 
 
-@cache
-def _scopes() -> Callable[[], anyio.CancelScope]:
-    """Return the class of anyio's scopes, which it looks up for each anew: four times as long as one takes to make."""
-    return type(anyio.CancelScope())
-
-
-class PeopleLine(SlotHolder):
+class PeopleLine:
     """Communication between an attempt and people."""
 
     on_steer: Callable[[bool], None] | None = None
     """Called when a message arrives; True means that the turn is to be cut short for it."""
 
-    def __init__(self, effect: StartAttempt, services: Services) -> None:
-        super().__init__(effect, services)
-        self.scope = _scopes()()
-        """Cancelled by the host to stop it now."""
+    def __init__(self, attempt: SlotHolder) -> None:
+        self._attempt = attempt
+        self._effect = attempt.effect
         self._taken_steer_ids: set[str] = set()
         """Ids of messages that its turns have taken."""
         self._recorded_steers: dict[str, list[str]] = {}
@@ -98,7 +87,7 @@ class PeopleLine(SlotHolder):
         self._questions: dict[str, Pending[StoredValue]] = {}
         """Open questions, by key."""
 
-    async def ask_person(
+    async def ask(
         self,
         key: str,
         question: str,
@@ -123,15 +112,16 @@ class PeopleLine(SlotHolder):
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the question stays for the next one.
         """
-        self.raise_if_over()
-        if self.is_recorded(key):
-            return as_text(await self.recorded(key))
-        self.raise_if_stopping()  # the core ignores the question then, so the wait would never end
-        pending: Pending[StoredValue] = self.open_wait()
-        self.stoppable_waits[id(pending)] = self._questions[key] = pending
-        until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)
+        attempt = self._attempt
+        attempt.raise_if_over()
+        if attempt.is_recorded(key):
+            return as_text(await attempt.recorded(key))
+        attempt.raise_if_stopping()  # the core ignores the question then, so the wait would never end
+        pending: Pending[StoredValue] = attempt.open_wait()
+        attempt.stoppable_waits[id(pending)] = self._questions[key] = pending
+        until_ms = None if due_s is None else attempt.now_ms() + round(due_s * 1000)
         signal = PersonAsked(
-            **of_attempt(self.effect),
+            **of_attempt(self._effect),
             key=key,
             kind=kind,
             question=" ".join(without_secrets(clean(question)).split())[:LONGEST_QUESTION],
@@ -140,27 +130,27 @@ class PeopleLine(SlotHolder):
             due_s=due_s,
             detail=detail or {},
         )
-        self.services.signal(signal, lambda error: self.person_answered(key) if error is None else pending.fail(error))
+        attempt.services.signal(signal, lambda error: self.accept_answer(key) if error is None else pending.fail(error))
         reason: ParkedFor = "ask" if kind == "ask" else "approval"
-        async with self.parked(reason, until_ms):
+        async with attempt.parked(reason, until_ms):
             try:
                 answer = await pending.wait()
-                await self.wait_state_written()  # `person_answered` may have read the answer ahead of the disk
+                await attempt.wait_state_written()  # `accept_answer` may have read the answer ahead of the disk
             except AttemptInterrupted:
                 raise
             except BaseException:
                 # The agent's code has cancelled the wait and may go on: nobody needs the answer, so withdraw the
                 # question. If the attempt itself is stopped, the question stays open for the next attempt.
-                if not (self.over or self.stopping or self.scope.cancel_called):
-                    self.services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
+                if not (attempt.over or attempt.stopping or attempt.scope.cancel_called):
+                    attempt.services.signal(AskGivenUp(**of_attempt(self._effect), key=key))
                 raise
             finally:
-                del self.stoppable_waits[id(pending)], self._questions[key]
-        return as_text(await self.services.text(answer))
+                del attempt.stoppable_waits[id(pending)], self._questions[key]
+        return as_text(await attempt.services.text(answer))
 
     def has_asked(self, key: str) -> bool:
         """Return whether an attempt has asked under this key; the answer may have come since this one began."""
-        task = self.state.tasks.get(self.effect.task_id)
+        task = self._attempt.state.tasks.get(self._effect.task_id)
         return task is not None and (key in task.asks or key in task.steps)
 
     async def granted(self, tool: str) -> bool | None:
@@ -173,14 +163,14 @@ class PeopleLine(SlotHolder):
         """
         grant = self._grant(tool)
         while grant is not None:
-            await self.wait_state_written()
+            await self._attempt.wait_state_written()
             checked_grant, grant = grant, self._grant(tool)  # it may have been revoked meanwhile, and another one given
             if grant is not None and grant.id == checked_grant.id:
                 return grant.allows
         return None
 
     def _grant(self, tool: str) -> Grant | None:
-        return find_grant(self.state, self.effect.agent_id, self.effect.generation, tool)
+        return find_grant(self._attempt.state, self._effect.agent_id, self._effect.generation, tool)
 
     async def approve(
         self,
@@ -206,10 +196,10 @@ class PeopleLine(SlotHolder):
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         # Before the rule is looked at: the occurrence is counted in every attempt, also if the rule has changed since.
-        key = self.key(f"{APPROVE}{tool}", arguments)
+        key = self._attempt.key(f"{APPROVE}{tool}", arguments)
         if rule in (None, "never"):
             return
-        name = self.effect.agent
+        name = self._effect.agent
         if rule != "always" and is_exact and not await asks_for(rule, arguments):
             return
         is_allowed = await self.granted(tool)
@@ -219,7 +209,7 @@ class PeopleLine(SlotHolder):
             except ValueError as error:
                 raise NotShown(tool, str(error)) from error
             because = "" if rule == "always" else f" ({describe_guard(rule)})"
-            answer = await self.ask_person(
+            answer = await self.ask(
                 key,
                 f"{name} wants to call {tool} with {preview(json.dumps(shown_args, ensure_ascii=False), 300)}{because}",
                 [ALLOW_ONCE, REJECT_ONCE] if has_secret else FOUR_OPTIONS,
@@ -232,9 +222,9 @@ class PeopleLine(SlotHolder):
         if not is_allowed:
             raise ToolRejected(tool)
 
-    def person_answered(self, key: str) -> None:
+    def accept_answer(self, key: str) -> None:
         """Deliver the answer to a question, if there is one; called by the host."""
-        pending, task = self._questions.get(key), self.state.tasks.get(self.effect.task_id)
+        pending, task = self._questions.get(key), self._attempt.state.tasks.get(self._effect.task_id)
         if pending is not None and task is not None and key in task.steps:
             pending.put(task.steps[key])
 
@@ -251,20 +241,20 @@ class PeopleLine(SlotHolder):
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         key = steers_key(turn, again)
-        if self.is_recorded(key):
-            return texts_of(await self.recorded(key))
+        if self._attempt.is_recorded(key):
+            return texts_of(await self._attempt.recorded(key))
         step = None if self._has_later_steers(turn) else self._hearing(key)
         if step is None:
             return []
-        await self.record(step)
+        await self._attempt.record(step)
         return texts_of(step.output)
 
     async def load_steers(self) -> None:
         """Load the messages that earlier attempts have taken, so that `steers` can answer without waiting."""
-        for key in self.effect.steps:
+        for key in self._effect.steps:
             if key.startswith(STEERED):
                 texts = self._recorded_steers.setdefault(steers_key(turn_of(key)), [])
-                texts += texts_of(await self.recorded(key))
+                texts += texts_of(await self._attempt.recorded(key))
 
     def steers(self) -> list[str]:
         """Return the messages since the last call; each call is a turn."""
@@ -272,24 +262,24 @@ class PeopleLine(SlotHolder):
         key = f"{STEERED}{self._turns}"
         if key in self._recorded_steers:
             return list(self._recorded_steers[key])
-        step = None if self.over or self._has_later_steers(self._turns) else self._hearing(key)
+        step = None if self._attempt.over or self._has_later_steers(self._turns) else self._hearing(key)
         if step is None:
             return []
-        self.services.signal(step)  # before the code can report anything that follows from the messages
+        self._attempt.services.signal(step)  # before the code can report anything that follows from the messages
         return texts_of(step.output)
 
     def notify_steer(self, *, now: bool) -> None:
         """Tell the runtime that a message waits; called by the host."""
-        if self.on_steer is not None and not self.over:
+        if self.on_steer is not None and not self._attempt.over:
             self.on_steer(now)
 
     def _has_later_steers(self, turn: int) -> bool:
         """Return whether a later turn of an earlier attempt took messages; then those that wait now came after it."""
-        return any(turn_of(key) > turn for key in self.effect.steps if key.startswith(STEERED))
+        return any(turn_of(key) > turn for key in self._effect.steps if key.startswith(STEERED))
 
     def _hearing(self, key: str) -> StepFinished | None:
         """Return the step that takes the waiting messages; None if there are none."""
-        task = self.state.tasks.get(self.effect.task_id)
+        task = self._attempt.state.tasks.get(self._effect.task_id)
         waiting = (
             {}
             if task is None
@@ -299,7 +289,7 @@ class PeopleLine(SlotHolder):
             return None
         self._taken_steer_ids.update(waiting)
         return StepFinished(
-            **of_attempt(self.effect), name="steered", key=key, output=[*waiting.values()], steers=[*waiting]
+            **of_attempt(self._effect), name="steered", key=key, output=[*waiting.values()], steers=[*waiting]
         )
 
 

@@ -21,6 +21,7 @@ from engine.core.records.values import NO_USAGE, StoredValue, as_text
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import CallKind
 from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.runtimes.attempts.attempt_slot import SlotHolder
 from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.people import PeopleLine
@@ -46,7 +47,7 @@ class DelegationResult:
     """None when it was done."""
 
 
-class Work(PeopleLine, AttemptMemory):
+class Work(SlotHolder, AttemptMemory):
     """One try of a task by one agent."""
 
     patient = False
@@ -71,6 +72,7 @@ class Work(PeopleLine, AttemptMemory):
     ) -> None:
         super().__init__(effect, services)
         self.models = ModelCalls(self)
+        self.people = PeopleLine(self)
         self.spec = spec
         self.folder = folder
         self._began_ms = services.clock.now_ms()

@@ -194,7 +194,7 @@ class Context:
             [_text("ask", "an option", option) for option in options],
         )
         question_fields = checked_question(question, choices, default, due_s)
-        return await work.ask_person(work.key("ask", [question, *choices]), **question_fields)
+        return await work.people.ask(work.key("ask", [question, *choices]), **question_fields)
 
     async def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
         """Store an insight for this agent's later work, and return its id; `recall` finds it by words and tags.
@@ -222,7 +222,7 @@ class Context:
     def steers(self) -> list[str]:
         """Return messages of people to this task since the last call; a rerun gets the same messages."""
         self._work.raise_if_stopping()
-        return self._work.steers()
+        return self._work.people.steers()
 
     def emit(self, text: str) -> None:
         """Show output while it is produced. It becomes the partial result if the attempt is stopped."""

@@ -130,7 +130,7 @@ class Calls:
         if tool is None and self.workers is not None and self._work.has_delegated(key):
             # It was renamed since.
             tool = next((candidate for candidate in self._builtin.values() if candidate.name == call.name), None)
-        if tool is None and not is_recorded and self._work.has_asked(key):
+        if tool is None and not is_recorded and self._work.people.has_asked(key):
             tool = AskHuman(self._work)  # a person is asked since an attempt that might: the answer is its result
         if tool is not None and isinstance(arguments, dict) and (tool.runs_last or not is_recorded):
             return lambda: tool.answer(call.name, arguments, key)

@@ -70,7 +70,7 @@ class Loop:
         """
         self._extra_instructions, self._takes_steers = extra_instructions, text is None
         if text is None:
-            self._work.on_steer = self._cut_short
+            self._work.people.on_steer = self._cut_short
             await self._add_earlier_messages()
         self._conversation.begin(as_text(await self._work.value()) if text is None else text)
         try:
@@ -178,7 +178,7 @@ class Loop:
 
     async def _add_steers(self, turn: int) -> bool:
         """Add new messages of people; return whether there were any."""
-        texts = await self._work.take_steers(turn, self._steers_taken[turn]) if self._takes_steers else []
+        texts = await self._work.people.take_steers(turn, self._steers_taken[turn]) if self._takes_steers else []
         for text in texts:
             self._conversation.add_user_text(text)
         self._steers_taken[turn] += bool(texts)

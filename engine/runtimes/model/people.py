@@ -30,4 +30,4 @@ class AskHuman(BuiltinTool):
             question_fields = checked_question(question, options, None, None)
         except ValueError as wrong:
             raise CallRefused(str(wrong).removeprefix("ctx.ask: ")) from wrong
-        return CallResult(await self._work.ask_person(key, **question_fields))
+        return CallResult(await self._work.people.ask(key, **question_fields))

@@ -187,7 +187,7 @@ class _SteerListener:
         self._turn += 1
         if not self._work.is_recorded(steers_key(self._turn)) and was_sent(text):
             return text
-        steers = await self._work.take_steers(self._turn)
+        steers = await self._work.people.take_steers(self._turn)
         return "\n\n".join([text, *(f"A person says: {steer}" for steer in steers)])
 
 

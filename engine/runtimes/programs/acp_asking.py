@@ -150,10 +150,10 @@ class AcpAsking:
         work, tool = self._work, str(detail["tool"])
         key = work.key(PERMISSION, [question, list(options), detail])
         try:
-            granted = None if tool in RUNS_PROGRAMS else await work.granted(tool)
+            granted = None if tool in RUNS_PROGRAMS else await work.people.granted(tool)
             if granted is not None:
                 return ALLOW_ONCE if granted else REJECT_ONCE
-            return await work.ask_person(key, question, options, kind="permission", detail=detail)
+            return await work.people.ask(key, question, options, kind="permission", detail=detail)
         except AttemptInterrupted:
             return ""
 

@@ -192,7 +192,7 @@ class AcpSession(AcpAsking):
         async with anyio.create_task_group() as group:  # for terminals; whatever it raised would come in a group
             self._terminals, self._group = Terminals(self._programs, self._env, group), group
             group.start_soon(self._cut_turns, link)
-            self._work.on_steer = self._on_steer
+            self._work.people.on_steer = self._on_steer
             try:
                 with self._turning:
                     await self._turns(link, text)
@@ -245,7 +245,7 @@ class AcpSession(AcpAsking):
         while text:
             self._is_cut = False
             await self._turn(link, session_id, text)
-            text = "\n\n".join(self._work.steers()) or await self._repair()
+            text = "\n\n".join(self._work.people.steers()) or await self._repair()
 
     async def _repair(self) -> str:
         """Return what to say to an agent whose last message does not fit the schema of its output; empty if it does.

@@ -99,7 +99,7 @@ class Speaking:
         await self._program.send(line)
         for text in await steers_before(work):
             await self._program.send(lines.encode("steer", text=text))
-        work.on_steer = lambda now: self._steered.set()
+        work.people.on_steer = lambda now: self._steered.set()
         self._steered.set()  # some may have come by now
 
     async def cancel(self) -> None:
@@ -132,7 +132,7 @@ class Speaking:
         while True:
             await self._steered.wait()
             self._steered = anyio.Event()
-            for text in self._work.steers():
+            for text in self._work.people.steers():
                 await self._program.send(lines.encode("steer", text=text))
 
     async def _line(self) -> bytes:
@@ -198,7 +198,7 @@ class Speaking:
         key = work.key("ask", [line.question, *options])
         due_s, default = (line.due_s, line.default) if line.due_s and line.default is not None else (None, None)
         with suppress(AttemptInterrupted):
-            answer = await work.ask_person(key, line.question, options, default, due_s)
+            answer = await work.people.ask(key, line.question, options, default, due_s)
             await self._program.send(lines.encode("answer", id=line.id, answer=answer))
         self._open_questions -= 1
 
@@ -213,9 +213,9 @@ class Speaking:
 
 async def steers_before(work: Work) -> list[str]:
     """Return what people said to earlier attempts of the task, in order."""
-    await work.load_steers()
+    await work.people.load_steers()
     turns = [turn_of(key) for key in work.effect.steps if key.startswith(STEERED)]
-    return [text for _ in range(max(turns, default=0)) for text in work.steers()]
+    return [text for _ in range(max(turns, default=0)) for text in work.people.steers()]
 
 
 def _name(key: str) -> str:
