@@ -250,7 +250,7 @@ def _returned_outcome(work: Work, output: JsonValue) -> AttemptEnd:
             **of_attempt(effect), partial=output, duration_ms=duration_ms, usage=usage, stuck=work.stuck
         )
     return AttemptSucceeded(
-        **of_attempt(effect), output=output, duration_ms=duration_ms, usage=usage, said=list(work.utterances)
+        **of_attempt(effect), output=output, duration_ms=duration_ms, usage=usage, said=list(work.memory.utterances)
     )
 
 

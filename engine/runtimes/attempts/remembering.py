@@ -33,20 +33,24 @@ class EarlierMessage:
     call_id: str = ""
 
 
-class AttemptMemory(Attempt):
+class AttemptMemory:
     """The memory of an attempt: the conversation before it, and what it leaves for later ones."""
 
     utterances: Sequence[Said] = ()
     """What a model said and heard, for later runs of the conversation."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._effect = attempt.effect
 
     async def conversation(self) -> tuple[Message, ...]:
         """Return what was asked and answered before in the conversation of the run; nothing of what was delegated.
 
         It stays the same for as long as the run is open, also in another engine.
         """
-        text = self.services.text
+        text = self._attempt.services.text
         messages: list[Message] = []
-        for exchange in self.effect.conversation:
+        for exchange in self._effect.conversation:
             messages.append(Message("user", as_text(await text(exchange.request))))
             messages.append(Message("assistant", _answer(exchange, await text(exchange.output))))
         return tuple(messages)
@@ -56,9 +60,9 @@ class AttemptMemory(Attempt):
 
         What a run has put in short stands for all before it.
         """
-        text = self.services.text
+        text = self._attempt.services.text
         messages: list[EarlierMessage] = []
-        for exchange in self.effect.conversation:
+        for exchange in self._effect.conversation:
             request = EarlierMessage("user", as_text(await text(exchange.request)))
             if any(utterance.role == "summary" for utterance in exchange.said):
                 messages = []
@@ -74,14 +78,14 @@ class AttemptMemory(Attempt):
 
     def leave_utterances(self, utterances: list[Said]) -> None:
         """Leave what was said in this attempt to later runs of the conversation, if it is part of one."""
-        state = self.state
-        task = state.tasks.get(self.effect.task_id)
+        state = self._attempt.state
+        task = state.tasks.get(self._effect.task_id)
         if task is not None and is_in_conversation(state, task):
             self.utterances = utterances
 
     def is_in_journal(self, key: str) -> bool:
         """Tell whether the journal has the result of a call by its key: as a step, or as the one task that it asked."""
-        task = self.state.tasks.get(self.effect.task_id)
+        task = self._attempt.state.tasks.get(self._effect.task_id)
         return task is not None and (key in task.steps or (key in task.calls and len(task.calls[key].children) == 1))
 
     async def remember(self, text: Remark, tags: Tags = (), importance: Importance = 0.5) -> str:
@@ -96,17 +100,21 @@ class AttemptMemory(Attempt):
         """
         check_arguments("remember", AttemptMemory.remember, {"text": text, "tags": tags, "importance": importance})
         step_input: list[JsonValue] = [clean(text), [clean(tag) for tag in tags], importance]
-        key = self.key("remember", step_input)
-        if not self.is_recorded(key):
+        key = self._attempt.key("remember", step_input)
+        if not self._attempt.is_recorded(key):
             signal = InsightNoted(
-                **of_attempt(self.effect), key=key, text=clean(text), tags=list(map(clean, tags)), importance=importance
+                **of_attempt(self._effect),
+                key=key,
+                text=clean(text),
+                tags=list(map(clean, tags)),
+                importance=importance,
             )
-            await self.report(signal)
-            task = self.state.tasks.get(self.effect.task_id)
+            await self._attempt.report(signal)
+            task = self._attempt.state.tasks.get(self._effect.task_id)
             if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
                 raise AttemptInterrupted
             return str(task.steps[key])
-        return str(await self.recorded(key))
+        return str(await self._attempt.recorded(key))
 
     async def recall(self, query: str, limit: RecallLimit = 5) -> list[Recalled]:
         """Return what the agent remembers that answers `query` best, the best first; not recorded.
@@ -115,11 +123,16 @@ class AttemptMemory(Attempt):
             BadValue: If the limit is not from 1 to 100.
         """
         check_arguments("recall", AttemptMemory.recall, {"query": query, "limit": limit})
-        state = self.state
-        agent = state.agents.get(self.effect.agent_id)
+        state = self._attempt.state
+        agent = state.agents.get(self._effect.agent_id)
         insights = [state.insights[insight_id] for insight_id in agent.insights] if agent is not None else []
         candidates = [
-            Recalled(insight.id, str(await self.services.text(insight.text)), tuple(insight.tags), insight.importance)
+            Recalled(
+                insight.id,
+                str(await self._attempt.services.text(insight.text)),
+                tuple(insight.tags),
+                insight.importance,
+            )
             for insight in insights
         ]
         return best_insights(query, candidates, limit)
@@ -128,8 +141,8 @@ class AttemptMemory(Attempt):
         """Write a part of a prompt into the journal, where it does not stand there yet, and return its hash."""
         content = msgspec.json.encode(value, order="sorted")
         name = hashlib.blake2b(content, digest_size=16).hexdigest()
-        if name not in self.state.parts:
-            self.services.signal(PartTold(hash=name, value=value))
+        if name not in self._attempt.state.parts:
+            self._attempt.services.signal(PartTold(hash=name, value=value))
         return name
 
 

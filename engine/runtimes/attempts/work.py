@@ -47,7 +47,7 @@ class DelegationResult:
     """None when it was done."""
 
 
-class Work(SlotHolder, AttemptMemory):
+class Work(SlotHolder):
     """One try of a task by one agent."""
 
     patient = False
@@ -73,6 +73,7 @@ class Work(SlotHolder, AttemptMemory):
         super().__init__(effect, services)
         self.models = ModelCalls(self)
         self.people = PeopleLine(self)
+        self.memory = AttemptMemory(self)
         self.spec = spec
         self.folder = folder
         self._began_ms = services.clock.now_ms()
@@ -106,7 +107,7 @@ class Work(SlotHolder, AttemptMemory):
             folder=self.folder,
             attempt=effect.attempt,
             options={key: json_value(option) for key, option in self.spec.options.items()},
-            conversation=await self.conversation(),
+            conversation=await self.memory.conversation(),
         )
 
     async def _inputs(self) -> list[TaskInput]:

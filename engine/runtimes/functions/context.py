@@ -208,7 +208,7 @@ class Context:
             BadValue: If an argument is out of range.
         """
         self._work.raise_if_stopping()
-        return await self._work.remember(text, tuple(tags), importance)
+        return await self._work.memory.remember(text, tuple(tags), importance)
 
     async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
         """Return the insights of this agent that match `query`, best first; a recorded step."""
@@ -216,7 +216,7 @@ class Context:
         return [msgspec.convert(insight, Recalled) for insight in insights]
 
     async def _recall(self, query: str, limit: int) -> JsonValue:
-        insights: JsonValue = msgspec.to_builtins(await self._work.recall(query, limit))
+        insights: JsonValue = msgspec.to_builtins(await self._work.memory.recall(query, limit))
         return insights
 
     def steers(self) -> list[str]:

@@ -78,7 +78,7 @@ class Loop:
                 is_over, output = await self._turn(turn)
                 if is_over:
                     if text is None:
-                        self._work.leave_utterances(self._conversation.utterances)
+                        self._work.memory.leave_utterances(self._conversation.utterances)
                     return output
         finally:
             if not self._work.over:  # an answer that was paid for must not be lost if the attempt stops here
@@ -103,7 +103,7 @@ class Loop:
 
     async def _add_earlier_messages(self) -> None:
         """Add the messages of earlier runs of the conversation."""
-        for place, message in enumerate(await self._work.transcript()):
+        for place, message in enumerate(await self._work.memory.transcript()):
             content = message.content
             if message.role == "tool":
                 excerpt = self._calls.results.excerpt_of(content, f"e{place}")
@@ -225,7 +225,7 @@ class Loop:
             text = as_text(outcome.value)
             excerpt = text if outcome.is_read else self._calls.results.excerpt_of(outcome.value, f"r{turn}.{place + 1}")
             full_text = as_text([call.name, call.arguments]) if outcome.is_read else text
-            key = outcome.key if self._work.is_in_journal(outcome.key) else ""
+            key = outcome.key if self._work.memory.is_in_journal(outcome.key) else ""
             self._conversation.add_result(call.id, excerpt, full_text=full_text, key=key)
 
     def _look_for_loop(self, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:

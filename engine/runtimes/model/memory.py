@@ -37,7 +37,7 @@ class Remember(BuiltinTool):
         if isinstance(importance, bool) or not isinstance(importance, int | float):
             raise CallRefused("importance must be a number from 0 to 1")
         text, tags = text_in(arguments, "text"), tuple(texts_in(arguments, "tags"))
-        return {"remembered": await self._work.remember(text, tags, float(importance))}
+        return {"remembered": await self._work.memory.remember(text, tags, float(importance))}
 
 
 class Recall(BuiltinTool):
@@ -55,7 +55,7 @@ class Recall(BuiltinTool):
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Return what is found, the best first."""
         insights: JsonValue = msgspec.to_builtins(
-            await self._work.recall(text_in(arguments, "query"), RECALLED_INSIGHTS)
+            await self._work.memory.recall(text_in(arguments, "query"), RECALLED_INSIGHTS)
         )
         return insights
 
@@ -65,7 +65,7 @@ async def recall_text(work: Work, request: str) -> str:
     key = work.key("recalled", request)
     if work.is_recorded(key):
         return str(await work.recorded(key))
-    insights = await work.recall(request, RECALLED_INSIGHTS)
+    insights = await work.memory.recall(request, RECALLED_INSIGHTS)
     text = "\n".join(f"- {insight.text}" for insight in insights)
     await work.record(work.finished_step("tool", "recall", key, text))
     return text
@@ -74,4 +74,4 @@ async def recall_text(work: Work, request: str) -> str:
 async def remember_answer(work: Work, request: str, answer: str) -> None:
     """Keep what was asked and answered."""
     text = f"Asked: {request[:KEPT_CHARACTERS]}\nAnswered: {answer[:KEPT_CHARACTERS]}"
-    await work.remember(text, ("task",), 0.5)
+    await work.memory.remember(text, ("task",), 0.5)

@@ -101,7 +101,7 @@ class Turns:
                 duration_ms=duration_ms,
                 usage=usage,
                 parts=[
-                    work.store_part(part)
+                    work.memory.store_part(part)
                     for part in (system_messages[0].text if system_messages else "", msgspec.to_builtins(tools))
                     if part
                 ],
