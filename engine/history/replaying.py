@@ -246,7 +246,7 @@ class _Attempt:
             answer = answer_of(self.state, signal.task_id, signal.attempt, signal.call_key)
             loop.call_soon(self._work.accept_outcomes, answer)
         elif isinstance(signal, SlotAsked):
-            loop.call_soon(self._work.resumed)
+            loop.call_soon(self._work.slot.resumed)
         elif not isinstance(signal, PartTold | StepsEnded):
             self.note_missing(str(getattr(signal, "key", signal.__class__.__name__)))
 
@@ -309,7 +309,7 @@ class _NoModel(ModelCalls):
     """Asks no model: that one would be asked is a difference."""
 
     def __init__(self, work: _ReplayedWork, attempt: _Attempt) -> None:
-        super().__init__(work)
+        super().__init__(work, work.slot)
         self._work = work
         self._replayed = attempt
 

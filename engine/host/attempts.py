@@ -142,7 +142,7 @@ class Attempts:
         """Resume an attempt that has got its slot back."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
-            work.resumed()
+            work.slot.resumed()
 
     def tell_answer(self, effect: TellAnswer) -> None:
         """Resume an attempt whose question was answered."""
@@ -275,7 +275,7 @@ def _interrupted_outcome(work: Work) -> AttemptEnd:
 
 def _take_usage(work: Work) -> Usage:
     """Return the unreported usage of an ending attempt, with the time for which it held a slot."""
-    spent, slot_usage = work.models.take_spent(), Usage(time_ms=work.at_work_ms)
+    spent, slot_usage = work.models.take_spent(), Usage(time_ms=work.slot.held_ms)
     return slot_usage if spent is NO_USAGE else spent.plus(slot_usage)
 
 

@@ -9,12 +9,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.effects import StartAttempt
 from engine.core.signals import SlotAsked, StepsEnded
 from engine.core.state import ParkedFor
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.pending import Pending
-from engine.runtimes.attempts.services import Services, of_attempt
+from engine.runtimes.attempts.services import of_attempt
 from engine.runtimes.attempts.time_limits import TimeLimit
 
 
@@ -43,20 +42,24 @@ _STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
 """The step that the current code runs in."""
 
 
-class SlotHolder(Attempt):
+class AttemptSlot:
     """The part of an attempt that holds and releases its slot."""
 
-    _has_slot = True
+    is_held = True
     _parked_since_ms = 0
     _parked_ms = 0
     _people = 0
     """Number of waits for people that have not ended, including the wait for a slot afterwards."""
-    _time_limit: TimeLimit | None = None
+    attempt_limit: TimeLimit | None = None
     """Time limit of the attempt."""
 
-    def __init__(self, effect: StartAttempt, services: Services) -> None:
-        super().__init__(effect, services)
-        self._calls: dict[str, Pending[Any]] = {}
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._effect = attempt.effect
+        self._clock = attempt.services.clock
+        self._began_ms = self._clock.awake_ms()
+        self.calls: dict[str, Pending[Any]] = {}
+        """Delegations that wait for their outcomes, by key."""
         self._slot_waiters: dict[int, Pending[None]] = {}
         """Steps that wait for a slot, to begin or to go on."""
         self._running: set[_Step] = set()
@@ -70,7 +73,7 @@ class SlotHolder(Attempt):
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits for one.
         """
-        await self._slot()
+        await self._acquire()
         step = _Step()
         self._running.add(step)
         self._update_limit()
@@ -98,7 +101,7 @@ class SlotHolder(Attempt):
         """
         wait = _Wait(reason, until_ms)
         with self._suspend_limit() if reason in _FOR_PEOPLE else nullcontext():
-            async with self._step_waiting():
+            async with self.waiting_step():
                 self._parks[wait] = None
                 try:
                     self._release_if_waiting()
@@ -106,8 +109,8 @@ class SlotHolder(Attempt):
                 finally:
                     del self._parks[wait]
             if not self._current_wait():
-                self.raise_if_stopping()
-                await self._slot()
+                self._attempt.raise_if_stopping()
+                await self._acquire()
 
     @contextmanager
     def _suspend_limit(self) -> Iterator[None]:
@@ -131,15 +134,15 @@ class SlotHolder(Attempt):
 
     def _update_limit(self) -> None:
         """Suspend the attempt's time limit exactly while it waits for a person and no step runs."""
-        if self._time_limit is None or self.over:
+        if self.attempt_limit is None or self._attempt.over:
             return
         if self._people and not self._running:
-            self._time_limit.suspend()
+            self.attempt_limit.suspend()
         else:
-            self._time_limit.resume()
+            self.attempt_limit.resume()
 
     @contextmanager
-    def _limit_step(self, limit: TimeLimit) -> Iterator[None]:
+    def limit_step(self, limit: TimeLimit) -> Iterator[None]:
         """Apply a time limit to the current step."""
         step = _STEP.get()
         if step is not None:
@@ -153,7 +156,7 @@ class SlotHolder(Attempt):
                 step.limit = None
 
     @asynccontextmanager
-    async def _step_waiting(self) -> AsyncIterator[None]:
+    async def waiting_step(self) -> AsyncIterator[None]:
         """Mark the current step, if any, as waiting during the body."""
         step = _STEP.get()
         # Also a task that the step's code has started and left behind: the step has ended, so it cannot wait.
@@ -167,35 +170,35 @@ class SlotHolder(Attempt):
             yield
             # The last of several concurrent waits of the step: only then does its code go on.
             if step.waits == 1:
-                await self._slot()
+                await self._acquire()
         finally:
             step.waits -= 1
             if not step.waits:
                 self._running.add(step)
             self._update_limit()
 
-    async def _slot(self) -> None:
+    async def _acquire(self) -> None:
         """Wait until the attempt holds a slot.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile, also once it has the slot.
         """
-        if self._has_slot:
+        if self.is_held:
             return
-        pending: Pending[None] = self.open_wait()
+        pending: Pending[None] = self._attempt.open_wait()
         # One request serves all steps that wait.
         if not self._slot_waiters:
-            self.services.signal(SlotAsked(**of_attempt(self.effect)))
-        self.stoppable_waits[id(pending)] = self._slot_waiters[id(pending)] = pending
+            self._attempt.services.signal(SlotAsked(**of_attempt(self._effect)))
+        self._attempt.stoppable_waits[id(pending)] = self._slot_waiters[id(pending)] = pending
         try:
             await pending.wait()
         finally:
-            del self.stoppable_waits[id(pending)], self._slot_waiters[id(pending)]
-        self.raise_if_stopping()
+            del self._attempt.stoppable_waits[id(pending)], self._slot_waiters[id(pending)]
+        self._attempt.raise_if_stopping()
 
     def resumed(self) -> None:
         """Start the steps that waited for a slot; called by the host once the attempt has one."""
-        self._hold_slot(True)
+        self.set_held(True)
         for pending in self._slot_waiters.values():
             pending.put(None)
         # If no step wanted it after all, for example because it was cancelled, the slot is released again.
@@ -204,26 +207,34 @@ class SlotHolder(Attempt):
     def _release_if_waiting(self) -> None:
         """Release the slot if the attempt waits and no step runs."""
         wait = self._current_wait()
-        if wait is not None and self._has_slot and not self._is_busy and not self.over:
-            self._hold_slot(False)
-            self.services.signal(StepsEnded(**of_attempt(self.effect), why=wait.reason, until_ms=wait.until_ms))
+        if wait is not None and self.is_held and not self.is_busy and not self._attempt.over:
+            self.set_held(False)
+            self._attempt.services.signal(
+                StepsEnded(**of_attempt(self._effect), why=wait.reason, until_ms=wait.until_ms)
+            )
 
     def _current_wait(self) -> _Wait | None:
         """Return what the attempt waits for; None if it waits for nothing or is stopping."""
-        if self.stopping:
+        if self._attempt.stopping:
             return None
-        if not all(call.done for call in self._calls.values()):
+        if not all(call.done for call in self.calls.values()):
             return _FOR_CALLS
         return next(iter(self._parks), None)
 
     @property
-    def _is_busy(self) -> bool:
+    def is_busy(self) -> bool:
         """True while a step runs or is about to begin."""
         return bool(self._running or self._slot_waiters)
 
-    def _hold_slot(self, holds: bool) -> None:
+    def set_held(self, holds: bool) -> None:
         """Record whether it holds a slot, and the time without one."""
-        now_ms = self.services.clock.awake_ms()
-        if holds != self._has_slot:
+        now_ms = self._clock.awake_ms()
+        if holds != self.is_held:
             self._parked_ms += now_ms - self._parked_since_ms if holds else 0
-            self._has_slot, self._parked_since_ms = holds, now_ms
+            self.is_held, self._parked_since_ms = holds, now_ms
+
+    @property
+    def held_ms(self) -> int:
+        """Time for which it was held, while the computer ran."""
+        until_ms = self._clock.awake_ms() if self.is_held else self._parked_since_ms
+        return until_ms - self._began_ms - self._parked_ms

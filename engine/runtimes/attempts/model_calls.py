@@ -12,7 +12,8 @@ from engine.core.records.values import NO_USAGE, Usage
 from engine.core.signals import BudgetShort, ModelErred
 from engine.core.specs.model_spec import ModelSpec
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest
-from engine.runtimes.attempts.attempt_slot import SlotHolder
+from engine.runtimes.attempts.attempt import Attempt
+from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.reservations import Reservation, has_budget, unreported
 from engine.runtimes.attempts.services import of_attempt
 from engine.runtimes.values import one_line
@@ -25,9 +26,10 @@ class ModelCalls:
     _total = NO_USAGE
     _reported_before: Usage | None = None
 
-    def __init__(self, attempt: SlotHolder) -> None:
+    def __init__(self, attempt: Attempt, slot: AttemptSlot) -> None:
         self.effect = attempt.effect
         self._attempt = attempt
+        self._slot = slot
 
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
         """Send one request to a model; its usage is reported with the next finished step.
@@ -101,7 +103,7 @@ class ModelCalls:
     async def _until_due(self, due_ms: int) -> None:
         """Wait for the rate limit, without a slot."""
         if due_ms > self._attempt.now_ms():
-            async with self._attempt.parked("rate_limit", due_ms):
+            async with self._slot.parked("rate_limit", due_ms):
                 await self._attempt.sleep((due_ms - self._attempt.now_ms()) / 1000)
 
     def context_tokens(self, model: ModelSpec) -> int | None:

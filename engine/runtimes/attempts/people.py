@@ -25,7 +25,8 @@ from engine.core.state import Grant, ParkedFor
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import AttemptInterrupted, NotShown, ToolRejected
 from engine.host.built_in.guards import asks_for
-from engine.runtimes.attempts.attempt_slot import SlotHolder
+from engine.runtimes.attempts.attempt import Attempt
+from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.services import of_attempt
 from engine.runtimes.values import clean, shown_whole, without_secrets
@@ -76,8 +77,9 @@ class PeopleLine:
     on_steer: Callable[[bool], None] | None = None
     """Called when a message arrives; True means that the turn is to be cut short for it."""
 
-    def __init__(self, attempt: SlotHolder) -> None:
+    def __init__(self, attempt: Attempt, slot: AttemptSlot) -> None:
         self._attempt = attempt
+        self._slot = slot
         self._effect = attempt.effect
         self._taken_steer_ids: set[str] = set()
         """Ids of messages that its turns have taken."""
@@ -132,7 +134,7 @@ class PeopleLine:
         )
         attempt.services.signal(signal, lambda error: self.accept_answer(key) if error is None else pending.fail(error))
         reason: ParkedFor = "ask" if kind == "ask" else "approval"
-        async with attempt.parked(reason, until_ms):
+        async with self._slot.parked(reason, until_ms):
             try:
                 answer = await pending.wait()
                 await attempt.wait_state_written()  # `accept_answer` may have read the answer ahead of the disk

@@ -21,7 +21,8 @@ from engine.core.records.values import NO_USAGE, StoredValue, as_text
 from engine.core.specs.spec import AgentSpec
 from engine.core.state import CallKind
 from engine.errors import AttemptInterrupted, DelegationFailed
-from engine.runtimes.attempts.attempt_slot import SlotHolder
+from engine.runtimes.attempts.attempt import Attempt
+from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.people import PeopleLine
@@ -47,7 +48,7 @@ class DelegationResult:
     """None when it was done."""
 
 
-class Work(SlotHolder):
+class Work(Attempt):
     """One try of a task by one agent."""
 
     patient = False
@@ -71,13 +72,13 @@ class Work(SlotHolder):
         on_given_up: Callable[["Work"], None],
     ) -> None:
         super().__init__(effect, services)
-        self.models = ModelCalls(self)
-        self.people = PeopleLine(self)
+        self.slot = AttemptSlot(self)
+        self.models = ModelCalls(self, self.slot)
+        self.people = PeopleLine(self, self.slot)
         self.memory = AttemptMemory(self)
         self.spec = spec
         self.folder = folder
         self._began_ms = services.clock.now_ms()
-        self._began_awake_ms = services.clock.awake_ms()
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()
@@ -214,7 +215,7 @@ class Work(SlotHolder):
         """
         self.raise_if_over()
         pending: Pending[AnswerCall] = self.open_wait()
-        async with self._step_waiting():
+        async with self.slot.waiting_step():
             signal = signals.DelegationAsked(
                 **of_attempt(self.effect),
                 call_key=key,
@@ -222,18 +223,18 @@ class Work(SlotHolder):
                 target=target,
                 items=items,
                 plan=[*plan],
-                busy=self._is_busy,
+                busy=self.slot.is_busy,
             )
-            self._calls[key] = pending
+            self.slot.calls[key] = pending
             self.announce(key)
             self.services.signal(signal, lambda error: None if error is None else pending.fail(error))
             # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
-            if not self._is_busy:
-                self._hold_slot(False)
+            if not self.slot.is_busy:
+                self.slot.set_held(False)
             try:
                 answer = await pending.wait()
             finally:
-                self._calls.pop(key, None)
+                self.slot.calls.pop(key, None)
         if answer.refused is not None:
             raise DelegationFailed(target, answer.refused)
         return await self._to_results(answer)
@@ -266,22 +267,16 @@ class Work(SlotHolder):
 
     def accept_outcomes(self, answer: AnswerCall) -> None:
         """Accept the outcomes of a call; called by the host."""
-        pending = self._calls.get(answer.call_key)
+        pending = self.slot.calls.get(answer.call_key)
         if pending is not None:
             pending.put(answer)
         if answer.has_slot:
-            self.resumed()
+            self.slot.resumed()
 
     @property
     def duration_ms(self) -> int:
         """Time since it began, waiting included."""
         return self.now_ms() - self._began_ms
-
-    @property
-    def at_work_ms(self) -> int:
-        """Time for which it held a slot, while the computer ran."""
-        until_ms = self.services.clock.awake_ms() if self._has_slot else self._parked_since_ms
-        return until_ms - self._began_awake_ms - self._parked_ms
 
     @contextmanager
     def limit_time(self, seconds: float) -> Iterator[None]:
@@ -311,10 +306,10 @@ class Work(SlotHolder):
     def begin_time_limit(self) -> None:
         """Start the spec's time limit, which stands still while the attempt waits for people."""
         limit_s = self.spec.timeout_s
-        if limit_s is not None and self._time_limit is None:
+        if limit_s is not None and self.slot.attempt_limit is None:
             words = f"took longer than its time limit of {limit_s:g} s"
-            self._time_limit = TimeLimit(self.services, limit_s, lambda: self._time_out(words))
-            self._time_limit.resume()
+            self.slot.attempt_limit = TimeLimit(self.services, limit_s, lambda: self._time_out(words))
+            self.slot.attempt_limit.resume()
 
     def step_limit(self, name: str) -> AbstractContextManager[None]:
         """Fail the attempt if the body takes longer than a step may."""
@@ -322,7 +317,7 @@ class Work(SlotHolder):
         if limit_s is None:
             return nullcontext()
         words = f"step {name!r} took longer than {limit_s:g} s"
-        return self._limit_step(TimeLimit(self.services, limit_s, lambda: self._time_out(words)))
+        return self.slot.limit_step(TimeLimit(self.services, limit_s, lambda: self._time_out(words)))
 
     def _time_out(self, words: str) -> None:
         if not self.over:
@@ -344,7 +339,7 @@ class Work(SlotHolder):
         self.patient = patient
         if self._stop_event is not None and not patient:
             self._stop_event.set()
-        for pending in [*self.stoppable_waits.values(), *self._calls.values()]:
+        for pending in [*self.stoppable_waits.values(), *self.slot.calls.values()]:
             if not pending.done:
                 self.saw_stopping = True
                 pending.fail(AttemptInterrupted())
@@ -375,6 +370,6 @@ class Work(SlotHolder):
             self.services.clock.release()
         for cancel_timer in self._timers:
             cancel_timer()
-        if self._time_limit is not None:
-            self._time_limit.suspend()
+        if self.slot.attempt_limit is not None:
+            self.slot.attempt_limit.suspend()
         self._clear_output()

@@ -298,7 +298,7 @@ class Context:
         key = work.key(name, step_input)
         if work.is_recorded(key):
             return await work.recorded(key)
-        async with work.step():
+        async with work.slot.step():
             began_ms = work.now_ms()
             output = await call(key)
             await work.record(work.finished_step(kind, name, key, output, step_input=step_input, began_ms=began_ms))

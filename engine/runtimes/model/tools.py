@@ -65,7 +65,7 @@ def object_schema(optional: Arguments | None = None, /, **needed: JsonValue) -> 
 
 async def call_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> JsonValue:
     """Call a tool once, as a recorded step, and return its result."""
-    async with work.step():
+    async with work.slot.step():
         began_ms = work.now_ms()
         work.tool_started(tool.name, dict(arguments))
         try:

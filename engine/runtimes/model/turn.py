@@ -76,7 +76,7 @@ class Turns:
             ModelError: If none of them did.
         """
         work = self._work
-        async with work.step():
+        async with work.slot.step():
             began_ms = work.now_ms()
             with work.step_limit(name):
                 answer = await self._answer(messages, tools, plain=plain)

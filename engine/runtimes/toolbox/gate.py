@@ -40,7 +40,7 @@ class Gate:
         with work.stoppable_wait() as pending:
             self._waiting.append(pending)
             try:
-                async with work.parked("tool"):
+                async with work.slot.parked("tool"):
                     await pending.wait()
             except BaseException:
                 if pending in self._waiting:

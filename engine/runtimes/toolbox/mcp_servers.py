@@ -134,7 +134,7 @@ class Server:
             wait_ms = self._not_before_ms - work.now_ms()
             if self._waiting is not None or wait_ms <= 0:
                 break
-            async with work.parked("backoff", self._not_before_ms):
+            async with work.slot.parked("backoff", self._not_before_ms):
                 await work.sleep(wait_ms / 1000)
         if self._waiting is None:
             self._waiting = []
