@@ -32,6 +32,7 @@ from engine.platform.clock import VirtualClock
 from engine.platform.strategies_plugins import installed_strategies
 from engine.reading.folding import events_of, fold_from, pages
 from engine.reading.texts import resolve_value
+from engine.runtimes.attempts.delegations import AttemptDelegations
 from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
@@ -244,7 +245,7 @@ class _Attempt:
                 self.note_missing(signal.call_key)
                 return
             answer = answer_of(self.state, signal.task_id, signal.attempt, signal.call_key)
-            loop.call_soon(self._work.accept_outcomes, answer)
+            loop.call_soon(self._work.delegations.accept_outcomes, answer)
         elif isinstance(signal, SlotAsked):
             loop.call_soon(self._work.slot.resumed)
         elif not isinstance(signal, PartTold | StepsEnded):
@@ -285,6 +286,7 @@ class _ReplayedWork(Work):
         """The last key that was looked for and is not there."""
         super().__init__(effect, spec, None, cast(Any, attempt), lambda _: None)
         self.models = _NoModel(self, attempt)
+        self.delegations = _RepeatedDelegations(self, self.slot)
 
     @override
     def is_recorded(self, key: str) -> bool:
@@ -299,10 +301,6 @@ class _ReplayedWork(Work):
         """Return the output of a finished step, and note that it was taken."""
         self._attempt.answered_keys[key] = None
         return await super().recorded(key)
-
-    @override
-    async def earlier_results(self, key: str) -> None:
-        """Repeat the delegations: the core decides them again."""
 
 
 class _NoModel(ModelCalls):
@@ -322,6 +320,14 @@ class _NoModel(ModelCalls):
     @override
     def context_tokens(self, model: ModelSpec) -> None:
         """No conversation is shortened anew."""
+
+
+class _RepeatedDelegations(AttemptDelegations):
+    """Delegates again what was delegated: the core decides it again."""
+
+    @override
+    async def earlier_results(self, key: str) -> None:
+        """Take no outcomes from the journal."""
 
 
 class _SilentBus:

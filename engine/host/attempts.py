@@ -136,7 +136,7 @@ class Attempts:
         """Deliver the outcomes of a delegation to the waiting attempt."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
-            work.accept_outcomes(effect)
+            work.delegations.accept_outcomes(effect)
 
     def resume(self, effect: ResumeAttempt) -> None:
         """Resume an attempt that has got its slot back."""

@@ -314,7 +314,7 @@ async def _plan(scene: Scene, target: str, about: str) -> None:
         PlannedItem(title="first", target=target, input=f"{about}, first"),
         PlannedItem(title="beside", target=other, input=f"{about}, beside"),
     ]
-    await scene.work.ask("plan", scene.work.key("plan", about), "", [], plan=plan)
+    await scene.work.delegations.ask("plan", scene.work.key("plan", about), "", [], plan=plan)
 
 
 def _delegation_targets(state: State) -> list[str]:

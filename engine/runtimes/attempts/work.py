@@ -3,9 +3,8 @@
 All reports go through here, so that stopping, time limits and partial results work alike for all runtimes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,16 +12,15 @@ import anyio
 
 from engine.core import signals
 from engine.core.commands import Command
-from engine.core.effects import AnswerCall, StartAttempt
-from engine.core.effects.table import answer_of
+from engine.core.effects import StartAttempt
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import JsonValue
 from engine.core.records.values import NO_USAGE, StoredValue, as_text
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import CallKind
-from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.errors import AttemptInterrupted
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.attempt_slot import AttemptSlot
+from engine.runtimes.attempts.delegations import AttemptDelegations
 from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.people import PeopleLine
@@ -36,16 +34,6 @@ T = TypeVar("T")
 
 GIVE_UP_MS = 2_000
 """How long a cancelled attempt may clean up before it is abandoned."""
-
-
-@dataclass(frozen=True, slots=True)
-class DelegationResult:
-    """The outcome of one delegated task."""
-
-    task_id: str
-    output: JsonValue
-    error: str | None
-    """None when it was done."""
 
 
 class Work(Attempt):
@@ -76,6 +64,7 @@ class Work(Attempt):
         self.models = ModelCalls(self, self.slot)
         self.people = PeopleLine(self, self.slot)
         self.memory = AttemptMemory(self)
+        self.delegations = AttemptDelegations(self, self.slot)
         self.spec = spec
         self.folder = folder
         self._began_ms = services.clock.now_ms()
@@ -117,11 +106,6 @@ class Work(Attempt):
             TaskInput(agent=task_input.agent, title=task_input.title, _output=await text(task_input.output))
             for task_input in self.effect.inputs
         ]
-
-    def has_delegated(self, key: str) -> bool:
-        """Return whether an attempt has already delegated under this key."""
-        task = self.state.tasks.get(self.effect.task_id)
-        return task is not None and key in task.calls
 
     def finished_step(
         self,
@@ -197,81 +181,6 @@ class Work(Attempt):
     def _report_tool_error(self, key: str, error: str) -> None:
         if not self.over:
             self.services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
-
-    async def ask(
-        self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[signals.PlannedItem] = ()
-    ) -> list[DelegationResult]:
-        """Delegate `items`, one task each, and return the outcomes in order.
-
-        Args:
-            key: Key of the call within the task, stable across attempts (`Work.key`).
-            target: Name of a member, or a capability; empty for a plan.
-            items: Input of each task; empty for a plan.
-            plan: Tasks that wait for each other.
-
-        Raises:
-            DelegationFailed: If there is no agent for it.
-            AttemptInterrupted: If the attempt is asked to stop meanwhile.
-        """
-        self.raise_if_over()
-        pending: Pending[AnswerCall] = self.open_wait()
-        async with self.slot.waiting_step():
-            signal = signals.DelegationAsked(
-                **of_attempt(self.effect),
-                call_key=key,
-                call_kind=kind,
-                target=target,
-                items=items,
-                plan=[*plan],
-                busy=self.slot.is_busy,
-            )
-            self.slot.calls[key] = pending
-            self.announce(key)
-            self.services.signal(signal, lambda error: None if error is None else pending.fail(error))
-            # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
-            if not self.slot.is_busy:
-                self.slot.set_held(False)
-            try:
-                answer = await pending.wait()
-            finally:
-                self.slot.calls.pop(key, None)
-        if answer.refused is not None:
-            raise DelegationFailed(target, answer.refused)
-        return await self._to_results(answer)
-
-    async def earlier_results(self, key: str) -> list[DelegationResult] | None:
-        """Return the outcomes of an earlier attempt's delegation under this key; None while some of it is open."""
-        if not self.was_answered(key):
-            return None
-        # No signal: the outcomes are in the journal, and reading them again is not an event.
-        return await self._to_results(answer_of(self.state, self.effect.task_id, self.effect.attempt, key))
-
-    def was_answered(self, key: str) -> bool:
-        """Return True if all tasks of an earlier attempt's delegation under this key have ended."""
-        task = self.state.tasks.get(self.effect.task_id)
-        call = None if task is None else task.calls.get(key)
-        if task is None or call is None or call.open:
-            return False
-        return task.attempt is None or key not in task.attempt.owed
-
-    async def _to_results(self, answer: AnswerCall) -> list[DelegationResult]:
-        text = self.services.text
-        return [
-            DelegationResult(
-                outcome.task_id,
-                copy_json(await text(outcome.output)),
-                None if outcome.ok else outcome.error or "failed",
-            )
-            for outcome in answer.answers
-        ]
-
-    def accept_outcomes(self, answer: AnswerCall) -> None:
-        """Accept the outcomes of a call; called by the host."""
-        pending = self.slot.calls.get(answer.call_key)
-        if pending is not None:
-            pending.put(answer)
-        if answer.has_slot:
-            self.slot.resumed()
 
     @property
     def duration_ms(self) -> int:

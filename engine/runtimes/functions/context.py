@@ -20,8 +20,9 @@ from engine.core.events.attempt import StepKind
 from engine.core.records.records import Json, JsonValue
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
+from engine.runtimes.attempts.delegations import DelegationResult
 from engine.runtimes.attempts.people import checked_question
-from engine.runtimes.attempts.work import DelegationResult, Work
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.task import Task
 from engine.runtimes.toolbox.calling import ToolError, call_user_code
 from engine.runtimes.toolbox.functions import FunctionTool
@@ -141,7 +142,7 @@ class Context:
         work = self._work
         work.raise_if_stopping()
         target, item = _text("delegate", "target", target), json_value(value)
-        (answer,) = await work.ask("delegate", work.key(f"delegate:{target}", item), target, [item])
+        (answer,) = await work.delegations.ask("delegate", work.key(f"delegate:{target}", item), target, [item])
         if answer.error is not None:
             raise DelegationFailed(target, answer.error, answer.task_id)
         return answer.output
@@ -167,7 +168,7 @@ class Context:
         if not values:
             return []
         key = work.key(f"map:{target}", values)
-        return collect_outputs(target, await work.ask("map", key, target, values), return_failures)
+        return collect_outputs(target, await work.delegations.ask("map", key, target, values), return_failures)
 
     async def ask(
         self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None

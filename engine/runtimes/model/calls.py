@@ -103,7 +103,7 @@ class Calls:
             for place, key, make, is_late in jobs:
                 if is_late is not is_last:
                     continue
-                if self._work.is_recorded(key) or self._work.was_answered(key):
+                if self._work.is_recorded(key) or self._work.delegations.was_answered(key):
                     await put(place, make)  # from the journal: fifty tasks of the loop would only wait for each other
                 else:
                     waiting_jobs.append((place, make))
@@ -127,7 +127,7 @@ class Calls:
     def _handler(self, call: Call, key: str, call_input: JsonValue) -> Handler:
         work, arguments, tool = self._work, call.arguments, self._builtin.get(call.name)
         is_recorded = work.is_recorded(key)
-        if tool is None and self.workers is not None and self._work.has_delegated(key):
+        if tool is None and self.workers is not None and self._work.delegations.has_delegated(key):
             # It was renamed since.
             tool = next((candidate for candidate in self._builtin.values() if candidate.name == call.name), None)
         if tool is None and not is_recorded and self._work.people.has_asked(key):

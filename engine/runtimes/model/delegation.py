@@ -15,7 +15,8 @@ from engine.core.signals import PlannedItem
 from engine.core.state import CallKind, State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.attempts.work import DelegationResult, Work
+from engine.runtimes.attempts.delegations import DelegationResult
+from engine.runtimes.attempts.work import Work
 from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, CallResult, ForwardedAnswer, text_in
 from engine.runtimes.model.prompt import MAX_LISTED_AGENTS, capabilities_of
 from engine.runtimes.model.tools import Arguments, object_schema
@@ -95,8 +96,8 @@ class WorkersTool(BuiltinTool):
     ) -> list[DelegationResult]:
         """Return the outcomes of work that is given, by this attempt or an earlier one; refuse if nobody takes it."""
         try:
-            before = await self._work.earlier_results(key)
-            return before or await self._work.ask(kind, key, target, items, plan=plan)
+            before = await self._work.delegations.earlier_results(key)
+            return before or await self._work.delegations.ask(kind, key, target, items, plan=plan)
         except DelegationFailed as failure:
             self._work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
             raise CallRefused(failure.reason) from failure
@@ -127,7 +128,7 @@ class Delegate(WorkersTool):
 
     async def _delegate(self, arguments: Arguments, key: str) -> JsonValue:
         worker, instructions = str(arguments.get("worker")), arguments.get("instructions")
-        if not self._work.has_delegated(key):
+        if not self._work.delegations.has_delegated(key):
             worker, instructions = text_in(arguments, "worker"), text_in(arguments, "instructions")
             if (reason := self._workers.why_not(worker)) is not None:
                 raise CallRefused(reason)

@@ -14,7 +14,7 @@ from engine.core.records.records import JsonValue
 from engine.core.records.values import preview
 from engine.core.signals import PlannedItem
 from engine.models.records import ToolSchema
-from engine.runtimes.attempts.work import DelegationResult
+from engine.runtimes.attempts.delegations import DelegationResult
 from engine.runtimes.model.builtin_tools import CallRefused, CallResult, text_in, texts_in
 from engine.runtimes.model.delegation import WorkersTool
 from engine.runtimes.model.tools import Arguments, object_schema
@@ -61,7 +61,7 @@ class CreatePlan(WorkersTool):
     async def _result(self, arguments: Arguments, key: str) -> JsonValue | CallResult:
         """Run a plan; return the outcome of each of its tasks."""
         tasks = parse_plan(arguments)
-        if not self._work.has_delegated(key):
+        if not self._work.delegations.has_delegated(key):
             for task in tasks:
                 if (reason := self._workers.why_not(task.worker)) is not None:
                     raise CallRefused(f"{task.name}: {reason}", workers=[*self._workers.names])

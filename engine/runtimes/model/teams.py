@@ -39,7 +39,7 @@ async def delegate_to(work: Work, member: str, text: str) -> JsonValue:
         MemberFailed: If the member fails.
     """
     try:
-        (answer,) = await work.ask("delegate", work.key(f"delegate:{member}", text), member, [text])
+        (answer,) = await work.delegations.ask("delegate", work.key(f"delegate:{member}", text), member, [text])
     except DelegationFailed as failure:
         work.raise_if_stopping()
         raise MemberFailed(f"{member}: {failure.reason}") from failure
@@ -193,7 +193,7 @@ class _SteerListener:
 
 def _has_delegated(work: Work, member: str, text: str, *, results: Sequence[TaskInput] = ()) -> bool:
     """Return whether an earlier attempt has asked a member the same, with the same results before it."""
-    return work.has_delegated(work.next_key(f"delegate:{member}", with_earlier_results(text, [*results])))
+    return work.delegations.has_delegated(work.next_key(f"delegate:{member}", with_earlier_results(text, [*results])))
 
 
 def _has_answered(work: Work, text: str) -> bool:
