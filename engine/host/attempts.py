@@ -192,7 +192,7 @@ class Attempts:
             effect = work.effect
             self._services.signal(unusable_agent(effect, unusable))
             return _failed_outcome(effect, unusable, work.duration_ms, began=False)
-        work.begin_time_limit()
+        work.limits.begin()
         # Making the runtime took time, in which the engine may have been suspended and deposed.
         if not self._services.may_act():
             return _interrupted_outcome(work)
@@ -240,7 +240,7 @@ class Attempts:
 
 def _returned_outcome(work: Work, output: JsonValue) -> AttemptEnd:
     """Return the outcome of an attempt that returned; its result is partial if the code saw that it should stop."""
-    if work.timed_out:
+    if work.limits.timed_out:
         return _interrupted_outcome(work)
     effect, duration_ms = work.effect, work.duration_ms
     usage = _take_usage(work)
@@ -258,10 +258,10 @@ def _interrupted_outcome(work: Work) -> AttemptEnd:
     """Return the outcome of a cancelled attempt."""
     effect, duration_ms = work.effect, work.duration_ms
     work.stuck = work.outside > 0
-    if work.timed_out:
+    if work.limits.timed_out:
         return AttemptErred(
             **of_attempt(effect),
-            error=work.timed_out,
+            error=work.limits.timed_out,
             error_type="TimeoutError",
             error_types=["TimeoutError", "OSError", "Exception"],
             duration_ms=duration_ms,

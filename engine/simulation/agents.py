@@ -113,7 +113,7 @@ class SimulatedRuntime:
             await _do_work(scene, task.text)
         if mishap is not None:
             return await MISHAPS[mishap](scene)
-        if not (work.saw_stopping or work.timed_out or work.over):
+        if not (work.saw_stopping or work.limits.timed_out or work.over):
             world.books.spending.returned.add((work.effect.task_id, work.effect.attempt))
         return _output(draw, work.effect.agent)
 

@@ -127,7 +127,7 @@ ADDITIONS: dict[str, Callable[[], set[str]]] = {
     "An event": lambda: {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path},
     "A rule of balancing": lambda: files_that_name("least_load"),
     "An option of an agent": lambda: (
-        files_that_name("step_timeout_s") - {"engine/runtimes/attempts/work.py", LABELS, UNUSED}
+        files_that_name("step_timeout_s") - {"engine/runtimes/attempts/attempt_limits.py", LABELS, UNUSED}
     ),
 }
 

@@ -3,8 +3,7 @@
 All reports go through here, so that stopping, time limits and partial results work alike for all runtimes.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,14 +18,13 @@ from engine.core.records.values import NO_USAGE, StoredValue, as_text
 from engine.core.specs.spec import AgentSpec
 from engine.errors import AttemptInterrupted
 from engine.runtimes.attempts.attempt import Attempt
+from engine.runtimes.attempts.attempt_limits import AttemptLimits
 from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.delegations import AttemptDelegations
 from engine.runtimes.attempts.model_calls import ModelCalls
-from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.people import PeopleLine
 from engine.runtimes.attempts.remembering import AttemptMemory
 from engine.runtimes.attempts.services import Services, of_attempt
-from engine.runtimes.attempts.time_limits import TimeLimit
 from engine.runtimes.functions.task import Task, TaskInput, with_earlier_results
 from engine.runtimes.values import copy_json, json_value, one_line, shown_input
 
@@ -41,8 +39,6 @@ class Work(Attempt):
 
     patient = False
     """A stop that a program is not told of before its next step (a swap that migrates, a preemption)."""
-    timed_out: str | None = None
-    """The time limit that was exceeded, in words; the attempt fails with it."""
     outside = 0
     """Threads, or code that ignores cancellation, still running."""
     stuck = False
@@ -64,6 +60,7 @@ class Work(Attempt):
         self.models = ModelCalls(self, self.slot)
         self.people = PeopleLine(self, self.slot)
         self.memory = AttemptMemory(self)
+        self.limits = AttemptLimits(self, self.slot, spec, self.stop_now)
         self.delegations = AttemptDelegations(self, self.slot)
         self.spec = spec
         self.folder = folder
@@ -187,19 +184,6 @@ class Work(Attempt):
         """Time since it began, waiting included."""
         return self.now_ms() - self._began_ms
 
-    @contextmanager
-    def limit_time(self, seconds: float) -> Iterator[None]:
-        """Limit the body to a time on the engine's clock, also in an attempt that is stopped."""
-        # Two limits: the engine's timer follows a virtual clock; the scope ends when the engine has no timers any more.
-        with anyio.move_on_after(seconds, shield=True) as scope:
-            cancel_timer = self.services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
-            waiting: Pending[None] = self.open_wait()
-            try:
-                yield
-            finally:
-                waiting.put(None)
-                cancel_timer()
-
     async def in_thread(self, call: Callable[[], T]) -> T:
         """Run a blocking `call` in a thread; when stopped, the thread is left running and counted."""
         self.outside += 1
@@ -211,27 +195,6 @@ class Work(Attempt):
         if self.stuck and self.outside == 0:
             effect, spent = self.effect, self.models.take_spent()
             self.services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
-
-    def begin_time_limit(self) -> None:
-        """Start the spec's time limit, which stands still while the attempt waits for people."""
-        limit_s = self.spec.timeout_s
-        if limit_s is not None and self.slot.attempt_limit is None:
-            words = f"took longer than its time limit of {limit_s:g} s"
-            self.slot.attempt_limit = TimeLimit(self.services, limit_s, lambda: self._time_out(words))
-            self.slot.attempt_limit.resume()
-
-    def step_limit(self, name: str) -> AbstractContextManager[None]:
-        """Fail the attempt if the body takes longer than a step may."""
-        limit_s = self.spec.step_timeout_s
-        if limit_s is None:
-            return nullcontext()
-        words = f"step {name!r} took longer than {limit_s:g} s"
-        return self.slot.limit_step(TimeLimit(self.services, limit_s, lambda: self._time_out(words)))
-
-    def _time_out(self, words: str) -> None:
-        if not self.over:
-            self.timed_out = words
-            self.stop_now()
 
     @property
     def fails_by_itself(self) -> bool:
@@ -279,6 +242,5 @@ class Work(Attempt):
             self.services.clock.release()
         for cancel_timer in self._timers:
             cancel_timer()
-        if self.slot.attempt_limit is not None:
-            self.slot.attempt_limit.suspend()
+        self.limits.end()
         self._clear_output()

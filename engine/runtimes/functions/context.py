@@ -286,7 +286,7 @@ class Context:
         return output
 
     async def _call_in_time(self, name: str, call: Callable[[], Any]) -> JsonValue:
-        with self._work.step_limit(name):
+        with self._work.limits.step(name):
             return json_value(await call_user_code(self._work, call))
 
     async def _run_step(

@@ -78,7 +78,7 @@ class Turns:
         work = self._work
         async with work.slot.step():
             began_ms = work.now_ms()
-            with work.step_limit(name):
+            with work.limits.step(name):
                 answer = await self._answer(messages, tools, plain=plain)
                 if plain and not is_text(answer):
                     again = Message(role="user", text="Answer with text alone; there are no tools to call.")

@@ -220,7 +220,7 @@ class AcpSession(AcpAsking):
         """Ask it to end its turn, and let it."""
         if self._link is not None and self._session_id is not None:
             await self._link.cancel(self._session_id)
-            with self._work.limit_time(CANCEL_TIMEOUT_S):
+            with self._work.limits.move_on_after(CANCEL_TIMEOUT_S):
                 await self._finished.wait()
 
     def raise_if_broken(self) -> None:

@@ -91,12 +91,12 @@ class Attended:
         for number, wait_s in ladder:
             if not self.program.exited.is_set():
                 self.program.signal(number)
-                with self._work.limit_time(wait_s):
+                with self._work.limits.move_on_after(wait_s):
                     await self.program.exited.wait()
 
     async def end_soon(self, seconds: float) -> None:
         """Wait for its exit and stop it if needed; its result counts either way."""
-        with self._work.limit_time(seconds):
+        with self._work.limits.move_on_after(seconds):
             await self.program.exited.wait()
         self._is_finished = not self.program.exited.is_set()
         await self.stop()

@@ -56,7 +56,7 @@ async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, 
     try:
         yield place
     finally:
-        with work.limit_time(STOPPED_CLEANUP_TIMEOUT_S if work.stopping else CLEANUP_TIMEOUT_S):
+        with work.limits.move_on_after(STOPPED_CLEANUP_TIMEOUT_S if work.stopping else CLEANUP_TIMEOUT_S):
             await _tidy_up(work, tree, place, threads)
 
 

@@ -105,7 +105,7 @@ class Speaking:
     async def cancel(self) -> None:
         """Tell it that it is to stop, and let it."""
         await self._program.send(lines.encode("cancel"))
-        with self._work.limit_time(CLEANUP_TIMEOUT_S):
+        with self._work.limits.move_on_after(CLEANUP_TIMEOUT_S):
             await self._program.exited.wait()
 
     async def read(self) -> None:

@@ -71,7 +71,7 @@ async def perform_call(work: Work, tool: CalledTool, call: Callable[[], Any], *,
             await work.tool_began(tool.name, key)
         elif takes_key(call):
             call = partial(call, **{KEY: f"{work.effect.task_id}:{key}"})
-        with work.step_limit(f"tool:{tool.name}"), _limit_time(tool.name, tool.options.timeout_s), _translate_exits():
+        with work.limits.step(f"tool:{tool.name}"), _limit_time(tool.name, tool.options.timeout_s), _translate_exits():
             return output_of(await call_user_code(work, call))
 
 

@@ -85,7 +85,7 @@ class ServerTool:
             await work.tool_began(self.full_name, key)
         limit_s = self._server.spec.timeout_s
         try:
-            with work.step_limit(f"tool:{self.name}"), anyio.move_on_after(limit_s):
+            with work.limits.step(f"tool:{self.name}"), anyio.move_on_after(limit_s):
                 try:
                     return await connection.call(self._offered.name, arguments)
                 except NotReached:
