@@ -32,6 +32,8 @@ from engine.platform.clock import VirtualClock
 from engine.platform.strategies_plugins import installed_strategies
 from engine.reading.folding import events_of, fold_from, pages
 from engine.reading.texts import resolve_value
+from engine.runtimes.attempts.attempt import Attempt
+from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.delegations import AttemptDelegations
 from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.work import Work
@@ -180,7 +182,10 @@ class _Attempt:
         )
         assert isinstance(effect, StartAttempt)
         self.spec: AgentSpec = state.specs[effect.spec]
-        self._work = _ReplayedWork(effect, self.spec, self)
+        attempt = _ReplayedAttempt(effect, self)
+        self._work = Work(attempt, self.spec, None)
+        self._work.models = _NoModel(attempt, self._work.slot, self)
+        self._work.delegations = _RepeatedDelegations(attempt, self._work.slot)
 
     async def play(self, trusting: Trusting) -> tuple[int, Difference] | None:
         """Return where it would take another way, with the event of the journal there."""
@@ -277,16 +282,15 @@ class _Attempt:
         return lambda: None
 
 
-class _ReplayedWork(Work):
+class _ReplayedAttempt(Attempt):
     """An attempt that notes which recorded steps it takes."""
 
-    def __init__(self, effect: StartAttempt, spec: AgentSpec, attempt: _Attempt) -> None:
-        self._attempt = attempt
-        self.last_missing_key = ""
-        """The last key that was looked for and is not there."""
-        super().__init__(effect, spec, None, cast(Any, attempt), lambda _: None)
-        self.models = _NoModel(self, attempt)
-        self.delegations = _RepeatedDelegations(self, self.slot)
+    last_missing_key = ""
+    """The last key that was looked for and is not there."""
+
+    def __init__(self, effect: StartAttempt, replayed: _Attempt) -> None:
+        super().__init__(effect, cast(Any, replayed), lambda _: None)
+        self._replayed = replayed
 
     @override
     def is_recorded(self, key: str) -> bool:
@@ -299,22 +303,22 @@ class _ReplayedWork(Work):
     @override
     async def recorded(self, key: str) -> JsonValue:
         """Return the output of a finished step, and note that it was taken."""
-        self._attempt.answered_keys[key] = None
+        self._replayed.answered_keys[key] = None
         return await super().recorded(key)
 
 
 class _NoModel(ModelCalls):
     """Asks no model: that one would be asked is a difference."""
 
-    def __init__(self, work: _ReplayedWork, attempt: _Attempt) -> None:
-        super().__init__(work, work.slot)
-        self._work = work
-        self._replayed = attempt
+    def __init__(self, attempt: _ReplayedAttempt, slot: AttemptSlot, replayed: _Attempt) -> None:
+        super().__init__(attempt, slot)
+        self._keys = attempt
+        self._replayed = replayed
 
     @override
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
         """Note the step that the journal does not have."""
-        self._replayed.note_missing(self._work.last_missing_key)
+        self._replayed.note_missing(self._keys.last_missing_key)
         raise AttemptInterrupted
 
     @override

@@ -19,6 +19,7 @@ from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.specs.options import GRACE_S
 from engine.errors import AttemptInterrupted, Unusable
 from engine.host.runtime_pool import RuntimePool, unusable_agent
+from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.services import Services, of_attempt
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.coroutine_guard import drive
@@ -64,7 +65,7 @@ class Attempts:
         for work in self._tasks:
             if work.outside:
                 work.stop()  # a thread waits for its call in a task of the loop, which the scope does not hold
-            work.scope.cancel()
+            work.attempt.scope.cancel()
         with anyio.CancelScope(shield=True):
             while self._tasks:
                 self._all_returned = anyio.Event()
@@ -80,7 +81,7 @@ class Attempts:
         except Unusable as unusable:
             self._services.signal(_failed_outcome(effect, unusable, 0, began=False))
             return
-        work = Work(effect, spec, self._runtimes.folder, self._services, self._give_up)
+        work = Work(Attempt(effect, self._services, self._give_up_attempt), spec, self._runtimes.folder)
         self._works[effect.task_id, effect.attempt] = work
         # `asyncio.Task` directly, because `create_task` takes half as long again; a constant name, because asyncio
         # would format one for each task.
@@ -98,10 +99,10 @@ class Attempts:
             self._stop_now(work, leave=effect.leave)
         else:
             grace_ms = self._grace_ms if effect.grace_ms is None else effect.grace_ms
-            work.later(grace_ms, partial(self._stop_now, work, leave=effect.leave))
+            work.attempt.later(grace_ms, partial(self._stop_now, work, leave=effect.leave))
 
     def _stop_now(self, work: Work, *, leave: bool) -> None:
-        work.stop_now()
+        work.attempt.stop_now()
         if leave:
             self._services.spawn(self._leave_soon, work)
 
@@ -112,7 +113,7 @@ class Attempts:
         try:
             for _ in range(MAX_LEAVE_TURNS):
                 await checkpoint()
-                if work.over:
+                if work.attempt.over:
                     return
             self._give_up(work)
         finally:
@@ -126,7 +127,7 @@ class Attempts:
         """
         self._on_empty = on_empty
         for key, work in list(self._works.items()):
-            if not work.stopping:
+            if not work.attempt.stopping:
                 self._handed_over.add(key)
                 work.stop()
         if not self._works:
@@ -160,14 +161,14 @@ class Attempts:
         signal: AttemptEnd | None = None
         try:
             try:
-                with work.scope:
+                with work.attempt.scope:
                     signal = await self._outcome(work)
             except RuntimeError:
                 pass  # the agent's code left a cancel scope open, as an async generator does that is never closed
             except anyio.get_cancelled_exc_class():
                 pass  # the agent's code raised it just when it was cancelled: a scope takes only what it has sent
             finally:
-                ended_before, work.has_returned = work.over, True
+                ended_before, work.has_returned = work.attempt.over, True
                 work.close()
             if not ended_before:
                 self._report(work, signal or _interrupted_outcome(work))
@@ -218,9 +219,12 @@ class Attempts:
         def is_given_up() -> bool:
             nonlocal cancel_count
             cancel_count += self._ending
-            return work.over or cancel_count > MAX_CANCELS
+            return work.attempt.over or cancel_count > MAX_CANCELS
 
         return is_given_up
+
+    def _give_up_attempt(self, attempt: Attempt) -> None:
+        self._give_up(next(work for work in self._tasks if work.attempt is attempt))
 
     def _give_up(self, work: Work) -> None:
         """Report an attempt that ignores cancellation as ended; its code goes on and keeps a slot occupied."""
@@ -244,7 +248,7 @@ def _returned_outcome(work: Work, output: JsonValue) -> AttemptEnd:
         return _interrupted_outcome(work)
     effect, duration_ms = work.effect, work.duration_ms
     usage = _take_usage(work)
-    if work.saw_stopping:
+    if work.attempt.saw_stopping:
         work.stuck = work.outside > 0
         return AttemptStopped(
             **of_attempt(effect), partial=output, duration_ms=duration_ms, usage=usage, stuck=work.stuck
@@ -269,7 +273,11 @@ def _interrupted_outcome(work: Work) -> AttemptEnd:
             stuck=work.stuck,
         )
     return AttemptStopped(
-        **of_attempt(effect), partial=work.partial, duration_ms=duration_ms, usage=_take_usage(work), stuck=work.stuck
+        **of_attempt(effect),
+        partial=work.live.partial,
+        duration_ms=duration_ms,
+        usage=_take_usage(work),
+        stuck=work.stuck,
     )
 
 

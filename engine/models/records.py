@@ -116,4 +116,4 @@ class ModelError(EngineError):
 
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
-"""Waits so many seconds on the engine's clock; `Work.sleep` does."""
+"""Waits so many seconds on the engine's clock; `Attempt.sleep` does."""

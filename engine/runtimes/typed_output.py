@@ -50,7 +50,7 @@ async def typed_value(work: Work, value: Any, threads: Threads) -> JsonValue:
         OutputMismatch: If it does not fit.
         NotJson: If there is a schema and it is no JSON.
     """
-    if work.spec.output is None or work.saw_stopping:
+    if work.spec.output is None or work.attempt.saw_stopping:
         return value  # type: ignore[no-any-return]  # the host converts it
     output = json_value(value)
     try:
@@ -66,7 +66,7 @@ async def typed_text(work: Work, text: str, threads: Threads) -> JsonValue:
     Raises:
         OutputMismatch: If it is no JSON, or does not fit.
     """
-    if work.spec.output is None or work.saw_stopping:
+    if work.spec.output is None or work.attempt.saw_stopping:
         return text
     try:
         return await threads.run(partial(validate_output, text, work.spec.output))

@@ -113,7 +113,7 @@ class SimulatedRuntime:
             await _do_work(scene, task.text)
         if mishap is not None:
             return await MISHAPS[mishap](scene)
-        if not (work.saw_stopping or work.limits.timed_out or work.over):
+        if not (work.attempt.saw_stopping or work.limits.timed_out or work.attempt.over):
             world.books.spending.returned.add((work.effect.task_id, work.effect.attempt))
         return _output(draw, work.effect.agent)
 
@@ -314,7 +314,7 @@ async def _plan(scene: Scene, target: str, about: str) -> None:
         PlannedItem(title="first", target=target, input=f"{about}, first"),
         PlannedItem(title="beside", target=other, input=f"{about}, beside"),
     ]
-    await scene.work.delegations.ask("plan", scene.work.key("plan", about), "", [], plan=plan)
+    await scene.work.delegations.ask("plan", scene.work.attempt.key("plan", about), "", [], plan=plan)
 
 
 def _delegation_targets(state: State) -> list[str]:
@@ -385,7 +385,7 @@ async def _ignore_stop(scene: Scene) -> JsonValue:
     """Ignore every request to stop, until the engine abandons the attempt."""
     clock, work = scene.world.clock, scene.work
     until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
-    waiting: Pending[None] = work.open_wait()  # it waits past the rules, and the clock must not wait for it
+    waiting: Pending[None] = work.attempt.open_wait()  # it waits past the rules, and the clock must not wait for it
     try:
         while clock.now_ms() < until_ms:
             try:

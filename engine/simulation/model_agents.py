@@ -142,7 +142,7 @@ def _tools() -> dict[str, FunctionTool]:
         """Send a number."""
         attempt = CURRENT_ATTEMPT.get()
         with attempt.world.models.watch_tool_call(attempt):
-            await attempt.work.sleep(attempt.seconds(Random(f"{attempt.key} {number}"), LONGEST_S))
+            await attempt.work.attempt.sleep(attempt.seconds(Random(f"{attempt.key} {number}"), LONGEST_S))
         if number == 2 and attempt.world.should_fail("a tool", 0.0):
             raise ConnectionError("the other side is not there")
         return f"sent {number}"

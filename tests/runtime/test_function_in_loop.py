@@ -332,7 +332,7 @@ async def test_a_cancelled_error_out_of_nowhere_is_a_failure(engine: Engines) ->
 async def test_a_cancelled_error_at_the_moment_of_a_cancellation_ends_the_attempt(engine: Engines) -> None:
     async def bad(task: Any, ctx: Any) -> str:
         ctx._work.stop()  # as the engine stops it in the turn of the loop in which it goes on
-        ctx._work.stop_now()
+        ctx._work.attempt.stop_now()
         raise anyio.get_cancelled_exc_class()
 
     async with engine(agent("bad", bad)) as running:

@@ -67,7 +67,7 @@ async def trusted(reference: str) -> None:
 
 
 async def sleep(seconds: float) -> None:
-    """Wait, as `Work.sleep` does."""
+    """Wait, as `Attempt.sleep` does."""
     await anyio.sleep(seconds)
 
 

@@ -120,7 +120,7 @@ async def test_one_that_swallows_every_cancellation_is_given_up_and_the_engine_g
         return "fine"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.runtimes.attempts.work.GIVE_UP_MS", 20)
+        patch.setattr("engine.runtimes.attempts.attempt.GIVE_UP_MS", 20)
         async with engine(AgentSpec(name="stubborn", run=stubborn), host={"grace_s": 0.01}) as running:
             assert await cancelled(running, begun) == "cancelled"
             await running.until(lambda state: state.agents["a1"].stuck == 0)
@@ -159,7 +159,7 @@ async def test_a_thread_that_a_coroutine_waits_for_takes_a_slot_until_it_returns
         return "too late"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.runtimes.attempts.work.GIVE_UP_MS", 20)
+        patch.setattr("engine.runtimes.attempts.attempt.GIVE_UP_MS", 20)
         async with engine(AgentSpec(name="shielded", run=shielded), host={"grace_s": 0.01}) as running:
             assert await cancelled(running, begun) == "cancelled"
             assert running.state.agents["a1"].stuck == 1

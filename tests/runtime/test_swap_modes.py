@@ -233,7 +233,7 @@ async def test_an_aborted_thread_that_goes_on_counts_until_it_returns_and_says_n
         return "new"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.runtimes.attempts.work.GIVE_UP_MS", 20)
+        patch.setattr("engine.runtimes.attempts.attempt.GIVE_UP_MS", 20)
         async with engine(AgentSpec(name="ada", run=old, max_concurrency=2)) as running:
             run_id = await running.submit()
             assert await anyio.to_thread.run_sync(begun.wait, PATIENCE_S)

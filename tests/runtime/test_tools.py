@@ -108,7 +108,7 @@ class ModelPlayed:
 
     async def execute(self, work: Work) -> JsonValue:
         request: Any = await work.value()
-        key = work.key(request["tool"], request["arguments"])
+        key = work.attempt.key(request["tool"], request["arguments"])
         async with work.slot.step():
             try:
                 return {"result": await self._tools[request["tool"]].call(work, request["arguments"], key)}

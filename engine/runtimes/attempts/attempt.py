@@ -1,4 +1,4 @@
-"""The core of an attempt: its steps and their keys, its reports to the journal, its waits, and the stops of them."""
+"""What all parts of an attempt build on: steps and their keys, reports to the journal, waits, and the stops of them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +21,9 @@ from engine.runtimes.values import copy_json
 
 T = TypeVar("T")
 
+GIVE_UP_MS = 2_000
+"""How long a cancelled attempt may clean up before it is abandoned."""
+
 
 @cache
 def _scopes() -> Callable[[], anyio.CancelScope]:
@@ -28,21 +31,34 @@ def _scopes() -> Callable[[], anyio.CancelScope]:
     return type(anyio.CancelScope())
 
 
-class Attempt(LiveOutput):
-    """What all parts of an attempt build on."""
+class Attempt:
+    """What all parts of an attempt build on.
 
+    It refers to none of them: without cycles an attempt is freed once it has ended, and garbage is rarely collected.
+
+    Args:
+        on_given_up: Called when it still runs `GIVE_UP_MS` after it was cancelled.
+    """
+
+    over = False
+    """Its end is reported, so later reports have no effect."""
     stopping = False
     """Asked to stop at its next step."""
     saw_stopping = False
     """The code has noticed the stop, so a result that it returns now is partial."""
     _waits = 0
 
-    def __init__(self, effect: StartAttempt, services: Services) -> None:
-        super().__init__(effect, services)
+    def __init__(self, effect: StartAttempt, services: Services, on_given_up: Callable[["Attempt"], None]) -> None:
+        self.effect = effect
+        self.services = services
+        self.live = LiveOutput(effect, services)
         self.scope = _scopes()()
         """Cancelled by the host to stop it now."""
         self.stoppable_waits: dict[int, Pending[Any]] = {}
         self._occurrences: dict[str, int] = {}
+        self._timers: list[Callable[[], None]] = []
+        self._on_given_up = on_given_up
+        services.clock.hold()
 
     @property
     def state(self) -> State:
@@ -90,7 +106,7 @@ class Attempt(LiveOutput):
         """
         self.raise_if_over()
         if isinstance(signal, signals.StepFinished | signals.ToolBegan):
-            self.announce(signal.key)
+            self.live.announce(signal.key)
         pending: Pending[None] = self.open_wait()
         try:
             self.services.signal(signal, lambda error: pending.put(None) if error is None else pending.fail(error))
@@ -166,3 +182,25 @@ class Attempt(LiveOutput):
         """Raise if its end is reported: a report now could be taken for one of the attempt's next generation."""
         if self.over:
             raise AttemptInterrupted
+
+    def stop_now(self) -> None:
+        """Cancel it; code that ignores cancellation is abandoned after `GIVE_UP_MS`."""
+        self.stopping = True
+        if not self.scope.cancel_called:
+            self.scope.cancel()
+            self.later(GIVE_UP_MS, lambda: self._on_given_up(self))
+
+    def later(self, delay_ms: int, call: Callable[[], None]) -> None:
+        """Call `call` after a delay, unless the attempt has ended by then."""
+        self._timers.append(self.services.later(self.now_ms() + delay_ms, call))
+
+    def close(self) -> None:
+        """Remove its live output and timers, and release the clock; does nothing the second time."""
+        if self.over:
+            return
+        self.over = True
+        if self._waits == 0:
+            self.services.clock.release()
+        for cancel_timer in self._timers:
+            cancel_timer()
+        self.live.close()

@@ -1,6 +1,6 @@
 """Time limits of an attempt: of its whole, of its steps, and of what it does when it ends."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import anyio
@@ -18,11 +18,10 @@ class AttemptLimits:
     timed_out: str | None = None
     """The time limit that was exceeded, in words; the attempt fails with it."""
 
-    def __init__(self, attempt: Attempt, slot: AttemptSlot, spec: AgentSpec, stop_now: Callable[[], None]) -> None:
+    def __init__(self, attempt: Attempt, slot: AttemptSlot, spec: AgentSpec) -> None:
         self._attempt = attempt
         self._slot = slot
         self._spec = spec
-        self._stop_now = stop_now
 
     def begin(self) -> None:
         """Start the spec's time limit, which stands still while the attempt waits for people."""
@@ -61,4 +60,4 @@ class AttemptLimits:
     def _time_out(self, words: str) -> None:
         if not self._attempt.over:
             self.timed_out = words
-            self._stop_now()
+            self._attempt.stop_now()

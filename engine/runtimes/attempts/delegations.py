@@ -49,7 +49,7 @@ class AttemptDelegations:
         """Delegate `items`, one task each, and return the outcomes in order.
 
         Args:
-            key: Key of the call within the task, stable across attempts (`Work.key`).
+            key: Key of the call within the task, stable across attempts (`Attempt.key`).
             target: Name of a member, or a capability; empty for a plan.
             items: Input of each task; empty for a plan.
             plan: Tasks that wait for each other.
@@ -71,7 +71,7 @@ class AttemptDelegations:
                 busy=self._slot.is_busy,
             )
             self._slot.calls[key] = pending
-            self._attempt.announce(key)
+            self._attempt.live.announce(key)
             self._attempt.services.signal(signal, lambda error: None if error is None else pending.fail(error))
             # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
             if not self._slot.is_busy:

@@ -16,19 +16,18 @@ PARTIAL_CHARACTERS = 1_000_000
 class LiveOutput:
     """The part of an attempt that produces live output."""
 
-    over = False
-    """Its end is reported, so later reports have no effect."""
+    _is_closed = False
     _emitted_characters = 0
     _speaker: Speaker | None = None
 
     def __init__(self, effect: StartAttempt, services: Services) -> None:
-        self.effect = effect
-        self.services = services
+        self._effect = effect
+        self._services = services
         self._emitted: list[str] = []
 
     def emit(self, text: str) -> None:
         """Show output while it is produced, and keep it as the partial result."""
-        if self.over or not text:
+        if self._is_closed or not text:
             return
         text = clean(text)
         characters_left = PARTIAL_CHARACTERS - self._emitted_characters
@@ -52,12 +51,12 @@ class LiveOutput:
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         """Show progress, which streams do not contain."""
-        if not self.over:
-            self.services.bus.board.progress(self._get_speaker().task_id, done, total, note)
+        if not self._is_closed:
+            self._services.bus.board.progress(self._get_speaker().task_id, done, total, note)
 
     def show(self, name: str, text: str) -> None:
         """Show a text under the live key `name` of the task; an empty one removes it."""
-        self.services.live(f"{name}:{self.effect.task_id}", text)
+        self._services.live(f"{name}:{self._effect.task_id}", text)
 
     @property
     def partial(self) -> JsonValue:
@@ -66,21 +65,22 @@ class LiveOutput:
 
     def announce(self, key: str) -> None:
         """Tell readers that an event with `key` will follow: live output from now on belongs after that event."""
-        bus = self.services.bus
+        bus = self._services.bus
         if self._speaker is not None or bus.is_heard:
             bus.expect(self._get_speaker(), key)
 
-    def _clear_output(self) -> None:
-        """Remove the live output."""
+    def close(self) -> None:
+        """Remove the live output, and show none from now on."""
+        self._is_closed = True
         if self._speaker is not None:
-            self.services.bus.say(Piece(self._speaker, "closed", self.services.clock.now_ms()))
+            self._services.bus.say(Piece(self._speaker, "closed", self._services.clock.now_ms()))
 
     def _publish(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
-        if not self.over:
-            self.services.bus.say(Piece(self._get_speaker(), kind, self.services.clock.now_ms(), text, name, value))
+        if not self._is_closed:
+            self._services.bus.say(Piece(self._get_speaker(), kind, self._services.clock.now_ms(), text, name, value))
 
     def _get_speaker(self) -> Speaker:
         if self._speaker is None:
-            effect = self.effect
+            effect = self._effect
             self._speaker = Speaker(effect.run_id, effect.task_id, effect.attempt, effect.agent_id, effect.agent)
         return self._speaker

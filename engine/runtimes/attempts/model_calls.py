@@ -127,7 +127,7 @@ class ModelCalls:
     def record_error(self, error: ModelError) -> None:
         """Journal a failed call of a model, with its cost."""
         self._attempt.raise_if_over()
-        self._attempt.announce(ModelFailed.type)
+        self._attempt.live.announce(ModelFailed.type)
         self._attempt.services.signal(
             ModelErred(
                 **of_attempt(self.effect),

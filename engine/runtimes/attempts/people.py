@@ -103,7 +103,7 @@ class PeopleLine:
         """Ask a person and wait for the answer without a slot.
 
         Args:
-            key: Key of the question within the task, stable across attempts (`Work.key`).
+            key: Key of the question within the task, stable across attempts (`Attempt.key`).
             question: One line, for a person to read.
             options: Possible answers; none lets the person write a text.
             default: The answer if none is given in time; one of `options`, if there are any.

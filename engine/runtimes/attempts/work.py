@@ -1,6 +1,6 @@
-"""One attempt as its runtime sees it: its input, and everything that it reports or requests.
+"""One attempt as its runtime sees it: its input, and the parts by which it reports and requests.
 
-All reports go through here, so that stopping, time limits and partial results work alike for all runtimes.
+All reports go through them, so that stopping, time limits and partial results work alike for all runtimes.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,6 @@ import anyio
 
 from engine.core import signals
 from engine.core.commands import Command
-from engine.core.effects import StartAttempt
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import JsonValue
 from engine.core.records.values import NO_USAGE, StoredValue, as_text
@@ -24,18 +23,15 @@ from engine.runtimes.attempts.delegations import AttemptDelegations
 from engine.runtimes.attempts.model_calls import ModelCalls
 from engine.runtimes.attempts.people import PeopleLine
 from engine.runtimes.attempts.remembering import AttemptMemory
-from engine.runtimes.attempts.services import Services, of_attempt
+from engine.runtimes.attempts.services import of_attempt
 from engine.runtimes.functions.task import Task, TaskInput, with_earlier_results
 from engine.runtimes.values import copy_json, json_value, one_line, shown_input
 
 T = TypeVar("T")
 
-GIVE_UP_MS = 2_000
-"""How long a cancelled attempt may clean up before it is abandoned."""
 
-
-class Work(Attempt):
-    """One try of a task by one agent."""
+class Work:
+    """One try of a task by one agent: the attempt, and the parts that build on it."""
 
     patient = False
     """A stop that a program is not told of before its next step (a swap that migrates, a preemption)."""
@@ -47,27 +43,20 @@ class Work(Attempt):
     """Its code has returned, but for the `outside` part: another call on its `ctx` comes from code that kept it."""
     _stop_event: anyio.Event | None = None
 
-    def __init__(
-        self,
-        effect: StartAttempt,
-        spec: AgentSpec,
-        folder: Path | None,
-        services: Services,
-        on_given_up: Callable[["Work"], None],
-    ) -> None:
-        super().__init__(effect, services)
-        self.slot = AttemptSlot(self)
-        self.models = ModelCalls(self, self.slot)
-        self.people = PeopleLine(self, self.slot)
-        self.memory = AttemptMemory(self)
-        self.limits = AttemptLimits(self, self.slot, spec, self.stop_now)
-        self.delegations = AttemptDelegations(self, self.slot)
+    def __init__(self, attempt: Attempt, spec: AgentSpec, folder: Path | None) -> None:
+        self.attempt = attempt
+        self.effect = attempt.effect
         self.spec = spec
         self.folder = folder
-        self._began_ms = services.clock.now_ms()
-        self._timers: list[Callable[[], None]] = []
-        self._on_given_up = on_given_up
-        services.clock.hold()
+        self.live = attempt.live
+        self.slot = AttemptSlot(attempt)
+        self.models = ModelCalls(attempt, self.slot)
+        self.people = PeopleLine(attempt, self.slot)
+        self.memory = AttemptMemory(attempt)
+        self.delegations = AttemptDelegations(attempt, self.slot)
+        self.limits = AttemptLimits(attempt, self.slot, spec)
+        self._services = attempt.services
+        self._began_ms = attempt.now_ms()
 
     async def value(self) -> JsonValue:
         """Return the argument of `f(text)`: the task's own input unchanged, or a text that includes earlier results."""
@@ -76,10 +65,10 @@ class Work(Attempt):
     async def _value(self) -> JsonValue:
         effect = self.effect
         if effect.takes == "request" or not effect.inputs:
-            return await self.services.text(effect.input)
+            return await self._services.text(effect.input)
         if effect.takes == "previous":
-            return as_text(await self.services.text(effect.inputs[-1].output))
-        return with_earlier_results(await self.services.text(effect.input), await self._inputs())
+            return as_text(await self._services.text(effect.inputs[-1].output))
+        return with_earlier_results(await self._services.text(effect.input), await self._inputs())
 
     async def task(self) -> Task:
         """Return everything about the task."""
@@ -88,8 +77,8 @@ class Work(Attempt):
             id=effect.task_id,
             title=effect.title,
             text=as_text(await self._value()),
-            value=copy_json(await self.services.text(effect.input)),
-            _request=await self.services.text(effect.request),
+            value=copy_json(await self._services.text(effect.input)),
+            _request=await self._services.text(effect.request),
             inputs=await self._inputs(),
             folder=self.folder,
             attempt=effect.attempt,
@@ -98,7 +87,7 @@ class Work(Attempt):
         )
 
     async def _inputs(self) -> list[TaskInput]:
-        text = self.services.text
+        text = self._services.text
         return [
             TaskInput(agent=task_input.agent, title=task_input.title, _output=await text(task_input.output))
             for task_input in self.effect.inputs
@@ -130,15 +119,15 @@ class Work(Attempt):
             key=key,
             input=shown_input(step_input),
             output=output,
-            duration_ms=0 if began_ms is None else self.now_ms() - began_ms,
+            duration_ms=0 if began_ms is None else self.attempt.now_ms() - began_ms,
             usage=usage,
         )
 
     def record_soon(self, step: signals.StepFinished) -> None:
         """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
-        self.raise_if_over()
-        self.announce(step.key)
-        self.services.signal(step)
+        self.attempt.raise_if_over()
+        self.live.announce(step.key)
+        self._services.signal(step)
 
     async def order(self, command: Command, key: str) -> None:
         """Execute a command in the name of the agent, once for each key, also if an attempt repeats it.
@@ -146,16 +135,16 @@ class Work(Attempt):
         Raises:
             CommandRefusedError: If it is refused.
         """
-        self.raise_if_over()
+        self.attempt.raise_if_over()
         effect = self.effect
         sender = f"agent {effect.agent} (@{effect.agent_id})"
-        await self.services.order(
+        await self._services.order(
             command, sender=sender, role="agent", id=f"{effect.task_id}:{key}", run_id=effect.run_id
         )
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
-        return await self.services.text(value)
+        return await self._services.text(value)
 
     async def tool_began(self, name: str, key: str) -> None:
         """Journal the start of a tool call that must not happen twice; returns once it is on disk.
@@ -164,8 +153,8 @@ class Work(Attempt):
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool must not be called then.
         """
         try:
-            await self.report(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
-            self.raise_if_stopping()
+            await self.attempt.report(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
+            self.attempt.raise_if_stopping()
         except AttemptInterrupted:
             # Closes the call: without an end in the journal the task would be in doubt although nothing was called.
             self._report_tool_error(key, "not called: the attempt was asked to stop")
@@ -176,30 +165,30 @@ class Work(Attempt):
         self._report_tool_error(key, one_line(error))
 
     def _report_tool_error(self, key: str, error: str) -> None:
-        if not self.over:
-            self.services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
+        if not self.attempt.over:
+            self._services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
 
     @property
     def duration_ms(self) -> int:
         """Time since it began, waiting included."""
-        return self.now_ms() - self._began_ms
+        return self.attempt.now_ms() - self._began_ms
 
     async def in_thread(self, call: Callable[[], T]) -> T:
         """Run a blocking `call` in a thread; when stopped, the thread is left running and counted."""
         self.outside += 1
-        return await self.services.threads.run(call, on_return=self.note_return)
+        return await self._services.threads.run(call, on_return=self.note_return)
 
     def note_return(self) -> None:
         """Note that a leftover thread has returned; the last one frees the slot."""
         self.outside -= 1
         if self.stuck and self.outside == 0:
             effect, spent = self.effect, self.models.take_spent()
-            self.services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
+            self._services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
     @property
     def fails_by_itself(self) -> bool:
         """True if an error of its code is not the result of a stop."""
-        return not self.stopping or (self.patient and not self.saw_stopping)
+        return not self.attempt.stopping or (self.patient and not self.attempt.saw_stopping)
 
     def stop(self, *, patient: bool = False) -> None:
         """Ask it to stop at its next step; its waits are interrupted.
@@ -207,40 +196,22 @@ class Work(Attempt):
         Args:
             patient: It is not told before its next step, if it is a program.
         """
-        self.stopping = True
+        self.attempt.stopping = True
         self.patient = patient
         if self._stop_event is not None and not patient:
             self._stop_event.set()
-        for pending in [*self.stoppable_waits.values(), *self.slot.calls.values()]:
+        for pending in [*self.attempt.stoppable_waits.values(), *self.slot.calls.values()]:
             if not pending.done:
-                self.saw_stopping = True
+                self.attempt.saw_stopping = True
                 pending.fail(AttemptInterrupted())
 
     async def wait_for_stop(self) -> None:
         """Wait until it is asked to stop, unless the stop is patient."""
-        if not self.stopping or self.patient:
+        if not self.attempt.stopping or self.patient:
             self._stop_event = anyio.Event()
             await self._stop_event.wait()
 
-    def stop_now(self) -> None:
-        """Cancel it; code that ignores cancellation is abandoned after `GIVE_UP_MS`."""
-        self.stopping = True
-        if not self.scope.cancel_called:
-            self.scope.cancel()
-            self.later(GIVE_UP_MS, lambda: self._on_given_up(self))
-
-    def later(self, delay_ms: int, call: Callable[[], None]) -> None:
-        """Call `call` after a delay, unless the attempt has ended by then."""
-        self._timers.append(self.services.later(self.now_ms() + delay_ms, call))
-
     def close(self) -> None:
-        """Remove its live output and timers, and release the clock; does nothing the second time."""
-        if self.over:
-            return
-        self.over = True
-        if self._waits == 0:
-            self.services.clock.release()
-        for cancel_timer in self._timers:
-            cancel_timer()
+        """Close the attempt, and end its time limit."""
+        self.attempt.close()
         self.limits.end()
-        self._clear_output()

@@ -76,9 +76,10 @@ class Context:
     @property
     def cancelled(self) -> bool:
         """True once the attempt is asked to stop; what the function returns then is kept as its partial result."""
-        if self._attempt.stopping:
-            self._attempt.saw_stopping = True
-        return self._attempt.stopping
+        attempt = self._attempt.attempt
+        if attempt.stopping:
+            attempt.saw_stopping = True
+        return attempt.stopping
 
     async def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
         """Run a step once: its output is journaled, and returned from there when the task runs again.
@@ -140,9 +141,9 @@ class Context:
             TypeError, NotJson: If the arguments are invalid.
         """
         work = self._work
-        work.raise_if_stopping()
+        work.attempt.raise_if_stopping()
         target, item = _text("delegate", "target", target), json_value(value)
-        (answer,) = await work.delegations.ask("delegate", work.key(f"delegate:{target}", item), target, [item])
+        (answer,) = await work.delegations.ask("delegate", work.attempt.key(f"delegate:{target}", item), target, [item])
         if answer.error is not None:
             raise DelegationFailed(target, answer.error, answer.task_id)
         return answer.output
@@ -160,14 +161,14 @@ class Context:
             TypeError, NotJson: If it cannot be asked.
         """
         work = self._work
-        work.raise_if_stopping()
+        work.attempt.raise_if_stopping()
         if not isinstance(items, Iterable) or isinstance(items, str | Mapping):
             raise TypeError(f"ctx.map: items must be a list, not {items!r:.60}")
         target, values = _text("map", "target", target), json_value([*islice(items, MAX_VALUES + 1)])
         assert isinstance(values, list)
         if not values:
             return []
-        key = work.key(f"map:{target}", values)
+        key = work.attempt.key(f"map:{target}", values)
         return collect_outputs(target, await work.delegations.ask("map", key, target, values), return_failures)
 
     async def ask(
@@ -189,13 +190,13 @@ class Context:
                 and `due_s` is given.
         """
         work = self._work
-        work.raise_if_stopping()
+        work.attempt.raise_if_stopping()
         question, choices = (
             _text("ask", "question", question),
             [_text("ask", "an option", option) for option in options],
         )
         question_fields = checked_question(question, choices, default, due_s)
-        return await work.people.ask(work.key("ask", [question, *choices]), **question_fields)
+        return await work.people.ask(work.attempt.key("ask", [question, *choices]), **question_fields)
 
     async def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
         """Store an insight for this agent's later work, and return its id; `recall` finds it by words and tags.
@@ -208,7 +209,7 @@ class Context:
         Raises:
             BadValue: If an argument is out of range.
         """
-        self._work.raise_if_stopping()
+        self._work.attempt.raise_if_stopping()
         return await self._work.memory.remember(text, tuple(tags), importance)
 
     async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
@@ -222,18 +223,18 @@ class Context:
 
     def steers(self) -> list[str]:
         """Return messages of people to this task since the last call; a rerun gets the same messages."""
-        self._work.raise_if_stopping()
+        self._work.attempt.raise_if_stopping()
         return self._work.people.steers()
 
     def emit(self, text: str) -> None:
         """Show output while it is produced. It becomes the partial result if the attempt is stopped."""
-        self._work.raise_if_stopping()
-        self._work.emit(clean(str(text)))
+        self._work.attempt.raise_if_stopping()
+        self._work.live.emit(clean(str(text)))
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         """Show progress, in any unit."""
-        self._work.raise_if_stopping()
-        self._work.progress(done, total, clean(str(note)))
+        self._work.attempt.raise_if_stopping()
+        self._work.live.progress(done, total, clean(str(note)))
 
     def spent(self, **amounts: Unpack[Amounts]) -> None:
         """Report usage since the last report; it is charged with the next finished step, or with the attempt.
@@ -247,7 +248,7 @@ class Context:
         """Wait on the engine's clock."""
         if not seconds <= LONGEST_S:
             raise ValueError(f"ctx.sleep: seconds must be a number, at most {LONGEST_S:,}, not {seconds!r}")
-        await self._work.sleep(max(0.0, seconds))
+        await self._work.attempt.sleep(max(0.0, seconds))
 
     def _tool(self, name: str) -> FunctionTool:
         if name not in self._tools:
@@ -256,14 +257,14 @@ class Context:
 
     async def _call_function(self, tool: FunctionTool, arguments: JsonValue, *, key: str) -> JsonValue:
         """Call a tool, and show it in the live output."""
-        self._work.tool_started(tool.name, _shown_arguments(arguments))
+        self._work.live.tool_started(tool.name, _shown_arguments(arguments))
         args, named = _split_arguments(arguments)
         try:
             output = await tool.perform(self._work, args, named, key=key)
         except Exception as error:  # not BaseException: a cancelled call has no end, which leaves it in doubt
-            self._work.tool_ended(tool.name, one_line(error))
+            self._work.live.tool_ended(tool.name, one_line(error))
             raise
-        self._work.tool_ended(tool.name, output)
+        self._work.live.tool_ended(tool.name, output)
         return output
 
     async def _call_server_tool(self, name: str, arguments: JsonValue, *, key: str) -> JsonValue:
@@ -274,15 +275,15 @@ class Context:
             raise UnknownTool(name, [*self._tools, *self._work.spec.mcp])
         if args:
             raise TypeError(f"ctx.tool: {name} takes its arguments by name")
-        self._work.tool_started(name, named)
+        self._work.live.tool_started(name, named)
         try:
             output = await tool.call(self._work, named, key)
         except ToolError as error:
-            self._work.tool_ended(name, str(error))
+            self._work.live.tool_ended(name, str(error))
             if not tool.options.idempotent:
                 await self._work.tool_raised(key, error)
             raise
-        self._work.tool_ended(name, output)
+        self._work.live.tool_ended(name, output)
         return output
 
     async def _call_in_time(self, name: str, call: Callable[[], Any]) -> JsonValue:
@@ -294,15 +295,16 @@ class Context:
     ) -> JsonValue:
         """Run a step, or return its output from the journal; `call` gets the key of the step."""
         work = self._work
-        work.raise_if_stopping()
+        work.attempt.raise_if_stopping()
         step_input = json_value(value)
-        key = work.key(name, step_input)
-        if work.is_recorded(key):
-            return await work.recorded(key)
+        key = work.attempt.key(name, step_input)
+        if work.attempt.is_recorded(key):
+            return await work.attempt.recorded(key)
         async with work.slot.step():
-            began_ms = work.now_ms()
+            began_ms = work.attempt.now_ms()
             output = await call(key)
-            await work.record(work.finished_step(kind, name, key, output, step_input=step_input, began_ms=began_ms))
+            step = work.finished_step(kind, name, key, output, step_input=step_input, began_ms=began_ms)
+            await work.attempt.record(step)
             return copy_json(output)
 
 

@@ -72,7 +72,7 @@ class FunctionRuntime:
 
     async def execute(self, work: Work) -> Any:
         """Call the function."""
-        reporter.set(work.progress)
+        reporter.set(work.live.progress)
         if self._takes_context:
             await work.people.load_steers()
             context = Context(work, await work.task(), self._tools, self._kit)
@@ -123,7 +123,7 @@ class ProcessRuntime:
         output = await self._code.processes.call(
             self._origin,
             await work.value(),
-            report=lambda done, total, note: work.progress(done, total, clean(note)),
+            report=lambda done, total, note: work.live.progress(done, total, clean(note)),
         )
         return await typed_value(work, output, self._code.threads)
 
@@ -157,5 +157,5 @@ def count_arguments(function: Callable[..., Any], name: str) -> int:
 
 
 def _report_from_thread(work: Work) -> None:
-    token = current_token()
-    reporter.set(lambda done, total, note: anyio.from_thread.run_sync(work.progress, done, total, note, token=token))
+    token, progress = current_token(), work.live.progress
+    reporter.set(lambda done, total, note: anyio.from_thread.run_sync(progress, done, total, note, token=token))

@@ -60,7 +60,7 @@ class BuiltinTool(ABC):
             name: The name by which the model calls the tool.
             key: Key of the call; nothing is recorded under it yet, unless the tool says otherwise.
         """
-        work, began_ms = self._work, self._work.now_ms()
+        work, began_ms = self._work, self._work.attempt.now_ms()
         try:
             outcome = await self._result(arguments, key)
         except CallRefused as refused:
@@ -70,7 +70,7 @@ class BuiltinTool(ABC):
         if isinstance(outcome, CallResult):
             return outcome
         step = work.finished_step("tool", f"tool:{name}", key, outcome, step_input=dict(arguments), began_ms=began_ms)
-        await work.record(step)
+        await work.attempt.record(step)
         return CallResult(outcome)
 
     @abstractmethod

@@ -103,7 +103,7 @@ class Calls:
             for place, key, make, is_late in jobs:
                 if is_late is not is_last:
                     continue
-                if self._work.is_recorded(key) or self._work.delegations.was_answered(key):
+                if self._work.attempt.is_recorded(key) or self._work.delegations.was_answered(key):
                     await put(place, make)  # from the journal: fifty tasks of the loop would only wait for each other
                 else:
                     waiting_jobs.append((place, make))
@@ -121,12 +121,12 @@ class Calls:
         if is_read and isinstance(arguments, dict):
             return "", lambda: _completed(CallResult(self.results.read(arguments), is_read=True))
         call_input = call.invalid if call.invalid is not None else arguments
-        key = self._work.key(f"call:{call.name if tool is None else tool.name}", call_input)
+        key = self._work.attempt.key(f"call:{call.name if tool is None else tool.name}", call_input)
         return key, self._handler(call, key, call_input)
 
     def _handler(self, call: Call, key: str, call_input: JsonValue) -> Handler:
         work, arguments, tool = self._work, call.arguments, self._builtin.get(call.name)
-        is_recorded = work.is_recorded(key)
+        is_recorded = work.attempt.is_recorded(key)
         if tool is None and self.workers is not None and self._work.delegations.has_delegated(key):
             # It was renamed since.
             tool = next((candidate for candidate in self._builtin.values() if candidate.name == call.name), None)
@@ -142,12 +142,12 @@ class Calls:
         return lambda: self._call_tool(call, arguments, key)
 
     async def _recorded_result(self, key: str) -> CallResult:
-        return CallResult(await self._work.recorded(key))
+        return CallResult(await self._work.attempt.recorded(key))
 
     async def _record_refusal(self, call: Call, key: str, result: dict[str, JsonValue]) -> CallResult:
         """Record that a call could not be made."""
         call_input = call.invalid if call.invalid is not None else call.arguments
-        await self._work.record(
+        await self._work.attempt.record(
             self._work.finished_step("tool", f"tool:{call.name}", key, result, step_input=call_input)
         )
         return CallResult(result)

@@ -65,9 +65,9 @@ class Compaction:
 
     async def resume(self, key: str) -> bool:
         """Resume from the summary recorded at this place, if there is one."""
-        if not self._work.is_recorded(key):
+        if not self._work.attempt.is_recorded(key):
             return False
-        output = await self._work.recorded(key)
+        output = await self._work.attempt.recorded(key)
         assert isinstance(output, dict)
         self._conversation.replace_by_summary(str(output["summary"]), keep_count=int(str(output["kept"])), key=key)
         return True
@@ -101,7 +101,7 @@ class Compaction:
         answer, step = await self._turns.ask("compact", key, messages=[request], tools=(), kind="compact", plain=True)
         summary = answer.text if is_text(answer) else self._cut_text(middle, _EXCERPT_SHARE)
         output: dict[str, JsonValue] = {"summary": summary, "kept": keep_count, "messages": len(middle)}
-        await self._work.record(step(output))
+        await self._work.attempt.record(step(output))
         self._conversation.replace_by_summary(summary, keep_count=keep_count, key=key)
 
     def _cut_text(self, messages: list[Message], share: float) -> str:

@@ -34,7 +34,7 @@ class Workers:
     @property
     def available(self) -> list[Worker]:
         """The workers available now, with their track records if the supervisor's settings ask for that."""
-        state, effect = self._work.state, self._work.effect
+        state, effect = self._work.attempt.state, self._work.effect
         # Only events change a state: the fifty calls of one turn look once, and the schemas of a turn too.
         if self._cached_at is None or self._cached_at[0] is not state or self._cached_at[1] != state.seq:
             task = state.tasks.get(effect.task_id)
@@ -59,11 +59,11 @@ class Workers:
         workers = self.available
         if worker in self._names or (len(workers) > MAX_LISTED_AGENTS and worker in capabilities_of(workers)):
             return None
-        return why_no_worker(self._work.state, self._home, worker, lead_id=self._work.effect.agent_id)
+        return why_no_worker(self._work.attempt.state, self._home, worker, lead_id=self._work.effect.agent_id)
 
     def answers(self) -> list[tuple[str, Task]]:
         """Return the tasks that were asked for and are done, the one that ended last behind, by who did them."""
-        state = self._work.state
+        state = self._work.attempt.state
         task = state.tasks[self._work.effect.task_id]
         children = [state.tasks[child] for call in task.calls.values() for child in call.children]
         done = sorted((child for child in children if child.status == "done"), key=lambda child: child.ended_ms or 0)
@@ -71,11 +71,11 @@ class Workers:
 
     @property
     def _home(self) -> Supervisor:
-        state = self._work.state
+        state = self._work.attempt.state
         return state.supervisors[state.agents[self._work.effect.agent_id].supervisor_id]
 
     def _name_of(self, task: Task) -> str:
-        state, worker_id = self._work.state, task.worker_id or task.agent_id or ""
+        state, worker_id = self._work.attempt.state, task.worker_id or task.agent_id or ""
         member = state.agents.get(worker_id) or state.supervisors.get(worker_id)
         return "" if member is None else member.name
 
@@ -99,7 +99,7 @@ class WorkersTool(BuiltinTool):
             before = await self._work.delegations.earlier_results(key)
             return before or await self._work.delegations.ask(kind, key, target, items, plan=plan)
         except DelegationFailed as failure:
-            self._work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
+            self._work.attempt.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
             raise CallRefused(failure.reason) from failure
 
 
@@ -158,8 +158,8 @@ class ForwardMessage(WorkersTool):
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return the worker's last answer in this task as the task's output."""
         work = self._work
-        called = None if work.is_recorded(key) else await super().answer(name, arguments, key)
-        result = await work.recorded(key) if called is None else called.value
+        called = None if work.attempt.is_recorded(key) else await super().answer(name, arguments, key)
+        result = await work.attempt.recorded(key) if called is None else called.value
         forwarded_id = result.get("forwarded") if isinstance(result, dict) else None
         # In another database it has another id, and still is that worker's last.
         matching_tasks = (task for _, task in self._workers.answers() if task.id == forwarded_id)

@@ -81,7 +81,7 @@ class Loop:
                         self._work.memory.leave_utterances(self._conversation.utterances)
                     return output
         finally:
-            if not self._work.over:  # an answer that was paid for must not be lost if the attempt stops here
+            if not self._work.attempt.over:  # an answer that was paid for must not be lost if the attempt stops here
                 self._report()
         raise TurnLimit(self._options.turns)
 
@@ -123,7 +123,7 @@ class Loop:
     async def _answer(self, turn: int) -> tuple[ModelAnswer, str]:
         """Return the answer of a turn, from the journal or a model, and its key."""
         work, name = self._work, f"turn:{turn}"
-        while work.is_recorded(steers_key(turn, self._steers_taken[turn])):
+        while work.attempt.is_recorded(steers_key(turn, self._steers_taken[turn])):
             await self._add_steers(turn)
         compaction_key, is_compacted, key = await self._keys(name)
         if (recorded_answer := await self._turns.recorded(key)) is not None:
@@ -132,7 +132,7 @@ class Loop:
         if await self._add_steers(turn):
             compaction_key, is_compacted, key = await self._keys(name)
         while True:
-            work.raise_if_stopping()
+            work.attempt.raise_if_stopping()
             if (recorded_answer := await self._turns.recorded(key)) is not None:
                 return recorded_answer, key
             await self._calls.refresh()
@@ -172,9 +172,9 @@ class Loop:
 
     async def _keys(self, name: str) -> tuple[str, bool, str]:
         """Return the key of a compaction before the turn, whether it is recorded, and the key of the turn after it."""
-        compaction_key = self._work.key("compact", self._conversation.digest)
+        compaction_key = self._work.attempt.key("compact", self._conversation.digest)
         is_compacted = await self._compaction.resume(compaction_key)
-        return compaction_key, is_compacted, self._work.key(name, self._conversation.digest)
+        return compaction_key, is_compacted, self._work.attempt.key(name, self._conversation.digest)
 
     async def _add_steers(self, turn: int) -> bool:
         """Add new messages of people; return whether there were any."""
@@ -192,7 +192,7 @@ class Loop:
     async def _summarise(self, compaction_key: str, name: str) -> str:
         """Summarise the conversation, and return the key of the turn after that."""
         await self._compaction.summarise(compaction_key)
-        return self._work.key(name, self._conversation.digest)
+        return self._work.attempt.key(name, self._conversation.digest)
 
     def _system_and_tools(self) -> tuple[Message, Sequence[ToolSchema]]:
         """Return system message and tool schemas, built anew for each turn, because team and tools may change."""
@@ -211,7 +211,7 @@ class Loop:
         if all(self._calls.only_delegates(call) for call in answer.calls):
             self._unreported = step
         else:
-            await self._work.record(step())
+            await self._work.attempt.record(step())
 
     def _report(self) -> None:
         """Report a pending answer."""

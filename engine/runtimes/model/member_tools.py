@@ -37,11 +37,11 @@ class ListWorkers(BuiltinTool):
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Return one object for each."""
         work = self._work
-        agent = work.state.agents[work.effect.agent_id]
-        home = work.state.supervisors[agent.supervisor_id]
+        agent = work.attempt.state.agents[work.effect.agent_id]
+        home = work.attempt.state.supervisors[agent.supervisor_id]
         return [
             {"name": worker.name, "description": worker.description, "specialties": [*worker.specialties]}
-            for worker in workers_of(work.state, home, lead_id=agent.id)
+            for worker in workers_of(work.attempt.state, home, lead_id=agent.id)
         ]
 
 
@@ -89,7 +89,7 @@ class CreateAgent(BuiltinTool):
     @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         work = self._work
-        agent = work.state.agents[work.effect.agent_id]
+        agent = work.attempt.state.agents[work.effect.agent_id]
         spec = self._spec(arguments)
         await work.order(AddAgent(supervisor=at(agent.supervisor_id), spec=spec), key)
         return {"created": spec.name}

@@ -62,12 +62,12 @@ class Recall(BuiltinTool):
 
 async def recall_text(work: Work, request: str) -> str:
     """Return what is remembered that has to do with a request, as a `MemoryAgent` is told it; a recorded step."""
-    key = work.key("recalled", request)
-    if work.is_recorded(key):
-        return str(await work.recorded(key))
+    key = work.attempt.key("recalled", request)
+    if work.attempt.is_recorded(key):
+        return str(await work.attempt.recorded(key))
     insights = await work.memory.recall(request, RECALLED_INSIGHTS)
     text = "\n".join(f"- {insight.text}" for insight in insights)
-    await work.record(work.finished_step("tool", "recall", key, text))
+    await work.attempt.record(work.finished_step("tool", "recall", key, text))
     return text
 
 

@@ -69,11 +69,11 @@ class ModelRuntime:
         if isinstance(self._options, TalkOptions):
             return await run_talk(work, self._options, self._own_model(work))
         models = self._models(work)
-        task = work.state.tasks.get(work.effect.task_id)
-        workers = Workers(work) if task is not None and is_lead(work.state, task) else None
+        task = work.attempt.state.tasks.get(work.effect.task_id)
+        workers = Workers(work) if task is not None and is_lead(work.attempt.state, task) else None
         builtin_tools = self._builtin_tools(work, workers, [model.name for model in models])
         calls = Calls(work, self._options, kit=self._kit, builtin_tools=builtin_tools, workers=workers)
-        answer_form = None if task is None or work.spec.output is not None else answer_form_of(work.state, task)
+        answer_form = None if task is None or work.spec.output is not None else answer_form_of(work.attempt.state, task)
         extra_instructions, output_schema = (
             ("", work.spec.output) if answer_form is None else (answer_form.instructions, answer_form.schema)
         )
@@ -88,7 +88,7 @@ class ModelRuntime:
         return output
 
     def _models(self, work: Work) -> list[NamedModel]:
-        return models_of(work.state, work.state.agents[work.effect.agent_id].supervisor_id, work.spec)
+        return models_of(work.attempt.state, work.attempt.state.agents[work.effect.agent_id].supervisor_id, work.spec)
 
     def _turns(self, work: Work, models: Sequence[NamedModel], output: JsonValue) -> Turns:
         return Turns(work, models, params=self._options.request_params, output=output)

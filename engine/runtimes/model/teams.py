@@ -39,9 +39,9 @@ async def delegate_to(work: Work, member: str, text: str) -> JsonValue:
         MemberFailed: If the member fails.
     """
     try:
-        (answer,) = await work.delegations.ask("delegate", work.key(f"delegate:{member}", text), member, [text])
+        (answer,) = await work.delegations.ask("delegate", work.attempt.key(f"delegate:{member}", text), member, [text])
     except DelegationFailed as failure:
-        work.raise_if_stopping()
+        work.attempt.raise_if_stopping()
         raise MemberFailed(f"{member}: {failure.reason}") from failure
     if answer.error is not None:
         raise MemberFailed(f"{member} failed: {answer.error}")
@@ -185,7 +185,7 @@ class _SteerListener:
             was_sent: Whether an earlier attempt has sent this text; then messages sent after a crash come later.
         """
         self._turn += 1
-        if not self._work.is_recorded(steers_key(self._turn)) and was_sent(text):
+        if not self._work.attempt.is_recorded(steers_key(self._turn)) and was_sent(text):
             return text
         steers = await self._work.people.take_steers(self._turn)
         return "\n\n".join([text, *(f"A person says: {steer}" for steer in steers)])
@@ -193,11 +193,12 @@ class _SteerListener:
 
 def _has_delegated(work: Work, member: str, text: str, *, results: Sequence[TaskInput] = ()) -> bool:
     """Return whether an earlier attempt has asked a member the same, with the same results before it."""
-    return work.delegations.has_delegated(work.next_key(f"delegate:{member}", with_earlier_results(text, [*results])))
+    key = work.attempt.next_key(f"delegate:{member}", with_earlier_results(text, [*results]))
+    return work.delegations.has_delegated(key)
 
 
 def _has_answered(work: Work, text: str) -> bool:
     """Return whether the agent's own model has answered a text in an earlier attempt."""
     conversation = Conversation()
     conversation.begin(text)
-    return work.is_recorded(work.next_key("turn:1", conversation.digest))
+    return work.attempt.is_recorded(work.attempt.next_key("turn:1", conversation.digest))

@@ -66,19 +66,19 @@ def object_schema(optional: Arguments | None = None, /, **needed: JsonValue) -> 
 async def call_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> JsonValue:
     """Call a tool once, as a recorded step, and return its result."""
     async with work.slot.step():
-        began_ms = work.now_ms()
-        work.tool_started(tool.name, dict(arguments))
+        began_ms = work.attempt.now_ms()
+        work.live.tool_started(tool.name, dict(arguments))
         try:
             result = await tool.call(work, arguments, key)
         except ToolError as error:
             result = error_result(str(error))
         except AgentCrashed as crash:  # the call has ended, and the attempt ends with it
-            work.tool_ended(tool.name, one_line(crash))
+            work.live.tool_ended(tool.name, one_line(crash))
             await work.tool_raised(key, crash)
             raise
-        work.tool_ended(tool.name, result)
+        work.live.tool_ended(tool.name, result)
         step_input = dict(arguments)
-        await work.record(
+        await work.attempt.record(
             work.finished_step("tool", f"tool:{tool.name}", key, result, step_input=step_input, began_ms=began_ms)
         )
     return result

@@ -48,9 +48,9 @@ class Turns:
 
     async def recorded(self, key: str) -> ModelAnswer | None:
         """Return the answer that stands in the journal, if it does."""
-        if not self._work.is_recorded(key):
+        if not self._work.attempt.is_recorded(key):
             return None
-        return msgspec.convert(await self._work.recorded(key), ModelAnswer)
+        return msgspec.convert(await self._work.attempt.recorded(key), ModelAnswer)
 
     async def ask(
         self,
@@ -77,7 +77,7 @@ class Turns:
         """
         work = self._work
         async with work.slot.step():
-            began_ms = work.now_ms()
+            began_ms = work.attempt.now_ms()
             with work.limits.step(name):
                 answer = await self._answer(messages, tools, plain=plain)
                 if plain and not is_text(answer):
@@ -88,7 +88,7 @@ class Turns:
                 "model": self.model.name,
                 "messages": len(messages) - len(system_messages),
             }
-            duration_ms, usage = work.now_ms() - began_ms, work.models.take_spent()
+            duration_ms, usage = work.attempt.now_ms() - began_ms, work.models.take_spent()
 
         def step(output: JsonValue) -> StepFinished:
             return StepFinished(
@@ -127,7 +127,7 @@ class Turns:
                 if error.error_type == "context" and not plain:
                     raise  # another model would not help as much as a shorter conversation
                 self.use_next_model(error)
-            work.raise_if_stopping()
+            work.attempt.raise_if_stopping()
 
     def use_next_model(self, error: ModelError) -> None:
         """Go on with the next model.
@@ -141,7 +141,7 @@ class Turns:
         del self._models[0]
 
     def _show(self, chunk: Chunk) -> None:
-        show = self._work.emit if chunk.kind == "text" else self._work.show_thought
+        show = self._work.live.emit if chunk.kind == "text" else self._work.live.show_thought
         show(chunk.text)
 
 

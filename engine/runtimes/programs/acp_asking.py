@@ -148,7 +148,7 @@ class AcpAsking:
     async def _allowed(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
         """Return what a person answers, or has said of all calls of the tool; empty where the attempt is stopped."""
         work, tool = self._work, str(detail["tool"])
-        key = work.key(PERMISSION, [question, list(options), detail])
+        key = work.attempt.key(PERMISSION, [question, list(options), detail])
         try:
             granted = None if tool in RUNS_PROGRAMS else await work.people.granted(tool)
             if granted is not None:

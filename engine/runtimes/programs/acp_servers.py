@@ -36,10 +36,10 @@ async def session_servers(work: Work, code: Code) -> list[SessionServer]:
         UnknownServer: If neither its supervisor nor one above defines one.
         Unusable: If one is not trusted, is not there, or lacks a variable.
     """
-    home_id = work.state.agents[work.effect.agent_id].supervisor_id
+    home_id = work.attempt.state.agents[work.effect.agent_id].supervisor_id
     servers = []
     for name in dict.fromkeys(work.spec.mcp):
-        spec = code.servers.server(work.state, home_id, name).spec
+        spec = code.servers.server(work.attempt.state, home_id, name).spec
         await code.locate(reference_of_server(spec))
         servers.append(await _session_server(name, spec, code))
     return servers

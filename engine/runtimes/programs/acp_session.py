@@ -315,12 +315,13 @@ class AcpSession(AcpAsking):
                 self._is_loading = False
         session_id = await link.new_session(folder, servers)
         work = self._work
-        await work.record(work.finished_step("code", SESSION, work.new_key(SESSION), {"session_id": session_id}))
+        key = work.attempt.new_key(SESSION)
+        await work.attempt.record(work.finished_step("code", SESSION, key, {"session_id": session_id}))
         return session_id, False
 
     async def _earlier(self) -> str | None:
         keys = [key for key in self._work.effect.steps if key.startswith(f"{SESSION}:")]
-        output = await self._work.recorded(keys[-1]) if keys else None
+        output = await self._work.attempt.recorded(keys[-1]) if keys else None
         return str(output["session_id"]) if isinstance(output, dict) else None
 
     # What it says
@@ -336,12 +337,12 @@ class AcpSession(AcpAsking):
         self._text_size += len(text)
         if self.too_much is None:
             self._texts.append(clean(text))
-            self._work.emit(text)
+            self._work.live.emit(text)
 
     def heard_thought(self, text: str) -> None:
         """Show what it thinks."""
         if not self._is_loading:
-            self._work.show_thought(text)
+            self._work.live.show_thought(text)
 
     def heard_plan(self, entries: list[dict[str, str]]) -> None:
         """Keep a plan that is another."""
@@ -367,7 +368,7 @@ class AcpSession(AcpAsking):
         if self._is_loading:
             return
         notes = self._call(call.id)
-        notes.setdefault("began_ms", self._work.now_ms())
+        notes.setdefault("began_ms", self._work.attempt.now_ms())
         notes["kind"] = call.kind or notes["kind"]
         notes["input"] = notes["input"] if call.input is None else json_or_none(call.input)
         notes["output"] = notes["output"] if call.output is None else json_or_none(call.output)
@@ -378,7 +379,7 @@ class AcpSession(AcpAsking):
             # Many agents announce a call as pending before they know its arguments, which come with a better title.
             if notes["input"] if call.status is None else call.status != "pending":
                 notes["is_shown"] = True
-                self._work.tool_started(notes["title"], notes["input"])
+                self._work.live.tool_started(notes["title"], notes["input"])
         if call.status in ("completed", "failed") and not notes.get("ended"):
             notes["ended"], self._between = True, True
             self._look_whether_asked(notes)
@@ -423,7 +424,7 @@ class AcpSession(AcpAsking):
             output["diffs"] = [diff(*change) for change in notes["diffs"]]
         if notes["output"] is not None:
             output["output"] = excerpt_of(notes["output"], without_secrets)
-        self._work.tool_ended(notes["title"], output)
+        self._work.live.tool_ended(notes["title"], output)
         self._record(notes["title"], output, arguments=notes["input"], began_ms=notes["began_ms"], is_tool=True)
         # A session may have thousands of calls, whose results can be large.
         notes |= {"texts": [], "diffs": [], "input": None, "output": None}
@@ -442,8 +443,7 @@ class AcpSession(AcpAsking):
     ) -> None:
         work = self._work
         self._steps += 1
-        if not work.over and self._steps <= MAX_STEPS:
+        if not work.attempt.over and self._steps <= MAX_STEPS:
             kind: StepKind = "tool" if is_tool else "code"
-            work.record_soon(
-                work.finished_step(kind, name, work.new_key(name), output, step_input=arguments, began_ms=began_ms)
-            )
+            key = work.attempt.new_key(name)
+            work.record_soon(work.finished_step(kind, name, key, output, step_input=arguments, began_ms=began_ms))

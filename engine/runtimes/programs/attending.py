@@ -81,7 +81,7 @@ class Attended:
                 await self._drain()
                 group.cancel_scope.cancel()
         finally:
-            self._work.show("process", "")
+            self._work.live.show("process", "")
             await self.stop(STOP_NOW_LADDER)
             await program.end()
         self._raise_what_happened()
@@ -127,7 +127,7 @@ class Attended:
 
     async def _stop_when_told(self, before: Talk) -> None:
         await self._work.wait_for_stop()
-        self.is_stopped = self._work.saw_stopping = True
+        self.is_stopped = self._work.attempt.saw_stopping = True
         await before()
         await self.stop()
 
@@ -137,7 +137,7 @@ class Attended:
         while True:
             used = await self._threads.run(partial(footprint, pid))
             fields = {} if used is None else asdict(used)
-            self._work.show("process", json.dumps({"pid": pid, **fields}))
+            self._work.live.show("process", json.dumps({"pid": pid, **fields}))
             await anyio.sleep(SHOWN_EVERY_S)  # real time, not the engine's clock: resource usage is real as well
 
     async def _drain(self) -> None:

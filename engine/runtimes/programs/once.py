@@ -14,15 +14,16 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
         run: Does the work of the task. An error of it is its end; that it is stopped is none.
     """
     value = await work.value()
-    key = work.key(f"tool:{name}", value)
-    if work.is_recorded(key):
-        return await work.recorded(key)
+    key = work.attempt.key(f"tool:{name}", value)
+    if work.attempt.is_recorded(key):
+        return await work.attempt.recorded(key)
     await work.tool_began(name, key)
-    began_ms = work.now_ms()
+    began_ms = work.attempt.now_ms()
     try:
         output = await run()
     except Exception as error:  # whatever went wrong, it is over
         await work.tool_raised(key, error)
         raise
-    await work.record(work.finished_step("tool", f"tool:{name}", key, output, step_input=value, began_ms=began_ms))
+    step = work.finished_step("tool", f"tool:{name}", key, output, step_input=value, began_ms=began_ms)
+    await work.attempt.record(step)
     return output

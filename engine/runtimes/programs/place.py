@@ -56,7 +56,7 @@ async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, 
     try:
         yield place
     finally:
-        with work.limits.move_on_after(STOPPED_CLEANUP_TIMEOUT_S if work.stopping else CLEANUP_TIMEOUT_S):
+        with work.limits.move_on_after(STOPPED_CLEANUP_TIMEOUT_S if work.attempt.stopping else CLEANUP_TIMEOUT_S):
             await _tidy_up(work, tree, place, threads)
 
 
@@ -68,16 +68,16 @@ async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -
         words = f"work that git cannot tell ({error})"
     if words is not None:
         place.left = f"The branch {tree.branch} has {words} in {tree.path}"
-        if not work.over:
+        if not work.attempt.over:
             output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "left": words}
-            work.record_soon(work.finished_step("code", STEP, work.new_key(STEP), output, is_charged=False))
+            work.record_soon(work.finished_step("code", STEP, work.attempt.new_key(STEP), output, is_charged=False))
 
 
 async def _earlier(work: Work, threads: Threads) -> Worktree | None:
     """Return the worktree that an earlier attempt of the task was given last, if it is there."""
     keys = [key for key in work.effect.steps if key.startswith(f"{STEP}:")]
     for key in reversed(keys):
-        step = await work.recorded(key)
+        step = await work.attempt.recorded(key)
         if isinstance(step, dict) and "top" in step:
             return await threads.run(partial(existing, str(step["path"]), str(step["branch"]), str(step["top"])))
     return None
@@ -89,5 +89,5 @@ async def _new(work: Work, folder: Path, threads: Threads) -> Worktree:
     with anyio.CancelScope(shield=True):  # half a worktree would be left
         tree = await threads.run(partial(added, top, name))
     output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "top": str(tree.top)}
-    await work.record(work.finished_step("code", STEP, work.new_key(STEP), output))
+    await work.attempt.record(work.finished_step("code", STEP, work.attempt.new_key(STEP), output))
     return tree

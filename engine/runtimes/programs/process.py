@@ -133,4 +133,4 @@ class _Text:
     def _add(self, text: str) -> None:
         if text:
             self._parts.append(text)
-            self._work.emit(text)
+            self._work.live.emit(text)

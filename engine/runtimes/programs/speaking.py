@@ -70,7 +70,7 @@ class Speaking:
         """It has said what its output is, `result`; else `text` is."""
         self._open_questions = 0
         """Questions that wait for an answer."""
-        self._step_began_ms = work.now_ms()
+        self._step_began_ms = work.attempt.now_ms()
         self._steered = anyio.Event()
 
     @property
@@ -83,7 +83,7 @@ class Speaking:
         work = self._work
         task = await work.task()
         recorded = [key for key in work.effect.steps if key.startswith(STEP)]
-        steps: list[JsonValue] = [{"name": _name(key), "output": await work.recorded(key)} for key in recorded]
+        steps: list[JsonValue] = [{"name": _name(key), "output": await work.attempt.recorded(key)} for key in recorded]
         inputs: list[JsonValue] = [
             {"agent": item.agent, "title": item.title, "output": item.output} for item in task.inputs
         ]
@@ -182,20 +182,20 @@ class Speaking:
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise TooManyLines(f"it wrote more than {MAX_STEPS:,} steps")
-        began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
+        began_ms, self._step_began_ms = self._step_began_ms, work.attempt.now_ms()
         step = work.finished_step(
-            "code", name, work.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms
+            "code", name, work.attempt.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms
         )
-        is_next = work.stopping and work.patient  # asked to stop before this step, which is therefore its last
+        is_next = work.attempt.stopping and work.patient  # asked to stop before this step, which is therefore its last
         with suppress(AttemptInterrupted):  # the step is recorded, and how it is stopped is seen to elsewhere
-            await work.record(step)
+            await work.attempt.record(step)
         if is_next:
-            work.raise_if_stopping()
+            work.attempt.raise_if_stopping()
 
     async def _ask(self, line: lines.AskLine) -> None:
         work = self._work
         options = [clean(option) for option in line.options]
-        key = work.key("ask", [line.question, *options])
+        key = work.attempt.key("ask", [line.question, *options])
         due_s, default = (line.due_s, line.default) if line.due_s and line.default is not None else (None, None)
         with suppress(AttemptInterrupted):
             answer = await work.people.ask(key, line.question, options, default, due_s)
@@ -208,7 +208,7 @@ class Speaking:
         if self._text_bytes > self._most_bytes:
             raise LineTooLong(f"its output is longer than {self._most_bytes:,} bytes; see options.output_bytes")
         self._text.append(text)
-        self._work.emit(text)
+        self._work.live.emit(text)
 
 
 async def steers_before(work: Work) -> list[str]:

@@ -37,7 +37,7 @@ class Gate:
             self._leave()
 
     async def _wait(self, work: Work) -> None:
-        with work.stoppable_wait() as pending:
+        with work.attempt.stoppable_wait() as pending:
             self._waiting.append(pending)
             try:
                 async with work.slot.parked("tool"):

@@ -44,9 +44,9 @@ class Kit:
             ServerDown: If a server does not work.
         """
         tools: dict[str, Tool] = dict(self.functions)
-        home_id = work.state.agents[work.effect.agent_id].supervisor_id
+        home_id = work.attempt.state.agents[work.effect.agent_id].supervisor_id
         for name, tool_names in self._tool_names().items():
-            server = self._code.servers.server(work.state, home_id, name)
+            server = self._code.servers.server(work.attempt.state, home_id, name)
             await self._code.servers.prepare(self._code)
             for tool in await self._tools_of(server, tool_names, work):
                 tools.setdefault(tool.name, tool)

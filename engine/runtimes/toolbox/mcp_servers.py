@@ -131,14 +131,14 @@ class Server:
         while True:
             if self._connection is not None and not self._connection.close_event.is_set():
                 return self._connection
-            wait_ms = self._not_before_ms - work.now_ms()
+            wait_ms = self._not_before_ms - work.attempt.now_ms()
             if self._waiting is not None or wait_ms <= 0:
                 break
             async with work.slot.parked("backoff", self._not_before_ms):
-                await work.sleep(wait_ms / 1000)
+                await work.attempt.sleep(wait_ms / 1000)
         if self._waiting is None:
             self._waiting = []
-            self._count_start(work.now_ms())
+            self._count_start(work.attempt.now_ms())
             self._start(self._run, code, self._starts)
         pending: Pending[Connection] = Pending()
         self._waiting.append(pending)

@@ -21,7 +21,7 @@ from engine.host import journal_writer, runtime_pool
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch
 from engine.host.loop import Loop
-from engine.runtimes.attempts.work import Work
+from engine.runtimes.attempts.attempt import Attempt
 from engine.simulation.laws import engine, failures, outcomes, plans, slots
 from store import Deposed
 from tests.simulation.planted.planting import Bug, Patch, planted, rewrite
@@ -92,7 +92,7 @@ def _policies_are_not_asked(patch: Patch) -> None:
 
 
 def _steps_are_taken_again(patch: Patch) -> None:
-    rewrite(patch, Work.is_recorded, "key in self.effect.steps", "False")
+    rewrite(patch, Attempt.is_recorded, "key in self.effect.steps", "False")
     rewrite(patch, attempts.step_finished, "or signal.key in pair[0].steps", "")
 
 
