@@ -1,5 +1,7 @@
 """Function agents that are `async def`: what they get, what they may ask, what they may return."""
 
+import gc
+import weakref
 from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
@@ -13,7 +15,7 @@ from pydantic import JsonValue
 from engine.core.commands import Cancel
 from engine.core.specs.spec import AgentSpec, Retry
 from engine.errors import DelegationFailed, NotJson
-from tests.runtime.engines import Engines
+from tests.runtime.engines import Engines, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -470,3 +472,22 @@ async def test_an_exception_whose_own_text_ends_the_program_fails_its_attempt_al
     for run in (odd, odd_in_thread):
         async with engine(agent("odd", run)) as running:
             assert await running.fails() == "odd: its text cannot be read (SystemExit)"
+
+
+async def test_an_attempt_that_has_ended_is_freed_without_a_collection(engine: Engines) -> None:
+    attempts: list[weakref.ref[Any]] = []
+
+    async def work(task: Any, ctx: Any) -> str:
+        attempts.append(weakref.ref(ctx._work))
+        return str(await ctx.step("read", str.upper, "a page"))
+
+    async def is_freed() -> bool:
+        return attempts[-1]() is None
+
+    gc.disable()
+    try:
+        async with engine(agent("ada", work)) as running:
+            assert await running.ask() == "A PAGE"
+            assert await soon(is_freed)
+    finally:
+        gc.enable()
