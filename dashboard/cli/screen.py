@@ -9,6 +9,7 @@ import click
 from dashboard.cli.database import VARIABLE, database_of
 from dashboard.cli.printing.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
 from dashboard.engines.process import is_alive
+from dashboard.views.words.place import NoPlace
 from engine.platform.garbage import collect_rarely, keep_memory_small
 from store import Reader
 
@@ -66,7 +67,6 @@ def open_dashboard(
     # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from dashboard.app.running import run_dashboard  # Textual, 0.3 s
-    from dashboard.views.words.place import NoPlace
 
     collect_rarely(is_told=True)
     sys.setswitchinterval(SWITCH_S)

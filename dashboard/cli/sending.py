@@ -17,6 +17,7 @@ from dashboard.cli.fields import built, takes
 from dashboard.cli.printing.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.cli.printing.times import Within
 from dashboard.engines.client import Client, CommandReply
+from dashboard.views.header import program_line
 from dashboard.views.words.subcommands import subcommand_of
 from engine.core.commands import Command
 from engine.platform.sender import sender_of
@@ -112,8 +113,6 @@ def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> i
     with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
-            from dashboard.views.header import program_line  # which a command that is carried out does not need
-
             start = (
                 program_line(fold_file(sending.path)) or f"start one: quarterdeck engine --db {quoted(sending.path)}"
             )

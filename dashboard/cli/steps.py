@@ -80,8 +80,7 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
 
     With --step what came after that step in its task is dropped, and the task goes on from there.
     """
-    from engine.history.forking import ChangedStep, step_named  # the whole engine, longer than all that `steps` does
-    from engine.history.forking import fork as forked
+    from engine.history import forking  # the whole engine, longer than all that `steps` does
 
     db = database_of(ctx, changes=False)
     if (step is None) != (output_json is None):
@@ -91,8 +90,10 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
             at_seq = None if at is None else seq_of(reader, at)
             changed = None
             if step is not None:
-                changed = ChangedStep(step_named(reader, *parts_of(step)), json_given(output_json or "", _QUOTED))
-        done = forked(db, new, at_seq=at_seq, changed=changed)
+                changed = forking.ChangedStep(
+                    forking.step_named(reader, *parts_of(step)), json_given(output_json or "", _QUOTED)
+                )
+        done = forking.fork(db, new, at_seq=at_seq, changed=changed)
     except NameTaken as name_error:
         fail("name_taken", str(name_error), "", WRONG_USAGE)
     except Refused as refused:

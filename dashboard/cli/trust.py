@@ -47,11 +47,10 @@ def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool)
     elif team.suffix == ".db":
         _allow_database(ctx, team)
     else:
-        from engine.teamfile import read_team  # with pydantic: an engine, which trusts what it has, does without it
-        from engine.teamfile.code import TeamCode
+        from engine.teamfile.code import TeamCode  # pydantic: an engine, which trusts what it has, does without it
 
-        file = read_team(team)
-        code = TeamCode(file)
+        code = TeamCode.read(team)
+        file = code.team
         allow(code)
         text = f"trusted {file.path}; it may use {_describe_code(file.references, list(code.files))}"
         emit(ctx, _body(file.path, file.references, list(code.files), trusted=True), text)

@@ -15,6 +15,7 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.printing.times import seconds
+from dashboard.web.gate import Gate, is_loopback
 from engine.platform.garbage import collect_rarely
 from store import Reader
 
@@ -75,10 +76,7 @@ def serve(
     idle_s = seconds(idle, "duration")
     token = _token(metrics)
 
-    import anyio  # with the server, 0.3 s that wrong arguments do not cost
-
-    from dashboard.web.gate import Gate
-    from dashboard.web.running import run
+    from dashboard.web.running import serve_until_signal  # the server, 0.3 s that wrong arguments do not cost
     from dashboard.web.server import ServerOptions
 
     collect_rarely()
@@ -86,7 +84,7 @@ def serve(
     terms = ServerOptions(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
     listener = _LinkPrinter(ctx, terms)
     try:
-        ended_by = anyio.run(run, terms, port, context, token, listener)
+        ended_by = serve_until_signal(terms, port, context, token, listener)
     except OSError as error:
         fail("cannot_listen", f"cannot listen on {bind}: {error.strerror or error}", "choose another port with --bind")
     return INTERRUPTED if ended_by is signal.SIGINT else DONE
@@ -153,8 +151,6 @@ def _no_password() -> str:
 
 def _check_reach(host: str, port: int, *, tls: bool, hosts: tuple[str, ...]) -> None:
     """Refuse an address that others can reach, unless what goes over the net is encrypted and the name is known."""
-    from dashboard.web.gate import is_loopback
-
     for name in hosts:
         if not _NAME.fullmatch(name):
             way = "without scheme, port or path, such as --host team.example.org"

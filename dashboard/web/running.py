@@ -59,6 +59,13 @@ class CrowdingHandler:
             logging.getLogger(__name__).error("more connections than this process may have: others have to wait")
 
 
+def serve_until_signal(
+    terms: ServerOptions, port: int, context: ssl.SSLContext | None, token: str | None, listener: LinkListener
+) -> signal.Signals:
+    """As `run`, in an event loop of its own."""
+    return anyio.run(run, terms, port, context, token, listener)
+
+
 async def run(
     terms: ServerOptions, port: int, context: ssl.SSLContext | None, token: str | None, listener: LinkListener
 ) -> signal.Signals:

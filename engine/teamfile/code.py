@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from engine.core.errors import Refused
@@ -11,7 +12,7 @@ from engine.core.specs.approval import check_ruled_tools, punctuation_warning
 from engine.errors import NotImported, Unusable
 from engine.runtimes.functions.tools import options_of
 from engine.runtimes.spec_keys import WITHOUT_CONTEXT, unused_keys
-from engine.teamfile import TeamFile
+from engine.teamfile import TeamFile, read_team
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import Loc, Problem, printable
 from engine.teamfile.faults import field
@@ -27,6 +28,11 @@ class TeamCode:
     Attributes:
         team: The file.
     """
+
+    @classmethod
+    def read(cls, path: Path) -> "TeamCode":
+        """Read a team file; raises as `read_team`."""
+        return cls(read_team(path))
 
     def __init__(self, team: TeamFile) -> None:
         self.team = team

@@ -23,7 +23,7 @@ from dashboard.cli.engines.engine import _announce
 from dashboard.cli.engines.up import Launched
 from dashboard.cli.printing.following import event_item
 from dashboard.cli.printing.output import Settings
-from dashboard.cli.simulate import _body as simulation_body
+from dashboard.cli.printing.simulation import report_body as simulation_body
 from dashboard.cli.web import _LinkPrinter
 from dashboard.engines.client import CommandReply
 from dashboard.web.gate import Gate

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import database_of, team_database, team_fields
+from dashboard.cli.engines.stop import GRACE_S, hand_over
 from dashboard.cli.engines.up import check_same_team, confirm_load, is_loaded, merge_options, plan_load
 from dashboard.cli.printing.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.printing.times import Within
@@ -24,7 +25,6 @@ from store import Durability
 
 if TYPE_CHECKING:
     from dashboard.cli.engines.engine_process import EngineOptions
-    from engine.teamfile import TeamFile
     from engine.teamfile.code import TeamCode
 
 
@@ -103,20 +103,16 @@ def engine(
         grace=grace,
     )
     if handing_over:
-        from dashboard.cli.engines.stop import GRACE_S, hand_over
-
         hand_over(ctx, GRACE_S if grace is None else grace)
         return DONE
-    file = code = None
+    code = None
     if team is not None:
-        from engine.teamfile import read_team  # with pydantic and yaml, which an engine needs for nothing else
-        from engine.teamfile.code import TeamCode
+        from engine.teamfile.code import TeamCode  # pydantic and yaml, which an engine needs for nothing else
 
-        file = read_team(team)
-        code = TeamCode(file)
-    db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
+        code = TeamCode.read(team)
+    db = database_of(ctx, changes=True) if code is None else team_database(ctx, code.team)
     is_empty = db.is_file() and not db.stat().st_size
-    if file is None and ready_fd is None and not standby and (is_empty or not db.exists()):
+    if code is None and ready_fd is None and not standby and (is_empty or not db.exists()):
         text = "is empty" if is_empty else "does not exist"
         fail("missing_file", f"{db} {text}", "begin with a team: quarterdeck up TEAM")
     for descriptor in (ready_fd, while_fd):
@@ -125,10 +121,10 @@ def engine(
     announcer = None if ready_fd is None else Announcer(ready_fd)
     state = fold_file(db) if db.is_file() and not is_empty else None
     load = None
-    if file is not None and code is not None:
+    if code is not None:
         ensure_trusted(code, allowed=trusting, db=db, state=state or State())
-        load = _load_of(ctx, db, file, code, state, prune=prune, keep=keep, on_conflict=on_conflict)
-    _enter(file.folder if file is not None else None if state is None or state.team is None else state.team.folder)
+        load = _load_of(ctx, db, code, state, prune=prune, keep=keep, on_conflict=on_conflict)
+    _enter(code.team.folder if code is not None else None if state is None or state.team is None else state.team.folder)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
     from dashboard.cli.engines.engine_process import EngineOptions, refuse_code_elsewhere  # with the host: 0.2 s
@@ -172,7 +168,6 @@ def _check_options(
 def _load_of(
     ctx: click.Context,
     db: Path,
-    file: "TeamFile",
     code: "TeamCode",
     state: State | None,
     *,
@@ -181,7 +176,7 @@ def _load_of(
     on_conflict: Winner,
 ) -> LoadTeam:
     """Return the command that loads the team file, once changes of an existing team are confirmed."""
-    load = copy_with(file.load_command(), on_conflict=on_conflict)
+    load = copy_with(code.team.load_command(), on_conflict=on_conflict)
     if state is not None:
         check_same_team(ctx, db, state, Path(load.path))
         if not is_loaded(state, load, code.digests):
@@ -198,9 +193,7 @@ def _enter(folder: str | Path | None) -> None:
 
 def _serve(ctx: click.Context, terms: "EngineOptions", announcer: Announcer | None) -> int:
     """Run the engine until it ends, and return the exit status."""
-    import anyio  # with the host, 0.2 s that wrong arguments do not cost
-
-    from dashboard.cli.engines.engine_process import EngineProcess
+    from dashboard.cli.engines.engine_process import EngineProcess  # as above
 
     def at_work() -> None:
         before = serving.took_over_from
@@ -208,7 +201,7 @@ def _serve(ctx: click.Context, terms: "EngineOptions", announcer: Announcer | No
         _announce(ctx, terms.db, None if terms.standby else announcer, "engine", did)
 
     serving = EngineProcess(terms, at_work, lambda: _announce(ctx, terms.db, announcer, "standby", "stands by"))
-    anyio.run(serving.serve)
+    serving.run()
     if serving.team_was_stopped:
         say(f"the team was stopped: engine {os.getpid()} no longer stands by")
     elif terms.standby and serving.ended_waiting and serving.ended_by is not None:

@@ -135,6 +135,10 @@ class EngineProcess:
         self.ended_waiting = False
         """True if it was ended while still on standby."""
 
+    def run(self) -> None:
+        """Serve in an event loop of its own."""
+        anyio.run(self.serve)
+
     async def serve(self) -> None:
         """Run the engine until it is stopped.
 

@@ -131,12 +131,12 @@ def up(
     shown and asked about first, also where only the code that it runs was edited: that is a new generation of its
     agents, in a fresh engine process that the one at work hands over to.
     """
-    from engine.teamfile import read_team  # with pydantic: the engine, which shares the functions below, does without
+    from dashboard.cli.files import check_code  # pydantic: the engine, which shares the functions below, does without
     from engine.teamfile.code import TeamCode
 
-    file = read_team(team or team_file_here())
+    code = TeamCode.read(team or team_file_here())
+    file = code.team
     db = team_database(ctx, file)
-    code = TeamCode(file)
     command = copy_with(file.load_command(), on_conflict=on_conflict)
     state = state_of(db)
     check_same_team(ctx, db, state, file.path)
@@ -147,8 +147,6 @@ def up(
         return DONE
     _ensure_trusted(ctx, db, code, plan, allowed=trusting, state=state)
     if not is_known:
-        from dashboard.cli.files import check_code
-
         check_code(file)
         command = confirm_load(ctx, db, command, plan, prune=prune, keep=keep)
     launched = launch(db, command, code.digests)

@@ -140,9 +140,13 @@ def emit(ctx: click.Context, obj: Mapping[str, Any], table: Shown) -> None:
 
 def write_json(obj: Mapping[str, Any]) -> None:
     """Write one object as one line to stdout."""
+    _write(sys.stdout, _to_json(_plain(obj), separators=(",", ":")))
+
+
+def _to_json(obj: object, separators: tuple[str, str] | None = None) -> str:
     import json  # with `--json` alone; the help is to be there at once
 
-    _write(sys.stdout, json.dumps(_plain(obj), ensure_ascii=True, allow_nan=False, separators=(",", ":")))
+    return json.dumps(obj, ensure_ascii=True, allow_nan=False, separators=separators)
 
 
 def write_lines(lines: Sequence[str]) -> None:
@@ -172,11 +176,9 @@ def _cut_middle(text: str) -> str:
 def show_failure(failure: Failure, *, as_json: bool) -> None:
     """Write a failure to stderr, where nothing else is written to it in the same shape."""
     if as_json:
-        import json
-
         message = "\n".join([failure.message, *failure.details])
         body = {"v": 1, "kind": "error", "code": failure.code, "message": message, "hint": failure.hint}
-        _write(sys.stderr, json.dumps(body | dict(failure.about), ensure_ascii=True))
+        _write(sys.stderr, _to_json(body | dict(failure.about)))
         return
     hint = f"; {failure.hint}" if failure.hint else ""
     team = f"team {failure.about['team']}" if "team" in failure.about else ""
