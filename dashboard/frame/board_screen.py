@@ -1,4 +1,4 @@
-"""A screen whose body is one drawing with things at places: graphs and timelines."""
+"""A screen whose body is one drawing: graphs and timelines."""
 
 from collections.abc import Iterable
 
@@ -24,10 +24,10 @@ class BoardScreen(Frame):
             self.again()
 
     def again(self) -> None:
-        """Draw at once, also where the next drawing is not due yet."""
+        """Redraw at once, even if the next redraw is not due yet."""
         self.forget()
         if self.is_current:
             self.update_view(self.deck.view)
 
     def forget(self) -> None:
-        """Forget what was drawn, so that the next look draws it anew."""
+        """Drop cached drawings, so that the next redraw makes them again."""

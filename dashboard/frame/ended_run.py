@@ -10,15 +10,15 @@ from dashboard.views.view_state import ViewState
 from engine.core.state import RunSummary, State
 
 READ_AGAIN_MS = 500
-"""What could not be read is read again after so long."""
+"""Time until a failed read is repeated, in milliseconds."""
 
 
 class EndedRun:
-    """Keeps the last run that it was asked about.
+    """Caches the last run that was requested.
 
     Args:
         deck: Reads the file.
-        ready: Called when what was asked for has been read.
+        ready: Called when the requested run has been read.
     """
 
     def __init__(self, deck: Deck, ready: Callable[[], None]) -> None:
@@ -28,7 +28,7 @@ class EndedRun:
         self._failed_ms = -READ_AGAIN_MS
 
     def sight(self, run_id: str, view: ViewState) -> Sight | None:
-        """Return the team just before a run ended, all its work unfolded; None while it is read, and without one."""
+        """Return the team just before a run ended, all its work unfolded; None while it is read, or if unknown."""
         summary = view.state.summary(run_id)
         if summary is None:
             return None

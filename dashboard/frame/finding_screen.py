@@ -1,4 +1,4 @@
-"""A page on which `/` finds words: lines with them stand out, and each enter shows the next one."""
+"""A page on which `/` finds words: matching lines are highlighted, and each enter shows the next one."""
 
 from typing import Protocol, runtime_checkable
 
@@ -23,16 +23,16 @@ class Searched(Protocol):
 
 
 class FindingScreen(PageScreen):
-    """Finds words in all of its panes, one after the other, as they stand there: rendered, cut and folded."""
+    """Finds words in all of its panes in turn, in the text as it is drawn: rendered, cut and folded."""
 
     ASKS = Cell("/ find", "faint")
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self._hit, self._hits = 0, 0
-        """Which of the places with the words is shown, and how many there are."""
+        """Index of the match that is shown, and the number of matches."""
         self._is_typed = False
-        """Whether the words were just typed: the enter after them stays at their first place."""
+        """Whether the words have just been typed: the enter after them stays at the first match."""
 
     def update_body(self, view: ViewState) -> None:
         if self.needle:
@@ -40,12 +40,12 @@ class FindingScreen(PageScreen):
         super().update_body(view)
 
     def filter_typed(self, needle: str) -> None:
-        """Show the first place with the words that are being typed."""
+        """Show the first match of words that are being typed."""
         self._is_typed, self._hit = True, 0
         self._show_words(needle)
 
     def filter(self, needle: str) -> None:
-        """Show a place with these words, the next one where they were sought before."""
+        """Show the first match of new words, or the next match of the same words."""
         if needle != self.needle:
             self._hit = 0
         elif not self._is_typed:
@@ -55,11 +55,11 @@ class FindingScreen(PageScreen):
         self.deck.say(self._hits_text() if needle else "", "muted")
 
     def action_prompt(self, purpose: Purpose) -> None:
-        """Ask for other words, or for none: those that were sought are sought on."""
+        """Ask for words; an empty line goes on with the previous ones."""
         self.query_one(Prompt).open(purpose, "")
 
     def on_prompt_given(self, event: Prompt.Given) -> None:
-        """Take no words for those before; Textual calls the frame's own handler afterwards."""
+        """Replace an empty line by the previous words; Textual calls the handler of `Frame` afterwards."""
         if event.purpose == "filter" and not event.text.strip():
             event.text = self.needle
 
@@ -73,7 +73,7 @@ class FindingScreen(PageScreen):
         self.update_view(self.deck.view)
 
     def _seek(self) -> list[tuple[Searched, int]]:
-        """Let lines with the words stand out; return them, each by its pane and its number there."""
+        """Highlight matching lines; return each as its pane and its index there."""
         words = self.needle.strip().strip('"').casefold()
         panes = [pane for pane in self.query("*") if isinstance(pane, Searched) and pane.is_on_screen]
         places: list[tuple[Searched, int]] = [(pane, number) for pane in panes for number in range(pane.seek(words))]

@@ -54,11 +54,11 @@ from dashboard.widgets.time_bar import Scrubber
 
 TIME_KEYS = "<mark before:[> <next mark:]>"
 ANSWER = "answer"
-"""What a screen says that a key of its own does which changes the team; those of actions know it themselves."""
+"""The word in `KEYS` for a key that changes the team without being that of an action; hidden from viewers."""
 LANE_HEADING_START = "−60 s"
-"""How the heading of a lane begins."""
+"""Start of the heading of a lane."""
 PADDED_TABS_MIN_WIDTH = 110
-"""Columns from which on a tab has a blank on both sides."""
+"""Screen width from which each tab has a blank on both sides."""
 TALL_HEADER_MIN_HEIGHT = 30
 """Screen height from which the header has a second line."""
 OwnKey: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
@@ -66,11 +66,11 @@ OwnKey: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
 for the help where `SHARED_KEYS` of `views/words/help.py` has none for the word.
 """
 STRIP_EVERY_MS = 500
-"""The health strip there is drawn at most this often."""
+"""Shortest time between two redraws of the health strip, in milliseconds."""
 
 
 class Tabs(Bar):
-    """The screens, all of them, before what a screen says of its rows."""
+    """The tabs of all screens on the left, facts about the rows of this screen on the right."""
 
     LEFT_FIRST = True
 
@@ -83,7 +83,7 @@ class Tabs(Bar):
 
 
 class Keys(Bar):
-    """The keys of a screen, each before what it does."""
+    """The keys of a screen, each in front of its label."""
 
     LEAD_TONE = "accent"
 
@@ -94,11 +94,11 @@ class Frame(Sized):
     PLACE: ClassVar[str] = ""
     """Name of its tab; empty for pages, which open above a tab."""
     KEYS: ClassVar[tuple[OwnKey, ...]] = ()
-    """What the last line names, the most useful first."""
+    """Keys that the last line names, the most useful first."""
     ASKS: ClassVar[Cell] = Cell("/ filter", "faint")
-    """What `/` does here; it stands beside the tabs."""
+    """Label of the key `/` on this screen, beside the tabs."""
     HEADINGS: ClassVar[tuple[Column, ...]] = ()
-    """What stands above figures that no table shows, to be explained by the help."""
+    """Headings of figures outside of tables, for the help to explain."""
     BINDINGS = [
         *bindings(),
         Binding("colon", "prompt('command')", "command", show=False),
@@ -110,10 +110,10 @@ class Frame(Sized):
         super().__init__()
         self.has_begun, self.typed_ahead = False, []
         self.is_typing = False
-        """Whether it is looked at because of a letter in the line for a filter."""
+        """Whether it is being redrawn because of a letter typed into the filter line."""
         self.needle = ""
         self._path: list[Cell] = []
-        """What the header says of a page: how it was come to."""
+        """The path of pages in the header."""
         self._strip_of: tuple[object, ...] = ()
         self._strip_ms = 0
         self._laid_out_for: Size | None = None
@@ -135,18 +135,18 @@ class Frame(Sized):
         raise NotImplementedError
 
     def show(self, view: ViewState) -> None:
-        """Bring the body up to date."""
+        """Redraw the body."""
         raise NotImplementedError
 
     @property
     def is_there(self) -> bool:
-        """Whether its widgets are: what was read for it may come before it is laid out, or while it is taken away."""
+        """Whether its widgets exist: data may arrive before they are mounted, or while they are removed."""
         return self.is_attached and self.is_mounted and self.display and bool(self.children)
 
     def update_view(self, view: ViewState) -> None:
         if not self.is_there:
             return
-        self.update_body(view)  # first: the frame says how much of it there is
+        self.update_body(view)  # first: the frame shows how many rows it has
         if self.is_typing:
             self._show_tabs()
             self.after_frame(self._update_surroundings)
@@ -161,11 +161,11 @@ class Frame(Sized):
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
 
     def update_body(self, view: ViewState) -> None:
-        """Bring the body up to date, with what the screen has to know for that."""
+        """Redraw the body, and whatever the screen derives for it."""
         self.show(view)
 
     def update_surroundings(self, view: ViewState) -> None:
-        """Bring all but the body up to date."""
+        """Redraw everything around the body."""
         brief = self._show_strip(view)
         header = self.query_one("#header", Bar)
         left, right = view.header(brief=brief, room=Bar.room(self.size.width - 2))
@@ -187,7 +187,7 @@ class Frame(Sized):
             self.query_one("#time", Scrubber).show_time(view, self.deck.spans, self._message_cell(view))
 
     def _show_tour(self) -> None:
-        """Bring the card of the tour up to date, and point at what its step is about."""
+        """Redraw the card of the tour, and highlight the part of the frame that its step is about."""
         tour = self.deck.tour
         step = tour.step if tour is not None else None
         if tour is None or step is None:
@@ -201,7 +201,7 @@ class Frame(Sized):
         self.query_one("#tour", Lines).show(tour.lines(self.size.width))
 
     def _show_strip(self, view: ViewState) -> bool:
-        """Bring the health strip up to date; False where there is no room for it."""
+        """Redraw the health strip; return False if there is no room for it."""
         below = self.query_one("#strip", Lines)
         cache_key = (self.size.width, view.past, view.situation.opening)
         if below.display and (cache_key != self._strip_of or view.is_due(self._strip_ms)):
@@ -211,18 +211,18 @@ class Frame(Sized):
         return below.display
 
     def _show_tip(self) -> None:
-        """Show what to try now, beside no tour; their line is always there otherwise, so that rows hold still."""
+        """Show the current tip, unless a tour runs; an empty tip keeps its line, so that the rows do not move."""
         line, tip = self.query_one("#tip", Lines), self.deck.tip if self.deck.tour is None else None
         line.display = tip is not None
         if tip is not None:
             spans = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
-            # A tip that has no room beside its key is read to its end instead.
+            # A tip that leaves no room for the key is shown whole instead.
             ends = [Span(f"{DISMISS} dismisses it ", "faint")] if spans else []
             line.show([spread(spans, ends if cell_width([*spans, *ends]) < self.size.width else [], self.size.width)])
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show the health strip only where there is room for it."""
-        if not self.display or event.size == self._laid_out_for:  # Textual tells a new screen its size three times
+        """Show the health strip only if there is room for it."""
+        if not self.display or event.size == self._laid_out_for:  # Textual sends a new screen its size three times
             return
         self._laid_out_for = event.size
         self.query_one("#strip", Lines).display = event.size.height >= TALL_HEADER_MIN_HEIGHT
@@ -253,7 +253,7 @@ class Frame(Sized):
         return [(key, does) for key, does, _ in self._own_keys() if key]
 
     def _own_keys(self) -> list[tuple[str, str, str]]:
-        """Return what `KEYS` names, without what would be refused."""
+        """Return the keys of `KEYS` without those that would be refused."""
         own = map(_key_of, self.KEYS)
         if not self.deck.readonly:
             return [*own]
@@ -303,17 +303,17 @@ class Frame(Sized):
         return {key for binding in bindings if not binding.action.startswith("act(") for key in binding.key.split(",")}
 
     def beside_tabs(self) -> list[Cell]:
-        """Cells at the right of the tabs: the filter, and the screen's own facts."""
+        """Return the cells to the right of the tabs: the filter, and facts about the rows."""
         if self.needle:
             return [Cell(f"/ {self.needle}", "accent"), *self.facts()]
         return [*self.facts(), self.ASKS]
 
     def facts(self) -> list[Cell]:
-        """What a screen says about its rows, such as how many there are."""
+        """Return facts about the rows of the screen, such as their number."""
         return []
 
     def _tabs(self) -> list[Cell]:
-        """Return the tabs, only the own one in the colour of keys; where it is narrow the last others are numbers."""
+        """Return the tabs, the current one highlighted; on a narrow screen the last of the others are only numbers."""
         names, own_place = {place: place for place in tabs()}, self._tab()
         over = sum(len(place) + 3 for place in names) - self.size.width
         if over > 0:
@@ -355,7 +355,7 @@ class Frame(Sized):
         return completions(line, self.state) if purpose == "command" else self._suggested(line)
 
     def _suggested(self, line: str) -> list[str]:
-        """Return whole filters that a line may become."""
+        """Return complete filters that begin with a line."""
         return suggestions(line, self.state)
 
     def on_mount(self) -> None:
@@ -369,18 +369,18 @@ class Frame(Sized):
         self.update_view(self.deck.view)
 
     def on_table_resized(self) -> None:
-        """Look again: rows may have been made for the width that their table had before."""
+        """Redraw: the rows may have been made for the previous width of their table."""
         self.update_now()
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
-        """Press the key that was clicked: what it does here may differ from what it does on other screens."""
+        """Act on a click; a click on a key presses it, because its effect may depend on the screen."""
         cell = event.cell
         if event.bar.id == "tabs" and event.index is not None:
             self.deck.action_go(tuple(tabs())[event.index])
         elif event.bar.id == "header" and event.index is not None:
             self._go_back_to(event.index)
         elif event.bar.id == "keys":
-            # By the app: a key that a screen sends goes up no further than that screen.
+            # Through the app: a key that a screen posts does not bubble beyond that screen.
             self.app.call_later(self.app.simulate_key, key_at(cell.lead.strip(), event.x))
         elif cell == self.ASKS:
             self.action_prompt("filter")
@@ -390,8 +390,8 @@ class Frame(Sized):
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
         self.deck.goto_seq(event.seq)
 
-    def on_scrubber_said_clicked(self) -> None:
-        """Undo where a click can only mean that."""
+    def on_scrubber_message_clicked(self) -> None:
+        """Undo if the message offers only that."""
         message = self.deck.message
         if message is not None and message.text.endswith(tuple(map(fill_keys, UNDO_HINTS))):
             self.action_act("undo")
@@ -400,7 +400,7 @@ class Frame(Sized):
         BY_NAME[name].call(self, CommandLine())
 
     def perform(self, line: str) -> None:
-        """Perform a `:` line; an error is shown as one line."""
+        """Run a `:` line; an error is shown as one line."""
         try:
             action, command_line = parse_line(line)
         except InvalidCommandLine as error:
@@ -412,7 +412,7 @@ class Frame(Sized):
         self.query_one(Prompt).open(purpose, "" if purpose == "command" else self.needle)
 
     def action_back(self) -> None:
-        """Clear the marks or the filter; without any, close a page."""
+        """Clear the marks, else the filter, else close the page."""
         if self.marked_keys():
             self.unmark()
         elif self.needle:
@@ -421,7 +421,7 @@ class Frame(Sized):
             self.app.pop_screen()
 
     def _go_back_to(self, index: int) -> None:
-        """Close the pages above a cell of the path: all of them where that is not a page but the team."""
+        """Close the pages above a cell of the path; all of them if the cell is the team."""
         if self.PLACE or not is_on_top(self):
             return
         is_page = self._path[index].text.startswith("▸")
@@ -429,12 +429,12 @@ class Frame(Sized):
             self.app.pop_screen()
 
     def filter(self, needle: str) -> None:
-        """Show only what matches."""
+        """Show only rows that match."""
         self.needle = needle
         self.update_view(self.deck.view)
 
     def filter_typed(self, needle: str) -> None:
-        """Filter by what has been typed so far: rows and their number at once, the rest after the frame of the key."""
+        """Filter by an unfinished line: redraw rows and their number at once, the rest after the frame of the key."""
         self.is_typing = True
         try:
             self.filter(needle)
@@ -449,14 +449,14 @@ class Frame(Sized):
         self.query_one(Prompt).after_key(self.paint_answer)
 
     def _filter_advice(self, text: str) -> Cell:
-        """The error of a filter that is being typed, else its completions."""
+        """Return the error of an unfinished filter, else its completions."""
         if fault := parse_partial_filter(text.strip()).fault:
             return Cell(fault, "warn")
         ways = "  ".join(last_token(way) for way in suggestions(text, self.state)[:12])
         return Cell(ways or ("" if text else HINT), "muted")
 
     def _advice(self, text: str) -> str:
-        """Completions of the command that is being typed."""
+        """Return completions of an unfinished command."""
         ways = [way.rpartition(" ")[2] for way in completions(text, self.state)[:12]]
         return "  ".join(ways) if ways and not text.endswith(" ") else hint(text) or "  ".join(ways)
 
@@ -479,7 +479,7 @@ class Frame(Sized):
         self.update_view(self.deck.view)
 
     def jump(self) -> None:
-        """Put a letter on all that can be gone to, and go where the next key says."""
+        """Start jump mode: label every target with a letter, and go to that of the next key."""
 
         def chosen(spot: Spot | None) -> None:
             if spot is not None:
@@ -492,7 +492,7 @@ class Frame(Sized):
 
 
 def _key_of(own_key: OwnKey) -> tuple[str, str, str]:
-    """Return a key, the word for what it does, and the sentence where the screen has one of its own."""
+    """Return a key, its label, and the screen's own sentence for the help, if any."""
     name, does, says = (own_key, "", "") if isinstance(own_key, str) else (*own_key, "")[:3]
     action = BY_NAME.get(name)
     return (name, does, says) if action is None else (key_of(action), does or action.label or action.name, says)

@@ -1,4 +1,4 @@
-"""A table of events of a few kinds, the newest first: read in a thread, up to the moment that is shown."""
+"""A table of events of a few kinds, the newest first: read in a thread, up to the shown moment."""
 
 from typing import ClassVar
 
@@ -19,19 +19,19 @@ class JournalScreen(TableScreen):
     OPENS = "event"
     KINDS: ClassVar[tuple[str, ...]] = ()
     MAX_ENTRIES: ClassVar[int] = 2_000
-    """Newest events that are read."""
+    """How many of the newest events are read."""
 
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[Entry] = []
-        """The newest first."""
+        """Entries, the newest first."""
         self.has_read = False
-        """False until they have been read."""
+        """Whether the entries have been read once."""
         self._read_seq, self._read_ms = -1, 0
         self._reading = False
 
     def show(self, view: ViewState) -> None:
-        if self.entries and self.entries[0].seq > view.state.seq:  # went back in time: some of it is of later
+        if self.entries and self.entries[0].seq > view.state.seq:  # went back in time: drop later entries
             self.entries = [entry for entry in self.entries if entry.seq <= view.state.seq]
         self._read(view)
         super().show(view)
@@ -41,7 +41,7 @@ class JournalScreen(TableScreen):
         due = view.is_due(self._read_ms + READ_EVERY_MS)
         if self._reading or seq == self._read_seq or not due:
             return
-        # As they are now: while this reads, another moment may be shown that has fewer.
+        # A copy: an earlier moment with fewer entries may be shown while this reads.
         old_entries = self.entries if seq > self._read_seq >= 0 else []
         newest = old_entries[0].seq if old_entries else 0
         self._reading, self._read_seq, self._read_ms = True, seq, view.wall_ms
@@ -52,7 +52,7 @@ class JournalScreen(TableScreen):
         def receive(entries: list[Entry]) -> None:
             self._reading, self.has_read = False, True
             self.entries = [*reversed(entries), *old_entries][: self.MAX_ENTRIES]
-            if newest and len(self.entries) >= LONG_LISTING_ROWS:  # a long listing is made when it is due
+            if newest and len(self.entries) >= LONG_LISTING_ROWS:  # a long listing waits until it is due
                 return
             self._next_ms = 0
             self.update_now()
@@ -60,7 +60,7 @@ class JournalScreen(TableScreen):
         self.deck.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
-        """Read again after a while."""
+        """Let the next redraw read again."""
         self._reading, self._read_seq = False, -1
 
     def facts(self) -> list[Cell]:

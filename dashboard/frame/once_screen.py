@@ -11,19 +11,19 @@ from store import StoreError
 
 
 class OnceScreen(FindingScreen):
-    """Shows what `made` returns."""
+    """Shows the cells that `build_cells` returns."""
 
     WAITING: ClassVar[str] = "…"
-    """Shown until it is there."""
+    """Shown until they are built."""
     ERRORS: ClassVar[tuple[type[Exception], ...]] = (StoreError, CoreError)
-    """What `made` may raise; the page says it."""
+    """Exceptions of `build_cells` that the page shows."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self._cells: Sequence[Cell] = (Cell(self.WAITING, "muted"),)
 
     def build_cells(self, now_ms: int) -> Sequence[Cell]:
-        """Return its paragraphs; called in a thread."""
+        """Return the paragraphs of the page; called in a thread."""
         raise NotImplementedError
 
     def on_mount(self) -> None:

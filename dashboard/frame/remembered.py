@@ -1,4 +1,4 @@
-"""The newest events of one agent for a pane: those that were folded lately, and before them what the journal has."""
+"""The newest events of one agent for a pane: those folded recently, then older ones read from the journal."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -14,27 +14,27 @@ from dashboard.views.words.names import Names
 from store import Reader
 
 MAX_KEPT = 160
-"""Events of an agent that are kept."""
+"""Number of events kept of an agent."""
 ENOUGH_EVENTS = 40
-"""With so many of its events at hand the journal is not read, nor read on."""
+"""Number of events from which on the journal is not read, or not read further."""
 RESTS_MS = 300
-"""The journal is read once the cursor has rested for so long: it is walked from its end."""
+"""How long the cursor rests before the journal is read backwards, in milliseconds."""
 AT_ONCE, WALKED_AT_ONCE = 5, 10_000
-"""Of an agent's events, and of the journal, so much is read before the cursor is looked at again."""
+"""Events of the agent, and of the journal, that are read before checking whether the cursor has moved."""
 WALKS_MS = 1_000
-"""Which tasks wait longest is looked up once in so long, for all queues."""
+"""Shortest time between two searches for the oldest task of every queue, in milliseconds."""
 MAX_DECODED_BYTES = 500_000
-"""Once so much has been decoded no more is: it would keep the keys waiting, such as a call with thousands of tasks."""
+"""Decoding stops after this many bytes: a call with thousands of tasks would delay keys."""
 
 
 class RecentEvents:
-    """Follows the agent that it is asked about; another one begins anew."""
+    """Follows one agent; a request for another agent starts over."""
 
     def __init__(self, deck: Deck) -> None:
         self._deck = deck
         self._agent_id = ""
         self._seq = 0
-        """Events up to this one were looked at."""
+        """Events up to this seq have been handled."""
         self._since_ms = 0
         self._entries: deque[Entry] = deque(maxlen=MAX_KEPT)
         self._read = self._reading = False
@@ -42,7 +42,7 @@ class RecentEvents:
         self._walked_ms = 0
 
     def entries_of_agent(self, agent_id: str, view: ViewState) -> list[Entry]:
-        """Return its newest events, the newest first, as far as they are known now."""
+        """Return the events of an agent that are known now, the newest first."""
         seq = view.state.seq
         if agent_id != self._agent_id or seq < self._seq:
             self._begin(agent_id, view)
@@ -62,7 +62,7 @@ class RecentEvents:
         return [*reversed(self._entries)]
 
     def pane_data(self, key: str, view: ViewState) -> PaneData:
-        """Return all that a pane about an agent or a supervisor is made from."""
+        """Return the data of a pane about an agent or a supervisor."""
         state, waiting = view.state, view.counts.waiting_of[key]
         if waiting and abs(view.now_ms - self._walked_ms) >= WALKS_MS:  # goes through every task: not at each key
             self._walked_ms, self._oldest = view.now_ms, oldest_of_queues(state)

@@ -1,4 +1,4 @@
-"""Panes whose hairlines can be moved, by mouse or by key; their sizes are remembered for the next dashboard."""
+"""Panes that can be resized by mouse or key; their sizes are saved as habits of the user."""
 
 from typing import ClassVar, Literal, NamedTuple
 
@@ -11,24 +11,24 @@ from dashboard.views.arrangement import PANE_MIN_COLUMNS
 from dashboard.widgets.lines import Lines
 
 MIN_WIDTH, MIN_HEIGHT = 24, 4
-"""What every pane keeps, the one that is sized and what is left beside it."""
+"""Smallest size of the resized pane and of what is left beside it, in cells."""
 WIDTH_STEP = 3
-"""Cells by which a key moves an upright hairline."""
+"""Cells by which a key moves a vertical hairline."""
 
 
 class Grip(NamedTuple):
     """A hairline that can be moved."""
 
     at: str
-    """Id of the pane of lines at whose edge it is."""
+    """Id of the pane of lines at whose edge the hairline is."""
     sizes: str
-    """Id of the pane that becomes larger or smaller."""
+    """Id of the pane that is resized."""
     edge: Literal["left", "top"]
     before: bool = False
-    """Whether the pane that is sized stands before the hairline; else behind it."""
+    """Whether the resized pane is left of or above the hairline; else right of or below it."""
 
     def size_at(self, sized: Widget, at: Offset) -> int:
-        """Return how large the pane is once the hairline has gone to a cell of the screen."""
+        """Return the size of the pane with the hairline at a cell of the screen."""
         assert isinstance(sized.parent, Widget)
         own, area = sized.region, sized.parent.region
         if self.edge == "left":
@@ -39,7 +39,7 @@ class Grip(NamedTuple):
 
 
 class Sized(ActionScreen):
-    """A screen whose panes can be made larger and smaller."""
+    """A screen whose panes can be resized."""
 
     GRIPS: ClassVar[tuple[Grip, ...]] = ()
     BINDINGS = [
@@ -50,25 +50,25 @@ class Sized(ActionScreen):
     ]
 
     def user_size(self, grip: Grip) -> int | None:
-        """Return the size that the user gave a pane; None where it has its own."""
+        """Return the size that the user chose for a pane; None for its default."""
         return self.deck.habits.panes.get(self._name_of(grip))
 
     def _name_of(self, grip: Grip) -> str:
         return f"{type(self).__module__.rpartition('.')[2]}.{grip.sizes}"
 
     def is_open(self, grip: Grip) -> bool:
-        """Tell whether its panes stand beside each other now."""
+        """Return whether the panes of a grip are side by side now."""
         return self.size.width >= PANE_MIN_COLUMNS and not self.has_class("-prompt")
 
     def apply_sizes(self) -> None:
-        """Make panes as large as the user wants them, where they stand beside each other."""
+        """Apply the sizes that the user chose, to panes that are side by side."""
         for grip in self.GRIPS if self.display else ():  # a page may be left before it is laid out
             for lines in self.query(f"#{grip.at}").results(Lines):
                 lines.grip = grip.edge if self.is_open(grip) else ""
             self.set_size(grip, self.user_size(grip) if self.is_open(grip) else None)
 
     def set_size(self, grip: Grip, cells: int | None) -> None:
-        """Make one pane so large; None lets the style sheet say it."""
+        """Set the size of a pane in cells; None restores that of the style sheet."""
         sized, upright = self.query_one(f"#{grip.sizes}"), grip.edge == "left"
         rules = ("width", "max_width") if upright else ("height", "max_height")
         if cells is not None:
@@ -81,13 +81,13 @@ class Sized(ActionScreen):
                 setattr(sized.styles, rule, cells)
 
     def on_lines_dragged(self, event: Lines.Dragged) -> None:
-        """Move a hairline to the mouse; put it back where it was at first after a double click."""
+        """Move a hairline to the mouse; a double click resets it."""
         grip = next((grip for grip in self.GRIPS if grip.at == event.lines.id), None)
         if grip is not None:
             self._move(grip, event.at, save=event.done)
 
     def action_size(self, edge: str, by: int) -> None:
-        """Move the first upright, or the first level, hairline that is there."""
+        """Move the first visible vertical (`left`) or horizontal (`top`) hairline."""
         for grip in self.GRIPS:
             line = self.query_one(f"#{grip.at}")
             if grip.edge == edge and self.is_open(grip) and line.display and line.region:
@@ -102,6 +102,6 @@ class Sized(ActionScreen):
         self.call_after_refresh(self.update_now)
 
     def reset_sizes(self) -> None:
-        """Let every pane of this screen have its own size again."""
+        """Reset every pane of this screen to its default size."""
         for grip in self.GRIPS:
             self._move(grip, None, save=True)

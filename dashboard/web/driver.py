@@ -1,6 +1,6 @@
 """The driver of a tab's process: Textual's own for the web, which also ends when the server does.
 
-Rule: nothing that comes through the pipe can make the process outlive the server, or draw a screen of absurd size.
+Rule: nothing that arrives through the pipe can make the process outlive the server, or draw a screen of absurd size.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from dashboard.web.protocol import clamped
 from dashboard.widgets.textual_seams import write_packets_by
 
 END_S = 3.0
-"""How long a process may take to close its screen once the server is gone, in seconds."""
+"""Time in seconds that a process has to close its screen after the server is gone."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -32,25 +32,25 @@ class TabDriver(WebDriver):
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
-        """Write packets whole: the thread that reads sends files while the app draws.
+        """Write packets atomically: the reading thread sends files while the app draws.
 
         Args:
             debug: Whether Textual's parser logs.
-            mouse: Whether it hears of the mouse.
-            size: Of the screen, in cells; None takes that of the environment.
+            mouse: Whether mouse events are sent.
+            size: Size of the screen in cells; None reads it from the environment.
         """
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.app = app
         write_packets_by(self, partial(_write_whole, self.fileno, threading.Lock()))
 
     def start_application_mode(self) -> None:
-        """Start, and ask the system to kill this process with the server, where it can be asked."""
+        """Start; on Linux, ask the system to kill this process with the server."""
         if sys.platform == "linux":
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         super().start_application_mode()
 
     def run_input_thread(self) -> None:
-        """Read until the server closes the pipe; then end, whatever the screen does."""
+        """Read until the server closes the pipe; then end, even if the screen hangs."""
         super().run_input_thread()
         if not self.exit_event.is_set():
             deadline = threading.Timer(END_S, os._exit, (0,))
@@ -59,9 +59,9 @@ class TabDriver(WebDriver):
             self.app.call_later(self.app.exit)
 
     def process_message(self, message: Message) -> None:
-        """Take what was typed; a terminal's report of its size may come in it too.
+        """Handle input; it may contain a terminal's report of its size.
 
-        The other buttons of the mouse are the browser's: a menu, or a paste, and no click on what lies below.
+        The other mouse buttons belong to the browser (menu, paste) and are no clicks here.
         """
         if isinstance(message, events.MouseDown | events.MouseUp) and message.button > 1:
             return
@@ -73,9 +73,9 @@ class TabDriver(WebDriver):
         super().process_message(message)
 
     def on_meta(self, packet_type: str, payload: dict[str, Any]) -> None:
-        """Take a message of the server."""
+        """Handle a message of the server."""
         if packet_type == "beat":
-            # Through the queue of the app: what was typed before has been dealt with then.
+            # Through the queue of the app: earlier input has been handled by then.
             self.app.call_later(self.write_meta, {"type": "beat"})
         elif packet_type == "resize":
             size = clamped(payload.get("width"), payload.get("height"))
@@ -87,8 +87,8 @@ class TabDriver(WebDriver):
             super().on_meta(packet_type, payload)
 
     def write_meta(self, data: dict[str, object]) -> None:
-        """Tell the server something; a server that is gone hears nothing."""
-        if data.get("type") == "exit" and self.app.return_code:  # a defect ended it, and no user left it
+        """Send a message to the server; end if the server is gone."""
+        if data.get("type") == "exit" and self.app.return_code:  # it crashed; its user did not quit
             return
         try:
             super().write_meta(json.loads(json.dumps(data)))
@@ -97,7 +97,7 @@ class TabDriver(WebDriver):
 
 
 def _write_whole(descriptor: int, writing: threading.Lock, packet: bytes) -> int:
-    """Write a packet with none of another thread in it: a pipe takes only 4 KiB at once without mixing them."""
+    """Write a packet under a lock: a pipe keeps only writes of up to 4 KiB of two threads apart."""
     rest = memoryview(packet)
     with writing:
         while rest:

@@ -1,7 +1,7 @@
-"""The folders of tabs in the system's folder for temporary files: made, locked, and removed when no process locks them.
+"""Temporary folders of tabs: created, locked, and removed once no process holds their lock.
 
-Rule: the lock on a folder says whether its server lives, because the system lets go of it when a process ends, however
-it ends. A pid would say nothing in another container, or once it was given to another process.
+Rule: the lock on a folder shows whether its server is alive, because the system releases it whenever a process ends. A
+pid would be meaningless in another container, or after it was reused.
 """
 
 import contextlib
@@ -13,15 +13,15 @@ from pathlib import Path
 
 PREFIX = "quarterdeck-tab-"
 HABITS = "habits.json"
-"""What its browser keeps, in the folder of a tab; not there where it keeps nothing."""
+"""The habits stored by the browser, in the folder of a tab; missing if the browser stores none."""
 
 
 def new_folder() -> tuple[Path, int]:
     """Return a folder that only this user may enter, and the descriptor that holds its lock until it is closed."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        with contextlib.suppress(FileNotFoundError):  # another server took it for left behind, before it was locked
-            descriptor = _opened(folder)
+        with contextlib.suppress(FileNotFoundError):  # another server removed it as abandoned before it was locked
+            descriptor = _open_folder(folder)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if folder.is_dir():
                 return folder, descriptor
@@ -29,10 +29,10 @@ def new_folder() -> tuple[Path, int]:
 
 
 def remove_left_behind() -> None:
-    """Remove the folders of this user's servers that were killed; what cannot be removed stays."""
+    """Remove abandoned folders of servers of this user that were killed, as far as they can be removed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            descriptor = _opened(folder)
+            descriptor = _open_folder(folder)
             try:
                 if os.fstat(descriptor).st_uid == os.geteuid():
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,6 +41,6 @@ def remove_left_behind() -> None:
                 os.close(descriptor)
 
 
-def _opened(folder: Path) -> int:
-    """Open a folder, and nothing that a symbolic link leads to."""
+def _open_folder(folder: Path) -> int:
+    """Open a folder without following symbolic links."""
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

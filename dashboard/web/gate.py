@@ -1,7 +1,7 @@
-"""Who may talk to the server at all: the names it answers to, the origin of a request, and what every answer forbids.
+"""Checks of the Host and Origin of each request, and the security headers of each answer.
 
-Rule: a request under a foreign name (DNS rebinding) and one that another site caused are refused before anything else
-looks at them. Ports of Host and Origin only have to agree with each other, so that a forwarded port works.
+Rule: a request for an unknown host (DNS rebinding) or from another site is refused before anything else handles it.
+The ports of Host and Origin only have to be equal, so that a forwarded port works.
 """
 
 import ipaddress
@@ -27,7 +27,7 @@ HEADERS = {
 
 
 class Forbidden(Exception):
-    """A request is refused with status 403; the message is the line that says why."""
+    """A request is refused with status 403; the message is the reason, one line."""
 
 
 def is_loopback(host: str) -> bool:
@@ -40,12 +40,12 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The names of one server."""
+    """The names under which one server answers."""
 
     bind: str
-    """The address that it listens on."""
+    """The address on which it listens."""
     names: tuple[str, ...] = ()
-    """More names that it answers to (`--host`)."""
+    """Additional names (`--host`)."""
     tls: bool = False
     _allowed_names: frozenset[str] = field(init=False)
 
@@ -54,14 +54,14 @@ class Gate:
         object.__setattr__(self, "_allowed_names", frozenset(name.lower() for name in (*own, *self.names)))
 
     def check(self, headers: Mapping[str, str], *, needs_origin: bool, opens_page: bool = False) -> None:
-        """Check where a request came from.
+        """Check the host and the origin of a request.
 
         Args:
-            needs_origin: Whether it has to come from our own page, as everything has that changes something.
-            opens_page: Whether it is for the page itself, to which other sites may link.
+            needs_origin: Whether it must come from our own page, as every request that changes something.
+            opens_page: Whether it requests the page itself, to which other sites may link.
 
         Raises:
-            Forbidden: If it came under a foreign name, or from another site.
+            Forbidden: If the host is unknown, or it comes from another site.
         """
         host = headers.get("Host", "")
         name = _name(host)
@@ -80,7 +80,7 @@ class Gate:
             raise Forbidden(f"{origin[:80]} is not the origin of this server")
 
     def headers(self, host: str) -> dict[str, str]:
-        """Return what every answer says besides its content."""
+        """Return the headers of every answer."""
         # Named beside 'self', which does not cover sockets in every browser; a proxy may speak TLS where we do not. A
         # policy cannot name an address of IPv6.
         schemes = ("wss",) if self.tls else ("ws", "wss")
@@ -90,7 +90,7 @@ class Gate:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header, without its port; empty where it is none."""
+    """Return the name in a Host header without its port; empty if it is invalid."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port

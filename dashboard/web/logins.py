@@ -1,7 +1,7 @@
-"""Who has signed in: one-time tokens, the cookies they are exchanged for, and when those end.
+"""Logins of browsers: one-time tokens, the cookies they are exchanged for, and their expiry.
 
-Rule: neither tokens nor cookies are kept, only their hashes. A token is good once; the link with the next one is made
-when it was used. A login ends when no tab of it was open for the idle time.
+Rule: only hashes of tokens and cookies are stored. A token is valid once; using it creates the link with the next one.
+A login expires when none of its tabs has been open for the idle time.
 """
 
 import hashlib
@@ -17,20 +17,20 @@ class Login:
     """One browser that has signed in."""
 
     seen_s: float
-    """When it was last heard of."""
+    """When it was last active, by the clock of `Logins`."""
     tabs: int = 0
-    """Its open tabs."""
+    """Number of open tabs."""
 
 
 class Logins:
-    """The logins of one server; they end with it."""
+    """The logins of one server, in memory only."""
 
     def __init__(self, *, idle_s: float, clock: Callable[[], float]) -> None:
-        """Begin without any.
+        """Start without logins.
 
         Args:
             idle_s: How long a login outlives its last tab, in seconds.
-            clock: Seconds that only go forward.
+            clock: Monotonic clock, in seconds.
         """
         self._idle_s = idle_s
         self._clock = clock
@@ -38,31 +38,31 @@ class Logins:
         self._logins: dict[bytes, Login] = {}
 
     def new_token(self) -> str:
-        """Return the token of the next login; the one before is good no longer."""
+        """Return the token of the next login; the previous token becomes invalid."""
         token = secrets.token_urlsafe(_BYTES)
         self._token = _hash(token)
         return token
 
     def exchange(self, token: str, old_cookie: str | None = None) -> str | None:
-        """Return a cookie for the token of the moment, which is used up; None for any other.
+        """Return a cookie for the current token, which becomes invalid; None for any other token.
 
         Args:
-            token: What the browser has sent.
-            old_cookie: The cookie that it has. Where that is good its login goes on under the new one: its open tabs
-                would lose their up- and downloads otherwise.
+            token: The token that the browser sent.
+            old_cookie: The cookie that the browser has. If it is valid, its login continues under the new cookie, so
+                that open tabs keep their uploads and downloads.
         """
         if not self._token or not secrets.compare_digest(_hash(token), self._token):
             return None
         self._token = b""
         cookie = secrets.token_urlsafe(_BYTES)
-        login = self.of(old_cookie) or Login(self._clock())
+        login = self.login_of(old_cookie) or Login(self._clock())
         if old_cookie:
             self._logins.pop(_hash(old_cookie), None)
         self._logins[_hash(cookie)] = login
         return cookie
 
-    def of(self, cookie: str | None) -> Login | None:
-        """Return the login of a cookie, which counts as heard of; None where there is none, or it has ended."""
+    def login_of(self, cookie: str | None) -> Login | None:
+        """Return the login of a cookie and note that it is active; None if it is unknown or has expired."""
         self._forget()
         login = self._logins.get(_hash(cookie)) if cookie else None
         if login is not None:
@@ -70,11 +70,11 @@ class Logins:
         return login
 
     def opened(self, login: Login) -> None:
-        """Take note of a tab."""
+        """Count a tab that was opened."""
         login.tabs += 1
 
     def closed(self, login: Login) -> None:
-        """Take note that a tab was closed."""
+        """Count a tab that was closed."""
         login.tabs -= 1
         login.seen_s = self._clock()
 

@@ -1,4 +1,4 @@
-"""What a browser may say through its socket: seven kinds of messages, and nothing else.
+"""The seven kinds of messages that a browser may send through its socket.
 
 Rule: pure; whatever comes in, it is a message or `Misunderstood`.
 """
@@ -21,7 +21,7 @@ MIN_SIZE, MAX_SIZE = Size(20, 5), Size(500, 200)
 
 
 class InvalidMessage(ValueError):
-    """A browser sent what our page would not."""
+    """A browser sent something that our page never sends."""
 
     def __init__(self) -> None:
         super().__init__("what the browser sent was not understood")
@@ -29,35 +29,35 @@ class InvalidMessage(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Keys, clicks, pasted text: what a terminal would send."""
+    """Keys, clicks and pasted text, encoded as a terminal sends them."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Resized:
-    """The window has another size."""
+    """The size of the window has changed."""
 
     size: Size
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A question whether the server is there; it is given back."""
+    """A ping; it is echoed."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Focused:
-    """The window came to the front, or went from there."""
+    """The window gained or lost the focus."""
 
     gained: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """So many bytes of the screen have arrived, besides those that were told before."""
+    """This many more bytes of the screen have arrived."""
 
     size: int
 
@@ -91,7 +91,7 @@ def message_of(frame: str) -> Message:
 
 
 def clamped(width: object, height: object) -> Size | None:
-    """Return a size that can be drawn; None where these are not numbers of cells."""
+    """Return a size within the limits of a screen; None if these are not numbers of cells."""
     if type(width) is not int or type(height) is not int:
         return None
     return Size(min(max(width, MIN_SIZE.width), MAX_SIZE.width), min(max(height, MIN_SIZE.height), MAX_SIZE.height))

@@ -1,4 +1,4 @@
-"""The life of a web server: it listens, prints a link, and ends with its tabs at a signal."""
+"""Runs a web server: listens, prints a link, and ends with its tabs on a signal."""
 
 import asyncio
 import contextlib
@@ -18,22 +18,22 @@ from dashboard.web.server import ServerOptions, WebServer
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 OPEN_FILES = 8_192
-"""How many connections and files the server may hold, where the system lets it: shells often allow 1,024, and that many
-silent connections would keep everybody else out."""
+"""Limit of open connections and files, if the system allows it: shells often allow 1,024, and that many silent
+connections would lock everybody else out."""
 
 
 class LinkListener(Protocol):
-    """Who hears what happens."""
+    """Receives what happens to the server."""
 
     def listening(self, link: str) -> None:
-        """It listens; the link signs one browser in."""
+        """The server listens; the link signs one browser in."""
 
     def signed_in(self, where: str, link: str) -> None:
-        """The link was used from an address; this is the next one."""
+        """A browser at an address used the link; this is the next one."""
 
 
 def is_worth_logging(record: logging.LogRecord) -> bool:
-    """Keep out of the log what was not even HTTP: it was answered, and anybody can fill a terminal with it."""
+    """Keep invalid HTTP out of the log: it was answered, and anybody could flood the terminal with it."""
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
@@ -46,7 +46,7 @@ def raise_open_file_limit() -> None:
 
 
 class CrowdingHandler:
-    """Says once that no more connections can be taken: asyncio logs it a hundred times a second."""
+    """Reports once that no more connections can be accepted; asyncio logs it a hundred times a second."""
 
     def __init__(self) -> None:
         self._has_reported = False

@@ -33,7 +33,7 @@ HEARTBEAT_S, CLOSE_S = 15.0, 2.0
 SILENT_S = 10.0
 SHUTDOWN_S = 5.0
 LEAVE_S = 5.0
-"""So long a new tab waits for one that is ending, where all are open."""
+"""How long a new tab waits for one that is ending if the limit is reached, in seconds."""
 LARGEST_FRAME_BYTES = 1 << 20
 LARGEST_LOGIN_BYTES = 1_000
 LONGEST_REASON_BYTES = 123
@@ -45,18 +45,18 @@ LET_GO = WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """What a server is started with."""
+    """The options of a server."""
 
     db: Path
     gate: Gate
     role: str = "viewer"
     sessions: int = 16
-    """Most open tabs."""
+    """Largest number of open tabs."""
     idle_s: float = 8 * 3600.0
     hang_s: float = HANG_S
     stall_s: float = STALL_S
     silent_s: float = SILENT_S
-    """A connection that sends no whole request for so long is closed; tabs are no such connections."""
+    """A connection that sends no complete request for so long, in seconds, is closed; sockets of tabs are exempt."""
     title: str = "Quarterdeck"
 
 
@@ -116,7 +116,7 @@ class WebServer:
         return app
 
     async def runner(self) -> web.AppRunner:
-        """Return what serves this server; its connections that say nothing are closed, also before a first request.
+        """Return the runner of this server, which also closes connections that stay silent before a first request.
 
         Requests are not decompressed (Content-Encoding), which our page never needs: a megabyte can hold a gigabyte,
         and decompressing it would block every tab for seconds, also without a login.
@@ -151,7 +151,7 @@ class WebServer:
             return _line(400, "the connection was lost")
 
     async def _send(self, request: web.Request, answer: web.StreamResponse) -> None:
-        """Send a whole answer; the connection of a client that does not read it is closed, signed in or not."""
+        """Send a complete answer; close the connection of a client that does not read it, signed in or not."""
         if answer.prepared:
             return
         try:
@@ -169,7 +169,7 @@ class WebServer:
             response.headers["Cache-Control"] = cache_control
 
     def _login_of(self, request: web.Request) -> Login | None:
-        return self.logins.of(request.cookies.get(self.cookie_name))
+        return self.logins.login_of(request.cookies.get(self.cookie_name))
 
     async def _page(self, _request: web.Request) -> web.StreamResponse:
         return web.Response(body=(PAGE / "index.html").read_bytes(), content_type="text/html", charset="utf-8")
@@ -183,7 +183,7 @@ class WebServer:
         return self._assets[name].answer(request)
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
-        """Exchange a token for a cookie; without a token, say whether the cookie is still good."""
+        """Exchange a token for a cookie; without a token, report whether the cookie is still valid."""
         try:
             async with asyncio.timeout(self._terms.silent_s):
                 token = (await request.read()).decode("ascii", errors="replace").strip()
@@ -204,7 +204,7 @@ class WebServer:
         return answer
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
-        """Have a tab for as long as its socket is open."""
+        """Run a tab while its socket is open."""
         login = self._login_of(request)
         if login is None:
             return _line(401, "this browser is not signed in; open the link that the server printed")
@@ -254,7 +254,7 @@ class WebServer:
         return socket
 
     async def _has_room(self) -> bool:
-        """Wait for a tab that is ending: a page that is loaded again comes before its old process has gone."""
+        """Wait for a tab that is ending: a reloaded page connects before its old process has ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 while len(self.sessions) >= self._terms.sessions:
@@ -263,7 +263,7 @@ class WebServer:
         return len(self.sessions) < self._terms.sessions
 
     async def _live(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
-        """Return why a tab ended: its code and a line."""
+        """Return the close code and the reason, one line, for a tab that ended."""
         drawing = asyncio.create_task(session.run())
         typing = asyncio.create_task(self._typed(socket, session))
         try:
@@ -286,7 +286,7 @@ class WebServer:
         return GONE, session.complaint or "the screen ended"
 
     async def _typed(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
-        """Hand over what the browser sends; anything that our page does not send ends the tab."""
+        """Pass messages of the browser to the tab; a message that our page never sends ends the tab."""
         async for message in socket:
             if message.type is not WSMsgType.TEXT:
                 return WSCloseCode.UNSUPPORTED_DATA, "only text is understood"
@@ -364,13 +364,13 @@ class WebServer:
         return web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """End every tab; their browsers try to come back, as another server may take over."""
+        """End every tab; their browsers reconnect, because another server may take over."""
         self._ending = True
         await asyncio.gather(*(session.stop() for session, _ in self.sessions.values()), return_exceptions=True)
 
 
 async def _handed_over(socket: web.WebSocketResponse, session: Session, message: Message) -> None:
-    """Hand what the page says to its tab."""
+    """Pass a message of the page to its tab."""
     match message:
         case Typed(text):
             await session.type(text)
@@ -401,7 +401,7 @@ def _reason(why: str) -> bytes:
 
 
 def _place(text: str) -> str:
-    """Return a place that a browser asks for; the first screen where it is none."""
+    """Return the place that a browser requests; an invalid one becomes the first screen."""
     try:
         return str(Place.parse(text)) if text else ""
     except NoPlace:
@@ -409,7 +409,7 @@ def _place(text: str) -> str:
 
 
 def _habits_of(request: web.Request) -> str:
-    """Return what the page kept of an earlier tab."""
+    """Return the habits that the page stored for an earlier tab."""
     return request.query.get("habits", "")[:PAGE_CHARACTERS]
 
 

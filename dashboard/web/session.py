@@ -24,19 +24,19 @@ from dashboard.web.serve_seams import DecodeError, send_input_to, unpack_packet
 from engine.children.child import Child, start_child
 
 HANG_S = 30.0
-"""A process that does not answer for so long, in seconds, has hung."""
+"""Time without an answer, in seconds, after which a process counts as hung."""
 START_S = 60.0
-"""So long may it take until its first word: on a busy machine a start takes long."""
+"""Startup timeout in seconds: a start is slow on a busy machine."""
 STALL_S = 30.0
-"""A browser that takes nothing for so long, in seconds, is given up."""
+"""Time in seconds after which a browser that reads nothing is given up."""
 END_S = 2.0
-"""How long a process may take to end by itself, in seconds."""
+"""Time in seconds that a process has to end by itself."""
 LARGEST_PACKET_BYTES = 16_000_000
 LARGEST_INPUT_BYTES = 1 << 20
-"""What may be typed, or pasted, before the process has answered."""
+"""Input that may be sent, in bytes, before the process has answered."""
 WINDOW_BYTES = 1 << 16
-"""What may be on its way to the browser. The system alone would let megabytes wait: on a slow line a screen would be
-shown minutes late, and a ping would arrive too late to be answered in time."""
+"""Bytes that may be in flight to the browser. The system would buffer megabytes: on a slow line screens would arrive
+minutes late, and a ping too late to be answered in time."""
 PIECE_BYTES = 1 << 14
 """What is sent at once."""
 PAGE_CHARACTERS = 2_000
@@ -59,23 +59,23 @@ INHERITED_VARIABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What the process of a tab is started with."""
+    """Arguments of the process of a tab."""
 
     db: Path
     role: str
     """viewer or operator."""
     place: str = ""
-    """Where it opens; empty for the first screen."""
+    """Place that it opens; empty for the first screen."""
     habits: str = ""
-    """What the browser keeps of the dashboard; empty where it keeps nothing."""
+    """Habits stored by the browser; empty for none."""
 
 
 class Hung(Exception):
-    """The process of a tab does not answer."""
+    """The process of a tab does not respond."""
 
 
 class Session(AppService):
-    """One tab."""
+    """One tab: a child process that draws, and the browser that shows it."""
 
     def __init__(
         self,
@@ -90,32 +90,31 @@ class Session(AppService):
         """Prepare a tab; `start` starts its process.
 
         Args:
-            write_bytes: Draws in the browser.
-            write_str: Tells the page something.
-            hang_s: How long its process may say nothing, in seconds.
-            stall_s: How long the browser may take nothing, in seconds.
+            write_bytes: Sends drawn bytes to the browser.
+            write_str: Sends a message to the page.
+            hang_s: How long its process may stay silent, in seconds.
+            stall_s: How long the browser may read nothing, in seconds.
         """
         super().__init__(
             "", write_bytes=write_bytes, write_str=write_str, close=self._ignored, download_manager=download_manager
         )
         self._launch, self._transfers = launch, download_manager
         self.folder, self._lock = new_folder()
-        """What it may write; removed with it."""
+        """The only folder that it may write to; removed when the tab ends."""
         self.ended_by_itself = False
-        """Whether it was left by its user."""
+        """Whether its user quit."""
         self.downloads: set[str] = set()
-        """Keys of files that the browser has not asked for yet."""
+        """Keys of files that the browser has not fetched yet."""
         self.delivered: set[str] = set()
-        """Keys of files whose end has come."""
+        """Keys of files that have been sent whole."""
         self._hang_s, self._stall_s = hang_s, stall_s
         self._heard_s = 0.0
         self._drawing = False
-        """Whether the browser is waited for."""
+        """Whether it is waiting for the browser."""
         self._undrawn_bytes = 0
-        """What the browser was sent and has not said that it has."""
+        """Bytes sent to the browser and not acknowledged."""
         self._listens = True
-        """Whether the browser is heard: not while its process is behind with what was typed. A process that waited for
-        the browser then would never catch up."""
+        """False while its process is behind with the input: waiting for the browser then, it would never catch up."""
         self._room = asyncio.Event()
         self._answered = asyncio.Event()
         self._unanswered_bytes = 0
@@ -149,11 +148,11 @@ class Session(AppService):
         send_input_to(self, self._child.stdin)
 
     async def run(self) -> None:
-        """Draw what the process draws, until it ends.
+        """Forward what the process draws until it ends.
 
         Raises:
-            Hung: If it does not answer any more.
-            TimeoutError: If the browser takes nothing any more.
+            Hung: If the process stops responding.
+            TimeoutError: If the browser stops reading.
         """
         child = self._child
         assert child is not None
@@ -196,7 +195,7 @@ class Session(AppService):
                 await self.on_packed(payload)
 
     async def _watch(self) -> None:
-        """Ask for a beat now and then; whatever the process says is one, and what the browser takes late is its own.
+        """Request heartbeats; any output of the process counts as one, and waiting for the browser does not count.
 
         Raises:
             Hung: If nothing comes.
@@ -210,7 +209,7 @@ class Session(AppService):
                 raise Hung
 
     async def type(self, text: str) -> None:
-        """Hand over what was typed; waits while the process is behind with what was typed before."""
+        """Send input to the process; wait while it is behind with earlier input."""
         data = text.encode(errors="replace")
         if self._unanswered_bytes > LARGEST_INPUT_BYTES:
             self._answered.clear()
@@ -223,7 +222,7 @@ class Session(AppService):
         await self.send_bytes(data)
 
     async def on_data(self, payload: bytes) -> None:
-        """Draw in the browser, no faster than it takes it."""
+        """Send drawn bytes to the browser, no faster than it acknowledges them."""
         for begin in range(0, len(payload), PIECE_BYTES):
             piece = payload[begin : begin + PIECE_BYTES]
             while self._undrawn_bytes >= WINDOW_BYTES and self._listens:
@@ -236,12 +235,12 @@ class Session(AppService):
                 await self.remote_write_bytes(piece)
 
     def note_drawn(self, size: int) -> None:
-        """Take note of what the browser has drawn."""
+        """Note that the browser has drawn `size` bytes."""
         self._undrawn_bytes = max(0, self._undrawn_bytes - size)
         self._room.set()
 
     async def on_meta(self, data: bytes) -> None:
-        """Take what the process says besides what it draws."""
+        """Handle a message of the process."""
         meta = json.loads(data)
         kind = meta.get("type")
         if kind == "beat":
@@ -268,7 +267,7 @@ class Session(AppService):
             await self.remote_write_str(json.dumps(["download", key]))
 
     async def on_packed(self, payload: bytes) -> None:
-        """Take a piece of a file; an empty one is its end."""
+        """Handle a piece of a file; an empty one is its end."""
         match unpack_packet(payload):
             case ("deliver_chunk", str(key), b"" | ""):
                 self.delivered.add(key)
@@ -278,7 +277,7 @@ class Session(AppService):
         await self.send_meta({"type": "uploaded", "path": str(path), "name": name})
 
     async def stop(self) -> None:
-        """Ask the process to end, kill its group, and remove its folder; goes on where its caller is cancelled."""
+        """Ask the process to end, kill its group and remove its folder, even if the caller is cancelled."""
         if self._stopping is None:
             self._stopping = asyncio.create_task(self._end())
         await asyncio.shield(self._stopping)
@@ -293,7 +292,7 @@ class Session(AppService):
             with contextlib.suppress(asyncio.TimeoutError, ConnectionError):
                 await asyncio.wait_for(self._leave(child), END_S)
             await child.end()
-            for key in self.downloads:  # never taken: asked for now that nothing answers, the server lets go of it
+            for key in self.downloads:  # never fetched: requested now that no process answers, the server drops it
                 async for _ in self._transfers.download(key):
                     pass
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -302,7 +301,7 @@ class Session(AppService):
     async def _leave(self, child: Child) -> None:
         await self.send_meta({"type": "quit"})
         child.close_input()
-        while await child.read():  # what it draws: into a full pipe it could not end
+        while await child.read():  # drain its output: with a full pipe it could not end
             pass
         await child.exited.wait()
 

@@ -35,14 +35,14 @@ class TabApp(QuarterdeckApp):
 
     def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
         habits_file, settings = folder / HABITS, read_settings(settings_file(), OWN_KEYS)
-        # A browser that keeps nothing is offered nothing.
+        # A browser that stores nothing is not offered the tour.
         habits = Habits(habits_file) if habits_file.exists() else None
         super().__init__(db, readonly=viewer, place=place, settings=settings, habits=habits)
         self._folder = folder
         self._requested_place = place
-        """Where it opens; None once that is shown."""
+        """The place that it opens; None once that is shown."""
         self._page_values: dict[str, str] = {}
-        """What the page knows, by kind."""
+        """Values that the page has been told, by kind."""
         self._has_looked = False
 
     @property
@@ -66,14 +66,14 @@ class TabApp(QuarterdeckApp):
         return to_draw
 
     def _place(self) -> Place:
-        """Return where it stands, or until that is shown where it opens: a page that loads anew comes back to there."""
+        """Return the current place, or the requested one until it is shown: a reloaded page returns there."""
         past_is_read = self.playback.busy and not self.in_past and self.playback.trouble is None
         if self._opens_at is None and not past_is_read:
             self._requested_place = None
         return self._requested_place or place_of(self)
 
     def _tell(self, kind: str, text: str) -> None:
-        """Tell the page something that is not what it was told before."""
+        """Send a value to the page if it has changed."""
         if self.tab_driver is not None and self._page_values.get(kind) != text:
             self._page_values[kind] = text
             self.tab_driver.write_meta({"type": kind, kind: text})
@@ -98,7 +98,7 @@ class TabApp(QuarterdeckApp):
         self.run_in_thread(exporting, announce, errors, "not exported: ")
 
     def fork(self, target: Path, seq: int) -> None:
-        """Make a fork in a folder of its own, where no other has its name, and hand it to the browser."""
+        """Write a fork into a folder of its own, so that names cannot collide, and hand it to the browser."""
         super().fork(Path(tempfile.mkdtemp(dir=self._folder)) / target.name, seq)
 
     def hand_over(self, fork: Path) -> str:
@@ -106,19 +106,19 @@ class TabApp(QuarterdeckApp):
         return f"the browser has it: quarterdeck --db {shlex.quote(fork.name)}"
 
     def _hand_over(self, file: Path, mime_type: str) -> None:
-        """Hand a file to the browser; its room on the disk is free again once it was taken, not only with the tab."""
+        """Hand a file to the browser; the disk space is freed once it is downloaded, not only when the tab ends."""
         self.deliver_binary(file.open("rb"), save_filename=file.name, mime_type=mime_type)
         for path in [*file.parent.iterdir()]:
             if path.name.startswith(file.name):  # beside a database SQLite leaves two more
                 path.unlink()
 
     def ask_upload(self) -> None:
-        """Let the browser ask for a file."""
+        """Open the file dialog of the browser."""
         if self.tab_driver is not None:
             self.tab_driver.write_meta({"type": "ask_upload"})
 
     def uploaded(self, path: str, name: str) -> None:
-        """Go on with a file that the browser has sent: look into it."""
+        """Open the import dialog for a file that the browser has uploaded."""
         if not self.can_write():
             return
         if isinstance(self.screen, ImportDialog):

@@ -14,54 +14,53 @@ from textual_serve.download_manager import DOWNLOAD_CHUNK_SIZE, DownloadManager
 from dashboard.web.serve_seams import forget_download
 
 PIECE_S = 60.0
-"""How long a piece of a file may take, in seconds: of a download, what is drawn comes out of its tab before it, and a
-browser on a slow line is waited for."""
+"""How long a piece of a file may take, in seconds: a tab sends drawn output first, and waits for a slow browser."""
 LARGEST_UPLOAD_BYTES = 256 << 20
-"""The largest archive that is read at all, in bytes."""
+"""Largest upload, in bytes."""
 MAX_KEPT_UPLOADS = 3
-"""Uploads that a tab keeps: what its dialog has looked into, and what an engine may still read."""
+"""Finished uploads that a tab keeps, for its dialog and for an engine that may still read them."""
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 MAX_UPLOADS, MAX_UPLOADS_PER_TAB = 8, 2
-"""Uploads that may be under way, in all and of one tab."""
+"""Largest number of simultaneous uploads, in total and for one tab."""
 MAX_PENDING_BYTES = 2 * LARGEST_UPLOAD_BYTES
-"""What all uploads under way may have on the disk."""
+"""Largest size of all unfinished uploads together, in bytes."""
 
 
 class TooLarge(Exception):
-    """An upload is larger than any archive that would be read."""
+    """An upload exceeds `LARGEST_UPLOAD_BYTES`."""
 
 
 class TooMany(Exception):
-    """Too many uploads are under way, or they are too large together; one can be sent again once others have ended."""
+    """There are too many unfinished uploads, or too large ones; a retry may succeed later."""
 
 
 def safe_name(name: str) -> str:
-    """Return the name of a file as it may stand in a header and on a screen: letters, digits, `.`, `-`, `_`."""
+    """Return a file name reduced to letters, digits, `.`, `-` and `_`, safe in a header and on a screen."""
     word = _UNSAFE.sub("_", name.replace("\\", "/").rpartition("/")[2])
     return word.strip("._")[-100:] or "file"
 
 
 class NotStored(Exception):
-    """An upload cannot be written, as the text says."""
+    """An upload could not be written; the message says why."""
 
 
 class Uploads:
-    """The uploads of all tabs of a server, those that are under way within bounds."""
+    """The uploads of all tabs of a server, within limits."""
 
     def __init__(self) -> None:
         self._under_way: Counter[Path] = Counter()
-        """By the folder of the tab."""
+        """Number of unfinished uploads, by the folder of the tab."""
         self._bytes = 0
 
     async def receive(self, chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path:
-        """Write an upload to a file with that name in a new folder below `folder`, so that it replaces no earlier one.
+        """Write an upload to a file in a new folder below `folder`, so that it replaces no earlier one.
 
-        All but the last `MAX_KEPT_UPLOADS` that have ended are removed, so that no tab fills the disk.
+        All but the last `MAX_KEPT_UPLOADS` finished ones are removed, so that no tab fills the disk.
 
         Raises:
-            TooLarge, TooMany, NotStored: If it is; what has come is removed.
+            TooLarge, TooMany, NotStored: See there; the partial file is removed.
         """
         if self._under_way[folder] >= MAX_UPLOADS_PER_TAB or self._under_way.total() >= MAX_UPLOADS:
             raise TooMany
@@ -71,7 +70,7 @@ class Uploads:
         try:
             own.mkdir()
             with (own / name).open("xb") as file:
-                while chunk := await _next_of(chunks):
+                while chunk := await _next_piece(chunks):
                     size += len(chunk)
                     self._bytes += len(chunk)
                     if size > LARGEST_UPLOAD_BYTES:
@@ -79,7 +78,7 @@ class Uploads:
                     if self._bytes > MAX_PENDING_BYTES:
                         raise TooMany
                     file.write(chunk)
-            return await asyncio.to_thread(_put, own, folder / f"upload-{key}") / name
+            return await asyncio.to_thread(_store, own, folder / f"upload-{key}") / name
         except BaseException as error:
             shutil.rmtree(own, ignore_errors=True)
             if isinstance(error, OSError) and not isinstance(error, ConnectionError):
@@ -90,8 +89,8 @@ class Uploads:
             self._bytes -= size
 
 
-async def _next_of(chunks: AsyncIterator[bytes]) -> bytes:
-    """Return what comes next, nothing at the end; an upload that stands still gives up its place."""
+async def _next_piece(chunks: AsyncIterator[bytes]) -> bytes:
+    """Return the next piece, empty at the end; an upload that stalls is aborted."""
     try:
         async with asyncio.timeout(PIECE_S):
             return await anext(chunks, b"")
@@ -99,8 +98,8 @@ async def _next_of(chunks: AsyncIterator[bytes]) -> bytes:
         raise NotStored(f"nothing of it has come for {PIECE_S:g} s") from None
 
 
-def _put(arrived: Path, upload: Path) -> Path:
-    """Count an upload that has come whole as the last of its tab, and remove those before the last few."""
+def _store(arrived: Path, upload: Path) -> Path:
+    """Store a finished upload as the newest of its tab, and remove the oldest ones."""
     os.utime(arrived)
     arrived.rename(upload)
     uploads = sorted(upload.parent.glob("upload-*"), key=lambda path: path.stat().st_mtime_ns)
@@ -110,10 +109,10 @@ def _put(arrived: Path, upload: Path) -> Path:
 
 
 class Downloads(DownloadManager):
-    """Textual's, which gives a tab only four seconds for a piece."""
+    """A download manager that waits longer for each piece: textual-serve gives a tab four seconds."""
 
     async def download(self, delivery_key: str) -> AsyncIterator[bytes]:  # type: ignore[override]
-        """Yield the pieces of a file until its end, or until its tab is gone."""
+        """Yield the pieces of a file until its end, or until its tab ends."""
         download = await self.get_download_metadata(delivery_key)
         wish: dict[str, str | int | bool | None] = {
             "type": "deliver_chunk_request",

@@ -1,4 +1,4 @@
-"""One line of the frame: cells on the left, and cells on the right that are left out where there is no room."""
+"""One line of the frame: cells on the left, and cells on the right that are left out if there is no room."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ class Bar(Toned, Widget):
     """Show cells in one line; post `Clicked` with the one that was clicked."""
 
     LEFT_FIRST = False
-    """Whether all of the left side goes before any of the right one."""
+    """Whether the left side keeps all of its cells before the right side gets any room."""
     DEFAULT_CSS = """
     Bar {
         height: 1;
@@ -35,9 +35,9 @@ class Bar(Toned, Widget):
             self.bar = bar
             self.cell = cell
             self.index = index
-            """Its place among the left ones; None on the right."""
+            """Index among the cells on the left; None for one on the right."""
             self.x = x
-            """The column in the cell."""
+            """Column within the cell."""
 
     def __init__(self, *, id: str, gap: int = 2) -> None:
         super().__init__(id=id)
@@ -46,7 +46,7 @@ class Bar(Toned, Widget):
         self._gap = " " * gap
 
     def show(self, left: Sequence[Cell], right: Sequence[Cell] = ()) -> None:
-        """Show these cells; nothing is painted again when they are the same as before."""
+        """Show these cells; repaint only if they differ from those shown before."""
         if (tuple(left), tuple(right)) != (self._left, self._right):
             self._left, self._right = tuple(left), tuple(right)
             self.refresh()
@@ -58,18 +58,18 @@ class Bar(Toned, Widget):
     def render_line(self, y: int) -> Strip:
         base = self.rich_style
         width = self.size.width - 2
-        right = self._ends(width)
-        left = self._begins(self._room(right.cell_length, self.size.width))
+        right = self._right_strip(width)
+        left = self._left_strip(self._room(right.cell_length, self.size.width))
         blank = Segment(" " * max(0, width - left.cell_length - right.cell_length), base)
         edge = Segment(" ", base)
         return Strip([edge, *left, blank, *right, edge]).adjust_cell_length(self.size.width, base)
 
     def _room(self, right: int, width: int) -> int:
-        """Return the columns of the left side beside a right one of so many; the edge too where there is none."""
+        """Return the columns left for the left side beside `right` columns; without a right side, also the margin."""
         return max(0, width - 1 - right - 3) if right else width - 1
 
-    def _begins(self, room: int) -> Strip:
-        """The cells on the left that fit whole; the first one is cut where even that does not."""
+    def _left_strip(self, room: int) -> Strip:
+        """Draw the cells on the left that fit whole; cut the first if not even that fits."""
         base = self.rich_style
         cells = list(self._left)
         while cells:
@@ -81,23 +81,23 @@ class Bar(Toned, Widget):
             cells.pop()
         return Strip([])
 
-    def _ends(self, width: int) -> Strip:
-        return self._ended_by(self._fit_right_cells(self._right, width))
+    def _right_strip(self, width: int) -> Strip:
+        return self._draw_right(self._fit_right_cells(self._right, width))
 
-    def _ended_by(self, cells: Sequence[Cell]) -> Strip:
+    def _draw_right(self, cells: Sequence[Cell]) -> Strip:
         return Strip(self.painted(cells, self.rich_style, gap=_APART))
 
     def room_beside(self, right: Sequence[Cell], width: int) -> int:
-        """Return the columns of the left side beside such a right one, on a screen of a width."""
-        return self._room(self._ended_by(self._fit_right_cells(right, width - 2)).cell_length, width)
+        """Return the columns left for the left side beside these cells, on a screen of `width` columns."""
+        return self._room(self._draw_right(self._fit_right_cells(right, width - 2)).cell_length, width)
 
     @staticmethod
     def room(width: int) -> int:
-        """Return the columns that the right side may take of so many."""
+        """Return how many of `width` columns the right side may take."""
         return width - min(width // 3, 24)
 
     def _fit_right_cells(self, right: Sequence[Cell], width: int) -> list[Cell]:
-        """Return the cells on the right, as many as leave a third of the line to the left ones."""
+        """Return as many cells of the right side as leave a third of the line, at most 24 columns, to the left side."""
         base = self.rich_style
         cells = list(right)
         left_width = width - self.room(width)
@@ -111,8 +111,8 @@ class Bar(Toned, Widget):
         return []
 
     def places(self) -> Iterator[tuple[int, int, int]]:
-        """Yield each cell on the left that is shown: its number, where it begins and where it ends."""
-        start, room = 1, self._room(self._ends(self.size.width - 2).cell_length, self.size.width)
+        """Yield index, first column and end column of each visible cell on the left."""
+        start, room = 1, self._room(self._right_strip(self.size.width - 2).cell_length, self.size.width)
         for index, cell in enumerate(self._left):
             end = start + Strip(self.painted([cell], self.rich_style)).cell_length
             if end > room + 1 and index:
@@ -120,8 +120,8 @@ class Bar(Toned, Widget):
             yield index, start, end
             start = end + len(self._gap)
 
-    def _ends_at(self) -> Iterator[tuple[Cell, int, int]]:
-        """Yield each cell on the right, where it begins and where it ends."""
+    def _right_places(self) -> Iterator[tuple[Cell, int, int]]:
+        """Yield each visible cell on the right with its first column and end column."""
         end = self.size.width - 1
         for cell in reversed(self._fit_right_cells(self._right, self.size.width - 2)):
             start = end - Strip(self.painted([cell], self.rich_style)).cell_length
@@ -129,7 +129,7 @@ class Bar(Toned, Widget):
             end = start - len(_APART)
 
     def on_click(self, event: events.Click) -> None:
-        for cell, start, end in self._ends_at():
+        for cell, start, end in self._right_places():
             if start <= event.x < end:
                 self.post_message(self.Clicked(self, cell, None, event.x - start))
                 return

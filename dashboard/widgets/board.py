@@ -1,4 +1,4 @@
-"""A pane of lines with things at places: takes the keys, and tells which cell was clicked."""
+"""A pane of lines that takes the focus and reports which cell was clicked."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ class Board(Lines, can_focus=True):
             super().__init__()
             self.x, self.y = x, y
             self.again = again
-            """Whether it is the second click of a double one."""
+            """Whether it is the second click of a double click."""
 
     class Turned(Message):
         """The wheel was turned."""
@@ -30,7 +30,7 @@ class Board(Lines, can_focus=True):
             self.by = by
 
     places: Sequence[tuple[int, int]] = ()
-    """Where a jump can go to; without any, to lines that have a key."""
+    """Targets of jump mode; if empty, the lines that have a key."""
 
     def spots(self) -> Iterable[Spot]:
         places = self.places or [(0, y) for y, line in enumerate(self._lines) if line.key]

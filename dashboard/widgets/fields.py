@@ -22,7 +22,7 @@ from dashboard.widgets.typing import TextLine
 
 
 class Paged:
-    """Mixed into a list: pages are passed over while it has no room, in which Textual knows no lines of it."""
+    """Mixed into a list: page keys do nothing while it has no size, when Textual fails for want of lines."""
 
     def action_page_up(self) -> None:
         self._page(OptionList.action_page_up)
@@ -57,28 +57,28 @@ class Field(Horizontal):
 
 
 class OneOf(Toned):
-    """Mixed into a widget: one of a few values is chosen; posts `Changed` when another is, `Settled` at enter."""
+    """Mixed into a widget that chooses one of a few values; posts `Changed` on a new choice, `Settled` on enter."""
 
     AROUND = False
-    """Whether the first comes behind the last."""
+    """Whether the choice wraps around from the last to the first."""
     _choices: tuple[Choice, ...] = ()
     _place = 0
 
     class Changed(Message):
-        """Another is chosen."""
+        """Another value is chosen."""
 
     class Settled(Message):
         """Enter was pressed on it."""
 
     def offer(self, choices: Sequence[Choice], chosen: str | None = None) -> None:
-        """Offer these; what was chosen before stays so where it is among them."""
+        """Offer these choices; the current choice stays if it is among them."""
         chosen_id, ids = chosen if chosen is not None else self.chosen, [choice.id for choice in choices]
         self._choices, self._place = tuple(choices), ids.index(chosen_id) if chosen_id in ids else 0
         self.draw()
 
     @property
     def chosen(self) -> str | None:
-        """Id of the chosen one; None where nothing is offered."""
+        """Id of the current choice; None without choices."""
         return self._choices[self._place].id if self._choices else None
 
     def draw(self) -> None:

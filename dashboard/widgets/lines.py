@@ -1,4 +1,4 @@
-"""A pane of lines that a view has made: paints those that differ, and tells what was clicked."""
+"""A pane of lines made by a view: repaints only those that differ, and reports clicks."""
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -17,7 +17,7 @@ from dashboard.widgets.tones import Toned
 
 
 class Lines(Toned, Widget):
-    """Show lines; post `Clicked` with the key of the one that was clicked.
+    """Show lines; post `Clicked` with the key of the line that was clicked.
 
     Painting only what differs keeps a frame with several moving panes within its budget.
     """
@@ -34,7 +34,7 @@ class Lines(Toned, Widget):
             self.lines, self.key = lines, key
 
     class Dragged(Message):
-        """The hairline at its edge was moved to a cell of the screen; None: put it back where it was at first."""
+        """The hairline at its edge was dragged to a cell of the screen; None resets it to its own size."""
 
         def __init__(self, lines: "Lines", at: Offset | None, *, done: bool) -> None:
             super().__init__()
@@ -43,14 +43,14 @@ class Lines(Toned, Widget):
             """Whether the button was released."""
 
     class Resized(Message):
-        """It has another size, for which what it shows can be made anew."""
+        """Its size has changed, so that its lines can be made again for that."""
 
         def __init__(self, lines: "Lines") -> None:
             super().__init__()
             self.lines = lines
 
     virtual_size = Reactive(Size(0, 0))
-    """Without a second layout of the screen where its size has changed: it never scrolls."""
+    """Without `layout=True`: it never scrolls, so a new size needs no second layout of the screen."""
     grip: Literal["", "left", "top"] = ""
     """The edge at which its hairline can be dragged."""
     _dragging = False
@@ -61,8 +61,8 @@ class Lines(Toned, Widget):
         self._strips: dict[Line, Strip] = {}
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Show these lines from the top; more than fit are not seen."""
-        # All are kept: a pane that was just made larger has its new size only after the next layout.
+        """Show these lines from the top; those that do not fit are cut off."""
+        # Keep all: a pane that has just been made larger has its new size only after the next layout.
         before, after = self._lines, tuple(lines)
         self._lines = after
         old_strips = self._strips
@@ -93,7 +93,7 @@ class Lines(Toned, Widget):
         return self._draw_lines([y])[0]
 
     def _draw_lines(self, places: Iterable[int]) -> list[Strip]:
-        """Return what stands at some places; a line that stood elsewhere before is not made anew."""
+        """Return the strips of some rows; strips of lines that were shown before, in any row, are reused."""
         strips, width, base = self._strips, self.size.width, self.rich_style
         visible_strips = []
         for y in places:
@@ -111,7 +111,7 @@ class Lines(Toned, Widget):
         return visible_strips
 
     def is_gripped(self, event: events.MouseEvent) -> bool:
-        """Tell whether the mouse is on the hairline that can be dragged."""
+        """Return whether the mouse is on the hairline that can be dragged."""
         return (self.grip == "left" and event.x == 0) or (self.grip == "top" and event.y == 0)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -134,7 +134,7 @@ class Lines(Toned, Widget):
             if event.chain > 1:
                 self.post_message(self.Dragged(self, None, done=True))
             return
-        # Above it, or below, after what moved it under a pressed button.
+        # A click can end above or below the pane if the pane has moved while the button was down.
         line = self._lines[event.y] if 0 <= event.y < len(self._lines) else BLANK
         if line.key:
             self.post_message(self.Clicked(self, line.key))

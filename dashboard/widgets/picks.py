@@ -1,4 +1,4 @@
-"""A pane of lines in which some can be chosen, by key or by mouse."""
+"""A pane of lines, some of which can be chosen by key or mouse."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -13,9 +13,9 @@ from dashboard.widgets.spots import Spot
 
 
 class Picks(Lines, can_focus=True):
-    """Show lines; a cursor goes over those with a key while it has the focus; post `Opened` for enter, or two clicks.
+    """Show lines, with a cursor on those that have a key; post `Opened` on enter or a double click.
 
-    The cursor stays with its key while lines move; where that is gone, with its place.
+    The cursor follows its key when lines move, and stays at its place if the key disappears.
     """
 
     BINDINGS = [
@@ -46,13 +46,13 @@ class Picks(Lines, can_focus=True):
         keys = self._keys()
         if self._cursor not in keys:
             self._cursor = keys[min(self._place, len(keys) - 1)] if keys else ""
-        super().show([self._lit(line) for line in self._plain_lines])
+        super().show([self._draw_cursor(line) for line in self._plain_lines])
 
     def _keys(self) -> list[str]:
-        """Return the keys from the top, each once."""
+        """Return the distinct keys, from the top."""
         return list(dict.fromkeys(line.key for line in self._plain_lines if line.key))
 
-    def _lit(self, line: Line) -> Line:
+    def _draw_cursor(self, line: Line) -> Line:
         return mark_cursor(line)._replace(tone="selected") if line.key and line.key == self.chosen else line
 
     def action_move(self, by: int) -> None:
@@ -67,7 +67,7 @@ class Picks(Lines, can_focus=True):
         self.show(self._plain_lines)
 
     def spots(self) -> Iterable[Spot]:
-        """Return the lines with a key, each key once."""
+        """Return one spot for each distinct key."""
         rows_by_key = {line.key: y for y, line in reversed([*enumerate(self._plain_lines)]) if line.key}
         return [Spot(0, y, partial(self._jump, key)) for key, y in rows_by_key.items()] if self.can_focus else []
 

@@ -29,13 +29,13 @@ class _Completing(Suggester):
         return self.first(value)
 
     def first(self, value: str) -> str | None:
-        """Return the likeliest whole line."""
+        """Return the likeliest complete line."""
         return next(iter(self._complete(value)), None)
 
 
 class _Line(TextLine):
     virtual_size = Reactive(Size(0, 0))
-    """Without a layout of the whole screen at each key: the line is as wide as the screen, however long its text."""
+    """Without `layout=True`: the line is as wide as the screen, so no key needs a layout of the screen."""
     BINDINGS = [
         Binding("tab", "accept", "complete", show=False),
         Binding("escape", "leave", "leave", show=False),
@@ -48,11 +48,11 @@ class _Line(TextLine):
         self._changed = changed
 
     def watch_value(self, value: str) -> None:
-        """Tell at once; messages would come after the frame in which the key is seen."""
+        """Call back at once; a message would arrive after the frame that shows the key."""
         self._changed(value)
 
     def action_accept(self) -> None:
-        """Take the suggestion, also where it has not been shown yet: the key may come right behind a letter."""
+        """Accept the suggestion, even if it has not been shown yet: tab may follow a letter immediately."""
         whole = self.suggester.first(self.value) if isinstance(self.suggester, _Completing) else None
         if whole is not None:
             self.value = whole
@@ -92,14 +92,14 @@ class Prompt(Horizontal):
         """Escape was pressed."""
 
     class Recalled(Message):
-        """An earlier or a later line was asked for."""
+        """An earlier or later line of the history was requested."""
 
         def __init__(self, by: int) -> None:
             super().__init__()
             self.by = by
 
     def __init__(self, complete: Callable[[Purpose, str], list[str]], typed: Callable[[Purpose, str], None]) -> None:
-        """Complete lines by `complete`; `typed` is called at once, so that a key and what it does are one frame."""
+        """Complete lines by `complete`; call `typed` synchronously, so that a key and its effect are one frame."""
         super().__init__(id="prompt")
         self._complete, self._typed = complete, typed
         self._history: list[str] = []
@@ -122,7 +122,7 @@ class Prompt(Horizontal):
         self.add_class("-open")
         self.screen.add_class("-asking")
         before = self.screen.focused
-        self.screen.set_focus(line)  # at once: keys may be waiting behind this one
+        self.screen.set_focus(line)  # at once: more keys may be waiting in the queue
         line.wait_behind(before)
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class Prompt(Horizontal):
         self.screen.remove_class("-asking")
 
     def after_key(self, do: Callable[[], None]) -> None:
-        """Do something as soon as the key that is being typed stands in the line."""
+        """Call `do` as soon as the current key has been inserted into the line."""
         self.query_one(_Line).call_next(do)
 
     @property
@@ -149,7 +149,7 @@ class Prompt(Horizontal):
         event.stop()
         if self.purpose == "command" and event.value.strip():
             self._history.append(event.value)
-        self.screen.post_message(self.Given(self.purpose, event.value))  # before it hears what was typed behind it
+        self.screen.post_message(self.Given(self.purpose, event.value))  # before keys typed after enter
 
     def on_prompt_recalled(self, event: Recalled) -> None:
         event.stop()

@@ -7,27 +7,27 @@ from textual.widget import Widget
 
 
 class Spot(NamedTuple):
-    """A row, a pane, a tab."""
+    """A place that jump mode can go to, such as a row, a pane or a tab."""
 
     x: int
     y: int
-    """Where its letter stands: in a widget's own cells, or in those of the screen."""
+    """Where its letter is drawn, in cells of the widget or of the screen."""
     go: Callable[[], object]
     letter: str = ""
-    """Its own, such as the number of a tab; empty where it may be any."""
+    """A fixed letter, such as the number of a tab; empty for any."""
 
 
 @runtime_checkable
 class Spotted(Protocol):
-    """A widget with things to go to."""
+    """A widget that has targets of jump mode."""
 
     def spots(self) -> Iterable[Spot]:
-        """Return those that are in sight, in cells of the widget."""
+        """Return the visible targets, in cells of the widget."""
         ...
 
 
 def spots_of(widgets: Iterable[Widget]) -> list[Spot]:
-    """Return all spots in cells of the screen, from the top; those of panes that take no room are left out."""
+    """Return the spots of all visible widgets in cells of the screen, from the top."""
     spots = []
     for widget in widgets:
         region = widget.region

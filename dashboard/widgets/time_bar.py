@@ -22,14 +22,14 @@ class Scrubber(Lines):
     """
 
     class Sought(Message):
-        """A moment was clicked, or dragged to."""
+        """A moment was chosen by a click or a drag."""
 
         def __init__(self, seq: int) -> None:
             super().__init__()
             self.seq = seq
 
-    class SaidClicked(Message):
-        """What was said was clicked."""
+    class MessageClicked(Message):
+        """The message in or above the bar was clicked."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -37,12 +37,12 @@ class Scrubber(Lines):
         self._cut: tuple[int, int] = (0, 0)
         self._bar: TimeBar | None = None
         self._rows = 1
-        self._said_rows = 0
-        """Rows of what was said, above the bar or in its place."""
+        self._message_rows = 0
+        """Rows of the message above the bar, or in its place."""
         self._dragged = False
 
     def show_time(self, view: ViewState, spans: Sequence[Span], message: Cell | None) -> None:
-        """Show a moment in what happened; `message` takes the words of the bar."""
+        """Show the moment of a view in the history; `message` replaces the text of the bar."""
         width, rows = self.screen.size.width, rows_at(self.screen.size.height)
         engine = view.situation.engine
         stays = message is not None and message == view.banner and view.situation.trouble is None
@@ -58,7 +58,7 @@ class Scrubber(Lines):
             stays=stays,
         )
         self._rows = rows
-        self._said_rows = (
+        self._message_rows = (
             0 if message is None or not message.text else 1 if stays and rows == 1 else len(lines) - rows + 1
         )
         self._fit(lines)
@@ -82,8 +82,8 @@ class Scrubber(Lines):
             self.post_message(self.Sought(seq))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if event.y < self._said_rows:  # on the message above the bar, not on a moment
-            self.post_message(self.SaidClicked())
+        if event.y < self._message_rows:  # on the message above the bar, not on a moment
+            self.post_message(self.MessageClicked())
             return
         self._dragged = True
         self.capture_mouse()

@@ -134,7 +134,7 @@ def test_a_token_becomes_one_cookie_and_no_other_word_does() -> None:
     cookie = logins.exchange(token)
     assert cookie is not None
     assert cookie != token
-    assert logins.of(cookie) is not None
+    assert logins.login_of(cookie) is not None
     assert logins.exchange(token) is None
     assert logins.exchange("") is None
 
@@ -142,13 +142,13 @@ def test_a_token_becomes_one_cookie_and_no_other_word_does() -> None:
 def test_a_browser_that_signs_in_again_keeps_its_login_under_another_cookie() -> None:
     logins = Logins(idle_s=60, clock=Watch())
     first = logins.exchange(logins.new_token())
-    login = logins.of(first)
+    login = logins.login_of(first)
     second = logins.exchange(logins.new_token(), first)
 
-    assert logins.of(second) is login
-    assert logins.of(first) is None
+    assert logins.login_of(second) is login
+    assert logins.login_of(first) is None
     other = logins.exchange(logins.new_token(), "never given")
-    assert logins.of(other) not in (None, login)
+    assert logins.login_of(other) not in (None, login)
 
 
 @pytest.mark.parametrize("cookie", [None, "", "x", "ü\ud800"])
@@ -156,21 +156,21 @@ def test_a_cookie_that_was_never_given_is_nobody(cookie: str | None) -> None:
     logins = Logins(idle_s=60, clock=Watch())
     logins.exchange(logins.new_token())
 
-    assert logins.of(cookie) is None
+    assert logins.login_of(cookie) is None
 
 
 def test_a_login_ends_an_idle_time_after_its_last_tab_and_not_while_one_is_open() -> None:
     watch = Watch()
     logins = Logins(idle_s=60, clock=watch)
     cookie = logins.exchange(logins.new_token())
-    login = logins.of(cookie)
+    login = logins.login_of(cookie)
     assert login is not None
     logins.opened(login)
     watch.now_s += 600
-    assert logins.of(cookie) is login
+    assert logins.login_of(cookie) is login
 
     logins.closed(login)
     watch.now_s += 59
-    assert logins.of(cookie) is login
+    assert logins.login_of(cookie) is login
     watch.now_s += 60
-    assert logins.of(cookie) is None
+    assert logins.login_of(cookie) is None
