@@ -42,18 +42,18 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
     """
     db = database_of(ctx, changes=False)
     try:
-        done = export_archive(db, file, history=history, overwrite=force, only=only)
+        exported = export_archive(db, file, history=history, overwrite=force, only=only)
     except Refused as error:
         fail(error.code, error.reason, "", WRONG_USAGE)
     except ExportRefused as error:
         fail("export_refused", str(error), "", WRONG_USAGE)
-    fields = {name: getattr(done, name) for name in ("path", "bytes", "seq", "state_sha256")}
+    fields = {name: getattr(exported, name) for name in ("path", "bytes", "seq", "state_sha256")}
     body = {"v": 1, "kind": "export", **fields, **team_fields(db)}
     text = "exported" if only is None else f"exported {only}"
-    summary = f"✓ {text} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,} (team {team_in(db)})"
+    summary = f"✓ {text} to {exported.path} ({size(exported.bytes)}), as of seq {exported.seq:,} (team {team_in(db)})"
     emit(ctx, body, summary)
-    if done.bound:
-        say(f"these functions exist only in the program that defined them: {', '.join(done.bound)}")
+    if exported.bound:
+        say(f"these functions exist only in the program that defined them: {', '.join(exported.bound)}")
         say("imported elsewhere, their agents wait until each is swapped")
     return DONE
 
@@ -112,7 +112,7 @@ def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, obje
 
 
 def _lines(file: Path, plan: ImportPlan) -> list[str]:
-    """Return what an import brings, in words."""
+    """Return what an import would create, in words."""
     lines = [f"{file} brings {describe_archive(plan.creates)}"]
     unasked = [reference for reference in plan.needs_trust if reference.startswith(UNASKED)]
     code = [reference for reference in plan.needs_trust if reference not in unasked]

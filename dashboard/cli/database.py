@@ -52,21 +52,21 @@ def made_data_folder() -> Path:
 
 
 def database_of(ctx: click.Context, *, changes: bool) -> Path:
-    """Return the database that a subcommand is about.
+    """Return the database that a subcommand works on.
 
     It is the one of `--db`, else of QUARTERDECK_DB, else of the current folder or the nearest folder above it, else the
-    only one with an engine at work: one that `changes` the team, or gives it work, has a person confirm that.
+    only one with an engine at work. With `changes` a person confirms the last choice.
     """
-    named = given_database(ctx) or _database_here()
-    if named is None:
+    path = given_database(ctx) or _database_here()
+    if path is None:
         candidates = databases(data_folder())
-        live = [each for each in candidates if each.alive]
-        if len(live) != 1:
-            _fail_to_choose(live, [each for each in candidates if each.error is None])
-        named = live[0].path
-        _confirm_only_team(ctx, named, changes=changes)
-    ctx.ensure_object(Settings).chosen = named
-    return named
+        running = [database for database in candidates if database.alive]
+        if len(running) != 1:
+            _fail_to_choose(running, [database for database in candidates if database.error is None])
+        path = running[0].path
+        _confirm_only_team(ctx, path, changes=changes)
+    ctx.ensure_object(Settings).chosen = path
+    return path
 
 
 def given_database(ctx: click.Context) -> Path | None:
@@ -78,7 +78,7 @@ def given_database(ctx: click.Context) -> Path | None:
 
 
 def database_of_file(team: Path) -> Path | None:
-    """Return the database that `up` made for a team file, also under an earlier name of its supervisor."""
+    """Return the database that `up` made for a team file, even if its supervisor had another name then."""
     return next(iter(sorted(data_folder().glob(f"*-{path_digest(team)}.db"))), None)
 
 
@@ -91,7 +91,7 @@ def team_file_here() -> Path:
 
 
 def team_database(ctx: click.Context, file: "TeamFile") -> Path:
-    """Return the database of a team file; it need not exist yet. Each file has its own, also under equal team names."""
+    """Return the database of a team file, which may not exist yet. Files with equal team names have different ones."""
     db = given_database(ctx) or database_of_file(file.path)
     if db is None:
         db = data_folder() / f"{file.name}-{path_digest(file.path)}.db"
@@ -103,10 +103,10 @@ def team_database(ctx: click.Context, file: "TeamFile") -> Path:
 
 
 def check_database(db: Path) -> None:
-    """Check that an engine works on a database or could; nothing is created.
+    """Check that an engine works on a database, or could; create nothing.
 
     Raises:
-        StoreError: If none could.
+        StoreError: If no engine could work on it.
     """
     if not is_alive(db):
         check_place(db)
@@ -166,22 +166,22 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
         if not ctx.ensure_object(Settings).json:  # there the answer says it
             say(f"the only team that is up: {team_in(db)} ({db})")
     elif not is_interactive():
-        why = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"
-        fail("which_database", why, f"to change it: --db {quoted(db)}")
+        reason = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"
+        fail("which_database", reason, f"to change it: --db {quoted(db)}")
     else:
         click.confirm(f"No team was named. Change {clean(team_in(db))} ({clean(str(db))})?", abort=True, err=True)
 
 
-def _fail_to_choose(live: list[DatabaseInfo], usable: list[DatabaseInfo]) -> NoReturn:
+def _fail_to_choose(running: list[DatabaseInfo], usable: list[DatabaseInfo]) -> NoReturn:
     file = next((path for folder in folders_to_search() if (path := folder / TEAM_FILE).is_file()), None)
-    if file is not None and not live:
+    if file is not None and not running:
         fail("never_up", f"the team of {file} was never started", f"start it: quarterdeck up {quoted(file)}")
     if not usable:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)
-    why = f"{pluralize(len(live), 'engine is', 'engines are')} at work" if live else "no engine is at work"
-    listed = [_listed(each.path, each.state) for each in (live or usable)]
-    fail("which_database", f"{why}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
+    reason = f"{pluralize(len(running), 'engine is', 'engines are')} at work" if running else "no engine is at work"
+    listed = [_listed(database.path, database.state) for database in (running or usable)]
+    fail("which_database", f"{reason}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
 
 
 def _listed(db: Path, *details: str) -> str:

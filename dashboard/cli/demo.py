@@ -66,23 +66,23 @@ def demo(
     if stdlib and folder is not None:
         fail("usage", "give a folder or --stdlib, not both", "see: quarterdeck demo --help")
     settings = ctx.ensure_object(Settings)
-    chosen, named = _folder(folder, stdlib=stdlib)
+    source_folder, database_name = _folder(folder, stdlib=stdlib)
     db = given_database(ctx)
     if db is None:
-        db = made_data_folder() / "demo" / f"{named}.db"
+        db = made_data_folder() / "demo" / f"{database_name}.db"
         db.parent.mkdir(exist_ok=True, mode=0o700)
     check_database(db)
-    looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
-    launched = _launched(db, chosen, stdlib=stdlib, model=model, looking=looking)
+    opens_dashboard = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
+    launched = _launched(db, source_folder, stdlib=stdlib, model=model, looking=opens_dashboard)
     try:
-        run_id = _run_to_watch(launched, looking=looking)
+        run_id = _run_to_watch(launched, looking=opens_dashboard)
     except KeyboardInterrupt:  # before there is a screen that could ask
         say_how_to_reopen(db)
         raise
-    if looking:
+    if opens_dashboard:
         return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
-        text = f"the crew reads {chosen}: run {run_id}, engine {launched.pid} on {launched.db}"
+        text = f"the crew reads {source_folder}: run {run_id}, engine {launched.pid} on {launched.db}"
         emit(ctx, launched.body() | {"run_id": run_id}, [text, *reopen_commands(launched.db)])
         return DONE
     progress = Progress(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)

@@ -24,9 +24,9 @@ from store.wall_clock import wall_ms
 @click.command("diff")
 @click.argument("a", metavar="A[@SEQ]")
 @click.argument("b", metavar="B[@SEQ]")
-@click.option("--all", "every", is_flag=True, help="Show every difference, also where there are many.")
+@click.option("--all", "show_all", is_flag=True, help="Show every difference, also where there are many.")
 @click.pass_context
-def diff(ctx: click.Context, a: str, b: str, *, every: bool) -> int:
+def diff(ctx: click.Context, a: str, b: str, *, show_all: bool) -> int:
     """Show what differs from A to B, by subject: databases, archives, or moments of a database.
 
     A and B are paths; after @ comes a seq or a time, as for --at of fork. @SEQ alone is of the team's own database.
@@ -42,9 +42,9 @@ def diff(ctx: click.Context, a: str, b: str, *, every: bool) -> int:
         "kind": "diff",
         "a": _side_item(moment),
         "b": _side_item(other),
-        "items": [_item(each) for each in differences],
+        "items": [_item(difference) for difference in differences],
     }
-    emit(ctx, body, lambda: _format_diff(moment, other, differences, every=every))
+    emit(ctx, body, lambda: _format_diff(moment, other, differences, show_all=show_all))
     return DONE
 
 
@@ -66,10 +66,10 @@ def _item(difference: Difference) -> dict[str, object]:
     return {name: getattr(difference, name) for name in names(difference)}
 
 
-def _format_diff(moment: Moment, other: Moment, differences: list[Difference], *, every: bool) -> list[str]:
+def _format_diff(moment: Moment, other: Moment, differences: list[Difference], *, show_all: bool) -> list[str]:
     apart_ms = other.state.at_ms - moment.state.at_ms
     apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}" if moment.seq and other.seq else ""
-    lines = difference_lines(differences, limit=len(differences) if every else MAX_SHOWN)
+    lines = difference_lines(differences, limit=len(differences) if show_all else MAX_SHOWN)
     texts = [f"{cell.lead}{cell.text}" for cell in lines]
     return [
         f"from {_describe_side(moment)}",

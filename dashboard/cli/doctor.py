@@ -66,10 +66,10 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
         "v": 1,
         "kind": "doctor",
         "ok": all(finding.level != "fault" for finding in findings),
-        "items": [asdict(each) for each in findings],
+        "items": [asdict(finding) for finding in findings],
     }
     marks = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
-    emit(ctx, body, [f"{marks[each.level]}  {each.what}: {each.message}" for each in findings])
+    emit(ctx, body, [f"{marks[finding.level]}  {finding.what}: {finding.message}" for finding in findings])
     return DONE if body["ok"] else WRONG_USAGE
 
 
@@ -94,8 +94,10 @@ def sqlite_finding(version: tuple[int, int, int]) -> Finding:
     if version < (3, 38, 0):
         return Finding("fault", "SQLite", f"{text}: use a Python with 3.38 or newer")
     if first <= version <= last:
-        why = "can damage a database that two programs checkpoint at once"
-        return Finding("note", "SQLite", f"{text} {why}: only the engine does here; open no live database with sqlite3")
+        danger = "can damage a database that two programs checkpoint at once"
+        return Finding(
+            "note", "SQLite", f"{text} {danger}: only the engine does here; open no live database with sqlite3"
+        )
     return Finding("ok", "SQLite", text)
 
 
@@ -104,8 +106,8 @@ def _models() -> Iterator[Finding]:
     if model:
         yield Finding("ok", "QUARTERDECK_MODEL", clean(model))
     keys = [f"{variable} ({provider})" for provider, variable in find_keys(os.environ).items()]
-    none = "none in the environment; set one such as OPENAI_API_KEY where the engine runs"
-    yield Finding("ok", "model keys", ", ".join(keys) or none)
+    no_key = "none in the environment; set one such as OPENAI_API_KEY where the engine runs"
+    yield Finding("ok", "model keys", ", ".join(keys) or no_key)
     servers = running_servers()
     for server in servers:
         model_names = ", ".join(server.models[:MAX_MODELS_SHOWN])
@@ -171,21 +173,21 @@ def _tool_servers() -> Iterator[Finding]:
 def _databases(databases: list[DatabaseInfo], *, verifying: bool) -> Iterator[Finding]:
     if not databases:
         yield Finding("ok", "databases", "none yet; quarterdeck demo makes one")
-    for each in databases:
-        yield _check_engine(each)
-        if each.error is None:
-            yield from _check_readable(each.path)
-            yield from _check_loss(each.path)
-            yield from _check_clock(each.path)
-            for standby in each.standbys:
+    for database in databases:
+        yield _check_engine(database)
+        if database.error is None:
+            yield from _check_readable(database.path)
+            yield from _check_loss(database.path)
+            yield from _check_clock(database.path)
+            for standby in database.standbys:
                 if standby.hung:
                     text = f"engine {standby.pid} stands by and does not answer: end it with: kill -9 {standby.pid}"
-                    yield Finding("note", str(each.path), text)
-            yield from inbox_findings(each)
-            for path in sorted(each.path.parent.glob(f"{each.path.name}-new-*")):
+                    yield Finding("note", str(database.path), text)
+            yield from inbox_findings(database)
+            for path in sorted(database.path.parent.glob(f"{database.path.name}-new-*")):
                 yield Finding("note", str(path), "is left over from a crash: delete it")
             if verifying:
-                yield _check_chain(each.path)
+                yield _check_chain(database.path)
 
 
 def _check_engine(database: DatabaseInfo) -> Finding:

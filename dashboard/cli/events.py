@@ -191,31 +191,31 @@ def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:
         return None
     for kind in kinds:
         if kind.partition(".")[0] not in KINDS:
-            near = nearest(kind, KINDS)
-            hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(KINDS))}"
+            nearest_kind = nearest(kind, KINDS)
+            hint = f"did you mean {nearest_kind}?" if nearest_kind else f"there are {', '.join(sorted(KINDS))}"
             fail("usage", f"there is no kind of event {kind!r}", hint, WRONG_USAGE)
     return list(kinds)
 
 
-def _agent_id(reader: Reader, state: State, named: str | None) -> str | None:
+def _agent_id(reader: Reader, state: State, name: str | None) -> str | None:
     """Return the id of an agent; of one that has left, its id or the last one of its name still finds its events."""
-    if named is None:
+    if name is None:
         return None
     try:
-        return find_agent(state, named).id
+        return find_agent(state, name).id
     except AmbiguousName as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
     except UnknownAgent as refused:
-        an_id = id_in(named)
-        if reader.records(0, 1, agent_id=an_id):
-            return an_id
-        added = events_of(reader.records(0, _PAGE, kinds=("agent_added",), value=named))
-        left = [event.agent_id for event in added if isinstance(event, AgentAdded) and event.name == named]
-        return left[-1] if left else fail(refused.code, refused.reason, "", WRONG_USAGE)
+        agent_id = id_in(name)
+        if reader.records(0, 1, agent_id=agent_id):
+            return agent_id
+        added = events_of(reader.records(0, _PAGE, kinds=("agent_added",), value=name))
+        former_ids = [event.agent_id for event in added if isinstance(event, AgentAdded) and event.name == name]
+        return former_ids[-1] if former_ids else fail(refused.code, refused.reason, "", WRONG_USAGE)
 
 
-def _run_id(reader: Reader, named: str | None) -> str | None:
-    run_id = None if named is None else id_in(named)
+def _run_id(reader: Reader, name: str | None) -> str | None:
+    run_id = None if name is None else id_in(name)
     if run_id is not None and not reader.records(0, 1, run_id=run_id):
-        fail("unknown_work", f"there is no run {named!r}", "list them with: quarterdeck runs", WRONG_USAGE)
+        fail("unknown_work", f"there is no run {name!r}", "list them with: quarterdeck runs", WRONG_USAGE)
     return run_id

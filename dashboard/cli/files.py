@@ -47,7 +47,7 @@ def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offli
     if not folder:
         fail("usage", "'' names no folder", "leave it out to write into this one")
     at = Path(folder)
-    found_model, why = (None, "") if offline or model is not None or not _has_models(name) else _find_model()
+    found_model, reason = (None, "") if offline or model is not None or not _has_models(name) else _find_model()
     contents = _contents(name, model or found_model)
     for file_name in contents:
         if os.path.lexists(at / file_name):
@@ -84,7 +84,7 @@ def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offli
         f"wrote {' and '.join(str(path) for path in paths)}",
         *([f"needs:     {missing} where the engine runs; it is not set here"] if missing is not None else []),
         *(
-            [f"model:     {found_model}, because {why}; --offline writes scripted answers"]
+            [f"model:     {found_model}, because {reason}; --offline writes scripted answers"]
             if found_model is not None
             else []
         ),
@@ -114,8 +114,8 @@ _DEFAULT_MODELS = {
 
 def _find_model() -> tuple[str | None, str]:
     """Return the model that the environment names or has a key for, and the reason."""
-    if named := os.environ.get("QUARTERDECK_MODEL"):
-        return named, "QUARTERDECK_MODEL names it"
+    if model_name := os.environ.get("QUARTERDECK_MODEL"):
+        return model_name, "QUARTERDECK_MODEL names it"
     candidates = (
         (_DEFAULT_MODELS[provider], variable)
         for provider, variable in find_keys(os.environ).items()
@@ -142,8 +142,9 @@ def _contents(template: str, model: str | None) -> dict[str, str]:
         fail("usage", f"no agent of {template} uses a model", "leave out --model, or take another --template")
     if replies is not None:
         names = [line.strip(" :") for line in replies.splitlines() if re.fullmatch(r"  \w+:", line)]
-        named = "".join(f"  {name}: {{model: {json.dumps(model)}}}\n" for name in names)
-        texts["team.yaml"] = texts["team.yaml"].replace("models: {models}\n", f"models:\n{named if model else replies}")
+        model_lines = "".join(f"  {name}: {{model: {json.dumps(model)}}}\n" for name in names)
+        block = f"models:\n{model_lines if model else replies}"
+        texts["team.yaml"] = texts["team.yaml"].replace("models: {models}\n", block)
     return dict(sorted(texts.items(), reverse=True))
 
 
@@ -199,17 +200,18 @@ def check_code(file: TeamFile) -> None:
     if not file.references:
         return
     command = [sys.executable, "-P", "-m", "dashboard", "check", str(file.path), "--json", "--no-servers"]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=file.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     try:
-        problems = json.loads(done.stdout.splitlines()[-1])["problems"]
+        problems = json.loads(process.stdout.splitlines()[-1])["problems"]
     except (IndexError, ValueError, KeyError, TypeError):
-        last = (done.stderr.splitlines() or ["it said nothing"])[-1]
-        text = f"the code of {file.path} could not be looked at: {last}"
+        last_line = (process.stderr.splitlines() or ["it said nothing"])[-1]
+        text = f"the code of {file.path} could not be looked at: {last_line}"
         fail("code_failed", text, f"see: quarterdeck check {quoted(file.path)}")
     if problems:
-        raise TeamFileError(file.path, [Problem(each["line"], each["field"], each["message"]) for each in problems])
+        faults = [Problem(problem["line"], problem["field"], problem["message"]) for problem in problems]
+        raise TeamFileError(file.path, faults)
 
 
 def _report_faults(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:
@@ -225,7 +227,7 @@ def _body(team: Path, problems: list[Problem], file: TeamFile | None, *, trusted
         "kind": "check",
         "path": str(team),
         "ok": not problems,
-        "problems": [{"line": each.line, "field": each.field, "message": each.text} for each in problems],
+        "problems": [{"line": problem.line, "field": problem.field, "message": problem.text} for problem in problems],
         "warnings": file.warnings if file else [],
         "references": file.references if file else [],
         "trusted": trusted,

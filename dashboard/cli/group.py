@@ -151,8 +151,9 @@ def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, 
 def _unknown(name: str) -> str:
     if name.endswith(".db"):
         return f"there is no command {name!r}; to open a database: quarterdeck --db {quoted(name)}"
-    near = nearest(name, COMMANDS)
-    return f"there is no command {name!r}; {f'did you mean {near}?' if near else 'see: quarterdeck --help'}"
+    nearest_name = nearest(name, COMMANDS)
+    hint = f"did you mean {nearest_name}?" if nearest_name else "see: quarterdeck --help"
+    return f"there is no command {name!r}; {hint}"
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -35,6 +35,7 @@ from engine.core.state import Agent, Run, RunSummary, State, Task
 from engine.reading.folding import events_of, finished_run, fold_from, pages
 from store import EngineInfo, Reader, find_loss
 
+_PS_COLUMNS = ("SUPERVISOR", "UNDER", "LEVEL", "STRATEGY", "STATE", "AGENTS", "RUNNING", "WAITING", "HAND-OVER", "NOW")
 _RIGHT_ALIGNED = frozenset({"OK", "P50", "TOOK", "TOKENS", "DONE", "TIME EACH", "USD EACH", "COST"})
 
 
@@ -76,9 +77,9 @@ def ps(ctx: click.Context, row_filter: Filter) -> None:
     counts = make_digest(state, working=look.working)
     supervisors = row_filter.apply(state.supervisors.values(), lambda supervisor: SupervisorSubject(state, supervisor))
     check_filter(row_filter)
-    items = [supervisor_item(state, each, counts) for each in supervisors]
+    items = [supervisor_item(state, supervisor, counts) for supervisor in supervisors]
     engine_item = engine and {name: getattr(engine, name) for name in ("pid", "alive", "since_ms", "token")}
-    waiting = [{"pid": each.pid, "since_ms": each.since_ms} for each in standbys]
+    waiting = [{"pid": standby.pid, "since_ms": standby.since_ms} for standby in standbys]
 
     def make_lines() -> list[str]:
         rows = [
@@ -96,27 +97,15 @@ def ps(ctx: click.Context, row_filter: Filter) -> None:
             )
             for item in items
         ]
-        columns = [
-            "SUPERVISOR",
-            "UNDER",
-            "LEVEL",
-            "STRATEGY",
-            "STATE",
-            "AGENTS",
-            "RUNNING",
-            "WAITING",
-            "HAND-OVER",
-            "NOW",
-        ]
-        none = (
+        empty = (
             "no supervisor passes the filter" if row_filter else "no team here yet; start one with: quarterdeck up TEAM"
         )
-        table = Table(columns, rows, empty=none)
-        beside = f"; {describe_standbys(standbys)}" if standbys else ""
-        lost = f"; {pluralize(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
-        deep = warning_of(state, len(levels_of(state)))
-        top = [str(look.db), f"{_engine_line(engine, look.now_ms)}, seq {state.seq:,}{beside}{lost}", ""]
-        return [*top, *table.lines(), *([deep] if deep is not None else [])]
+        table = Table(_PS_COLUMNS, rows, empty=empty)
+        standbys_text = f"; {describe_standbys(standbys)}" if standbys else ""
+        loss_text = f"; {pluralize(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
+        depth_warning = warning_of(state, len(levels_of(state)))
+        head = [str(look.db), f"{_engine_line(engine, look.now_ms)}, seq {state.seq:,}{standbys_text}{loss_text}", ""]
+        return [*head, *table.lines(), *([depth_warning] if depth_warning is not None else [])]
 
     emit(ctx, look.body("ps", items, engine=engine_item, standbys=waiting), make_lines)
 

@@ -34,25 +34,30 @@ def rerun_with_model(ctx: click.Context, db: Path, run_id: str, *, model: str, s
     """Continue a run from a step with another model, and show the new steps beside the old ones.
 
     Args:
-        db: Where the run has ended.
-        step: `TASK/STEP`: the answer of a model that is asked for anew.
+        db: The database in which the run has ended.
+        step: `TASK/STEP` of the model answer that is requested again.
     """
-    before = end_of(db, run_id)
-    if before is None:
+    first_end = end_of(db, run_id)
+    if first_end is None:
         fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
     task_id, key = parts_of(step)
     new_fork, new_end = _fork_and_run(db, run_id, model=model, task_id=task_id, key=key, into=into)
-    with Reader(db) as was, Reader(into) as now:
-        pairs = side_by_side(was, now, run_id, since_seq=new_fork.at_seq + 1)
+    with Reader(db) as old_reader, Reader(into) as new_reader:
+        pairs = side_by_side(old_reader, new_reader, run_id, since_seq=new_fork.at_seq + 1)
     first = next((pair for pair in pairs if not pair.is_same), None)
-    outputs = [readable(end.output) if end.output is not None else end.error for end in (before, new_end)]
+    outputs = [readable(end.output) if end.output is not None else end.error for end in (first_end, new_end)]
     differs: dict[str, JsonValue] | None = None
     if first is not None or outputs[0] != outputs[1]:
         differs = {"task_id": task_id, "step": "output", "was": outputs[0], "now": outputs[1]}
         if first is not None:
-            named = _present_step(first)
+            first_step = _present_step(first)
             step_outputs = [None if step is None else step.output for step in (first.was, first.now)]
-            differs = {"task_id": named.task_id, "step": named.step, "was": step_outputs[0], "now": step_outputs[1]}
+            differs = {
+                "task_id": first_step.task_id,
+                "step": first_step.step,
+                "was": step_outputs[0],
+                "now": step_outputs[1],
+            }
     body = {
         "v": 1,
         "kind": "replay",
@@ -116,15 +121,15 @@ def _format_comparison(run_id: str, pairs: list[Pair], outputs: list[str | None]
         )
         for pair in pairs
     ]
-    differ = sum(not pair.is_same for pair in pairs)
-    was, now = map(one_line, outputs)
-    rows.append(("" if outputs[0] == outputs[1] else "≠", run_id, "output", was, now))
-    head = f"{run_id} with {model}: {pluralize(differ, 'step')} of {len(pairs)} differ"
+    differing = sum(not pair.is_same for pair in pairs)
+    old_output, new_output = map(one_line, outputs)
+    rows.append(("" if outputs[0] == outputs[1] else "≠", run_id, "output", old_output, new_output))
+    head = f"{run_id} with {model}: {pluralize(differing, 'step')} of {len(pairs)} differ"
     return [head, *Table(("", "TASK", "STEP", "WAS", f"WITH {model}"), rows).lines()]
 
 
 def _describe_step(step: Step | None) -> str:
-    """Return what a step came to, in one line: of a model what it says and calls."""
+    """Return the output of a step in one line: of a model its text and calls."""
     if step is None:
         return "nothing"
     output = step.output

@@ -1,4 +1,4 @@
-"""`run` and `wait`: give a team a request, and print what comes of it."""
+"""`run` and `wait`: submit a request to a team, and print its output."""
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -134,9 +134,9 @@ def finish(
 
     Args:
         output: The file; None is stdout.
-        bound: Its engine ends with this process.
-        progress: What shows how far it is; a changing line by default.
-        follows: What shows more of it, in place of that line, while it is open.
+        bound: Whether its engine ends with this process.
+        progress: Reports the progress; a changing line by default.
+        follows: Shows the stream of the run, in place of that line, while it is open.
     """
     progress = progress or Progress(db, run_id, every_s=0.2, quiet=follows is not None)
     try:
@@ -152,7 +152,7 @@ def finish(
 
 
 def write_end(ctx: click.Context, db: Path, run_end: RunEnd, output: Path | None) -> int:
-    """Write what a run brought, and return the exit status."""
+    """Write the output of a run, and return the exit status."""
     text = "" if run_end.output is None else readable(run_end.output)
     run_of = f"run {run_end.run_id} of team {team_in(db)}"
     suffix = ""
@@ -202,10 +202,10 @@ def still_running(run_id: str, db: Path) -> str:
 
 
 def submit(db: Path, command: Command) -> tuple[str, CommandReply]:
-    """Give a request to the engine of a database and return the id of its run.
+    """Submit a request to the engine of a database, and return the id of its run and the outcome.
 
     Raises:
-        Failure: If it is refused, or nobody answers.
+        Failure: If it is refused, or no engine answers.
     """
     command_id, client = "", client_on(db)
     try:
@@ -213,7 +213,7 @@ def submit(db: Path, command: Command) -> tuple[str, CommandReply]:
             command_id = client.send(command)
             outcome = client.wait(command_id, ANSWER_WITHIN_S)
     except KeyboardInterrupt:
-        # It may be in the inbox: a second later it is known what became of it, and can be said.
+        # It may be in the inbox: wait a second for the outcome, which names the run.
         run_id = client.wait(command_id, 1.0).result.get("run_id") if command_id else None
         say(still_running(str(run_id), db) if run_id else f"see its outcome: quarterdeck runs --db {quoted(db)}")
         raise click.exceptions.Exit(INTERRUPTED) from None

@@ -32,7 +32,7 @@ INVITATION = (
     "  quarterdeck up my-team/team.yaml              start it and look at it",
     "  documentation: README.md, docs/operating.md, quarterdeck --help",
 )
-"""Said when the demo is left."""
+"""Printed when the demo is left."""
 
 
 def open_chosen_dashboard(ctx: click.Context, *, readonly: bool, place: str | None = None) -> int:
@@ -62,8 +62,8 @@ def open_dashboard(
         pass
     if not has_terminal():
         dumb = os.environ.get("TERM", "") if is_at_terminal() else ""
-        why = f"nothing can be drawn on a terminal of TERM={dumb}" if dumb else "there is no terminal to draw on"
-        fail("no_terminal", why, f"look with: quarterdeck ps --db {quoted(db)}")
+        reason = f"nothing can be drawn on a terminal of TERM={dumb}" if dumb else "there is no terminal to draw on"
+        fail("no_terminal", reason, f"look with: quarterdeck ps --db {quoted(db)}")
     # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from dashboard.app.running import run_dashboard  # Textual, 0.3 s
@@ -99,11 +99,11 @@ def say_how_to_reopen(db: Path, *, chosen_there: bool = False) -> None:
 
 def reopen_commands(db: Path) -> list[str]:
     """Return the commands that reopen a team, stop it, and select it in this shell."""
-    named = quoted(db)
+    path = quoted(db)
     return [
-        f"look:  quarterdeck --db {named}",
-        f"stop:  quarterdeck stop --db {named}",
-        f"leave --db out after:  export {VARIABLE}={named}",
+        f"look:  quarterdeck --db {path}",
+        f"stop:  quarterdeck stop --db {path}",
+        f"leave --db out after:  export {VARIABLE}={path}",
     ]
 
 

@@ -76,7 +76,7 @@ def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command
     """Make a subcommand of a function that returns the command to send.
 
     Args:
-        looks: Whether it has to look at the team first; then it gets what returns the `Sending`, resolved once.
+        looks: Whether the function reads the team first; its first argument then returns the `Sending`.
     """
 
     def make_command(build: Callable[..., Command]) -> click.Command:
@@ -109,7 +109,7 @@ def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> int:
-    """Send a command, wait for its outcome and say it; return the exit status."""
+    """Send a command, print its outcome, and return the exit status."""
     with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
@@ -136,7 +136,7 @@ def send_and_report(ctx: click.Context, sending: Sending, command: Command) -> i
 
 
 def outcome_body(db: Path, outcome: CommandReply) -> dict[str, object]:
-    """Return what became of a command in the shape of `--json`."""
+    """Return the outcome of a command in the shape of `--json`."""
     return {
         "v": 1,
         "kind": "outcome",
@@ -157,11 +157,11 @@ def check_outcome(outcome: CommandReply, silent: str, hint: str) -> None:
     """Check that a command was applied.
 
     Args:
-        outcome: What became of it.
-        silent: What is said, with `hint`, where the engine has not answered.
+        outcome: The outcome of the command.
+        silent: The message, with `hint`, if the engine has not answered.
 
     Raises:
-        Failure: If it was refused, exit 3; if nobody answered, exit 4.
+        Failure: If it was refused, exit 3; if no engine answered, exit 4.
     """
     if outcome.status == "refused":
         fail(outcome.code or "refused", f"refused: {outcome.reason or 'the engine does not say why'}", "", REFUSED)

@@ -45,8 +45,8 @@ def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | N
 
     file = read_team(team) if team is not None else None
     spec = file.load_command().team if file is not None else None
-    chosen = range(1, seeds + 1) if seed is None else [seed]
-    report = run(chosen, spec, hours=hours, progress=_progress(len(chosen)))
+    chosen_seeds = range(1, seeds + 1) if seed is None else [seed]
+    report = run(chosen_seeds, spec, hours=hours, progress=_progress(len(chosen_seeds)))
     replay = None if report.counterexample is None else _replay(team, report.counterexample.plan.seed, hours)
     emit(ctx, report_body(report, team, replay), lambda: report_lines(report, replay))
     return WORK_FAILED if report.counterexample is not None else DONE

@@ -1,4 +1,4 @@
-"""`steps` and `fork`: what a task has recorded, and a database that goes on from there.
+"""`steps` and `fork`: the recorded steps of a task, and a database that continues from a moment.
 
 Rule: both read the files and need no engine; a fork writes a new file and nothing else.
 """
@@ -88,23 +88,23 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     try:
         with Reader(db) as reader:
             at_seq = None if at is None else seq_of(reader, at)
-            changed = None
+            changed_step = None
             if step is not None:
-                changed = forking.ChangedStep(
+                changed_step = forking.ChangedStep(
                     forking.step_named(reader, *parts_of(step)), json_given(output_json or "", _QUOTED)
                 )
-        done = forking.fork(db, new, at_seq=at_seq, changed=changed)
+        new_fork = forking.fork(db, new, at_seq=at_seq, changed=changed_step)
     except NameTaken as name_error:
         fail("name_taken", str(name_error), "", WRONG_USAGE)
     except Refused as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
-    body = {"v": 1, "kind": "fork", **{name: getattr(done, name) for name in ("path", "at_seq", "runs", "tasks")}}
-    text = f"{pluralize(done.runs, 'open run')} with {pluralize(done.tasks, 'task')}, paused"
-    at_moment = fork_moment(at_seq or done.at_seq, done.at_seq)
-    emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at {at_moment}: {text}")
-    if done.runs:
-        run = next(iter(fold_file(done.path).runs)) if done.runs == 1 else "RUN"
-        db_option = f"--db {quoted(done.path)}"
+    body = {"v": 1, "kind": "fork", **{name: getattr(new_fork, name) for name in ("path", "at_seq", "runs", "tasks")}}
+    text = f"{pluralize(new_fork.runs, 'open run')} with {pluralize(new_fork.tasks, 'task')}, paused"
+    at_moment = fork_moment(at_seq or new_fork.at_seq, new_fork.at_seq)
+    emit(ctx, body | {"path": str(new_fork.path)}, f"✓ forked to {new_fork.path} at {at_moment}: {text}")
+    if new_fork.runs:
+        run = next(iter(fold_file(new_fork.path).runs)) if new_fork.runs == 1 else "RUN"
+        db_option = f"--db {quoted(new_fork.path)}"
         say(f"continue: quarterdeck engine {db_option}, then: quarterdeck resume {run} {db_option}")
     return DONE
 

@@ -104,9 +104,9 @@ def _ensure_trusted(code: "TeamCode", *, allowed: bool) -> None:
 
 def _ask_for_trust(code: "TeamCode", changed: list[str]) -> None:
     file = code.team
-    why = f"has changed since you trusted it ({', '.join(changed)})" if changed else "is new here"
+    reason = f"has changed since you trusted it ({', '.join(changed)})" if changed else "is new here"
     text = "runs this code" if all(map(is_imported, file.references)) else "runs or reaches this"
-    say(f"{file.path} {why}. It {text}:", *(f"  {reference}" for reference in file.references))
+    say(f"{file.path} {reason}. It {text}:", *(f"  {reference}" for reference in file.references))
     _confirm(
         f"{', '.join(code.files) or 'no file'} in {file.folder}", f"{file.path} is not trusted, nothing was started"
     )
@@ -148,8 +148,8 @@ def _describe_code(references: list[str], files: list[str]) -> str:
     unasked = [reference for reference in references if reference.startswith(UNASKED)]
     code = [reference for reference in references if is_imported(reference)]
     outside = [reference for reference in references if not is_imported(reference) and reference not in unasked]
-    of = f", from {', '.join(files)}" if files else ""
-    functions = [f"{pluralize(len(code), 'function')}: {', '.join(code)}{of}"] if code else []
+    origin = f", from {', '.join(files)}" if files else ""
+    functions = [f"{pluralize(len(code), 'function')}: {', '.join(code)}{origin}"] if code else []
     others = [f"{pluralize(len(outside), 'address or program', 'addresses and programs')}: {', '.join(outside)}"]
     return "; ".join([*functions, *(others if outside else []), *unasked])
 

@@ -102,12 +102,12 @@ class _LinkPrinter:
         if self._ctx.ensure_object(Settings).json:
             emit(self._ctx, {"v": 1, "kind": "serve", "link": link, "pid": os.getpid(), "role": self._terms.role}, None)
             return
-        may = (
+        rights_text = (
             "may change the team"
             if self._terms.role == "operator"
             else "can look; --role operator lets them change the team"
         )
-        say(f"serving {self._terms.db} as {self._terms.role}: users who sign in {may}; Ctrl-C ends it")
+        say(f"serving {self._terms.db} as {self._terms.role}: users who sign in {rights_text}; Ctrl-C ends it")
         say(f"sign one browser in:  {link}")
 
     def signed_in(self, where: str, link: str) -> None:
@@ -140,8 +140,8 @@ def _context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(cert, key, password=_no_password)
     except (ssl.SSLError, OSError, ValueError):
-        why = "they are not a pair in PEM, or the key has a password"
-        fail("no_certificate", f"{cert} and {key} cannot be used: {why}", "give a certificate and its key")
+        reason = "they are not a pair in PEM, or the key has a password"
+        fail("no_certificate", f"{cert} and {key} cannot be used: {reason}", "give a certificate and its key")
     return context
 
 
@@ -153,13 +153,13 @@ def _check_reach(host: str, port: int, *, tls: bool, hosts: tuple[str, ...]) -> 
     """Refuse an address that others can reach, unless what goes over the net is encrypted and the name is known."""
     for name in hosts:
         if not _NAME.fullmatch(name):
-            way = "without scheme, port or path, such as --host team.example.org"
-            fail("usage", f"--host {name!r} is not the name of a host", way)
+            hint = "without scheme, port or path, such as --host team.example.org"
+            fail("usage", f"--host {name!r} is not the name of a host", hint)
     if is_loopback(host):
         return
     if not tls:
-        way = f"give --cert FILE --key FILE, or keep to this machine and use: ssh -L {port}:{BIND} HOST"
-        fail("not_loopback", f"{host} can be reached from elsewhere, and there is no certificate", way)
+        hint = f"give --cert FILE --key FILE, or keep to this machine and use: ssh -L {port}:{BIND} HOST"
+        fail("not_loopback", f"{host} can be reached from elsewhere, and there is no certificate", hint)
     if host in ("0.0.0.0", "::") and not hosts:
         fail("usage", f"{host} is not a host name that a browser can use", "say which it answers to: --host NAME")
 

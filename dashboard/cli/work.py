@@ -51,11 +51,11 @@ steer = plain(commands.Steer)
 
 
 def _describe_target(state: State, target: str) -> str:
-    """Return what a target is, so that a person sees what they stop."""
+    """Describe a target, so that a person sees what they stop."""
     target = id_in(target)
     if (run := state.runs.get(target)) is not None:
-        left = run.total - run.ended
-        return f"the run {run.id} ({run.title}), {run.running} of whose {left} open tasks are at work"
+        open_tasks = run.total - run.ended
+        return f"the run {run.id} ({run.title}), {run.running} of whose {open_tasks} open tasks are at work"
     if (task := state.tasks.get(target)) is not None:
         return f"the task {task.id} ({task.title}) of the run {task.run_id}, which is {task.status.value}"
     return repr(target)
@@ -135,20 +135,20 @@ def inbox(ctx: click.Context, row_filter: Filter) -> None:
 
 
 def _call_item(escalation: Escalation) -> dict[str, object]:
-    """Return what a question about a call is to decide on."""
+    """Return the call that a question is about: its arguments and diffs."""
     diffs = [{"path": path, "lines": lines} for path, lines in diffs_of(escalation)]
     arguments = {"arguments": escalation.detail["arguments"]} if "arguments" in escalation.detail else {}
     return {**arguments, **({"diffs": diffs} if diffs else {})}
 
 
 def _call_lines(escalation: Escalation) -> list[str]:
-    """Return the same in lines below the table."""
+    """Return the call that a question is about, as lines below the table."""
     lines = plain_lines(escalation)
     return ["", f"{escalation.id}:", *lines] if lines else []
 
 
 def _describe_trouble(state: State, key: str) -> str:
-    """Return what needs a person without a question, with the command that helps."""
+    """Describe a problem that needs a person but has no question, with the command that helps."""
     task = state.tasks.get(key)
     if task is None:
         return f"{name_of(state, key)} in error (quarterdeck resume {key})"

@@ -67,10 +67,10 @@ class Preloading:
 
 def loadable_references(state: State) -> Set[str]:
     """Return the references of what a team runs in the engine's own process, as far as it is trusted."""
-    named = {
+    references = {
         reference for spec in state.specs.values() if spec.run_in != "process" for reference in references_of(spec)
     }
-    return {reference for reference in named if reference in state.trusted and is_imported(reference)}
+    return {reference for reference in references if reference in state.trusted and is_imported(reference)}
 
 
 class Readiness:

@@ -40,15 +40,15 @@ def stop(ctx: click.Context) -> None:
     if outcome.status == "refused":
         check_outcome(outcome, "", "")
     if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
-        did = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
-        fail("no_answer", f"the engine {engine.pid} {did}", f"end it with: kill {engine.pid}", NO_ENGINE)
+        problem = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
+        fail("no_answer", f"the engine {engine.pid} {problem}", f"end it with: kill {engine.pid}", NO_ENGINE)
     deadline = time.monotonic() + STANDBYS_END_WITHIN_S
-    while time.monotonic() < deadline and any(not each.hung for each in standbys_of(db)):  # a hung one ends as it wakes
-        time.sleep(0.02)
+    while any(not standby.hung for standby in standbys_of(db)) and time.monotonic() < deadline:
+        time.sleep(0.02)  # without those that hang, which end as they wake
     body = {**outcome_body(db, outcome), "status": "applied"}  # it has ended, also where it could not say so
-    pids = ", ".join(str(each.pid) for each in standbys)
-    too = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
-    text = f"engine {engine.pid} of team {team_in(db)} has ended{too}"
+    pids = ", ".join(str(standby.pid) for standby in standbys)
+    standbys_text = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
+    text = f"engine {engine.pid} of team {team_in(db)} has ended{standbys_text}"
     emit(ctx, body, f"{text}; start it again with: quarterdeck engine --db {quoted(db)}")
 
 
@@ -58,12 +58,12 @@ BACK_WITHIN_S = 30.0
 
 
 def hand_over(ctx: click.Context, grace_s: float) -> None:
-    """Have the engine hand over, and say so once another is at work."""
+    """Have the engine hand over, and print when the next one is at work."""
     db = database_of(ctx, changes=True)
     began_s = time.monotonic()
-    before, after, outcome = perform_hand_over(db, grace_s)
-    took = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
-    emit(ctx, outcome_body(db, outcome), f"engine {before.pid} handed over to engine {after.pid} {took}")
+    previous, successor, outcome = perform_hand_over(db, grace_s)
+    duration_text = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
+    emit(ctx, outcome_body(db, outcome), f"engine {previous.pid} handed over to engine {successor.pid} {duration_text}")
 
 
 @contextmanager
@@ -85,10 +85,10 @@ def standing_by(db: Path, folder: Path) -> Iterator[None]:
 
 
 def perform_hand_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, CommandReply]:
-    """Have the engine hand over, and return it, the one that is at work then, and the outcome of the command.
+    """Have the engine hand over; return it, its successor, and the outcome of the command.
 
     Raises:
-        Failure: If none is at work, none stands by, or none took over.
+        Failure: If no engine is at work, none stands by, or none took over.
     """
     with Reader(db) as reader:
         engine = reader.engine()
@@ -101,19 +101,19 @@ def perform_hand_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo,
         silent, hint = f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}"
         command = HandOver(token=engine.token, grace_s=grace_s)
         outcome = perform(db, command, ANSWER_WITHIN_S + grace_s, silent=silent, hint=hint)
-        after = _wait_for_successor(reader, engine)
-    if after is None:
+        successor = _wait_for_successor(reader, engine)
+    if successor is None:
         hint = f"start one: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
-    return engine, after, outcome
+    return engine, successor, outcome
 
 
-def _wait_for_successor(reader: Reader, before: EngineInfo) -> EngineInfo | None:
+def _wait_for_successor(reader: Reader, previous: EngineInfo) -> EngineInfo | None:
     """Wait for the next engine to take over; None on timeout."""
     deadline = time.monotonic() + BACK_WITHIN_S
     while time.monotonic() < deadline:
-        now = reader.engine()
-        if now is not None and now.alive and now.token > before.token:
-            return now
+        current = reader.engine()
+        if current is not None and current.alive and current.token > previous.token:
+            return current
         time.sleep(0.02)
     return None

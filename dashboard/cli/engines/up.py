@@ -91,7 +91,7 @@ class Launched:
 
 
 def merge_options(command: F) -> F:
-    """Add the options that decide beforehand how an edited file is merged."""
+    """Add the options that say how an edited file is merged."""
     for option in (
         click.option(
             "--on-conflict",
@@ -183,29 +183,29 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
     Raises:
         EngineDidNotStart: If it did not.
     """
-    before, folder = state_of(db).trusted, Path(command.folder)
-    if is_alive(db) and any(before.get(reference, digest) != digest for reference, digest in digests.items()):
+    trusted_digests, folder = state_of(db).trusted, Path(command.folder)
+    if is_alive(db) and any(trusted_digests.get(reference, digest) != digest for reference, digest in digests.items()):
         # Start the fresh process first: attempts on old code that begin before it leads are cut at their next step.
         with standing_by(db, folder):
             outcome = _load(db, command)
             pid = perform_hand_over(db, GRACE_S)[1].pid
             return Launched(db, pid, False, outcome, handed_over=True, build=program_build())
-    started = None if is_alive(db) else start_engine(db, folder=folder)
+    process = None if is_alive(db) else start_engine(db, folder=folder)
     try:
-        if started is not None:
-            wait_until_up(started)
+        if process is not None:
+            wait_until_up(process)
         loaded = None if is_loaded(fold_file(db), command, digests) else _load(db, command)
-        if started is None or loaded is not None:
+        if process is None or loaded is not None:
             _check_agents(db)
     except BaseException:
         # Also on Ctrl-C: an engine without its team is useless.
-        if started is not None:
-            end(started)
+        if process is not None:
+            end(process)
         raise
     engine = engine_at_work(db)
     if engine is None:
         fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
-    return Launched(db, engine.pid, started is not None, loaded, build=_build_of(db), doubt=doubt_of(engine))
+    return Launched(db, engine.pid, process is not None, loaded, build=_build_of(db), doubt=doubt_of(engine))
 
 
 def _build_of(db: Path) -> str:
@@ -219,7 +219,7 @@ def _load(db: Path, command: LoadTeam) -> CommandReply:
 
 
 def _check_agents(db: Path) -> None:
-    """Have a running engine look again at agents that could not work: their code may be there, or trusted, by now."""
+    """Resume agents that could not work: their code may exist, or be trusted, by now."""
     for agent in fold_file(db).agents.values():
         if (agent.error is not None or agent.away) and not agent.paused:
             perform(db, Resume(target=at(agent.id)), LOADED_WITHIN_S, silent="the engine did not answer")
@@ -257,7 +257,7 @@ def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> N
 
 
 def _launch_lines(file: "TeamFile", launched: Launched) -> list[str]:
-    """Return what happened, how to look, and how to stop."""
+    """Return lines on the launch, and the commands that open and stop the team."""
     state_text = "is up" if launched.started else "was up already"
     lines = [f"{file.name} {state_text}: engine {launched.pid} on {launched.db}{launched.doubt}"]
     if launched.outcome is not None and not launched.started:
@@ -282,25 +282,26 @@ def plan_load(state: State, command: LoadTeam, digests: Mapping[str, str]) -> li
 def confirm_load(
     ctx: click.Context, db: Path, command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool
 ) -> LoadTeam:
-    """Return the command with the operator's choices; a person is asked, a script merge_options with options.
+    """Return the command with the operator's choices: a person is asked, a script gives options.
 
     Exit 2 if members are missing in the file and no option says whether to keep them.
     """
     if prune and keep:
         fail("usage", "--prune and --keep say the opposite", "give one of them")
     as_json = ctx.ensure_object(Settings).json
-    dropped = any(change.change == "dropped" for change in plan)
-    answered = prune or keep or not plan
-    asks = not answered and is_interactive() and not as_json
+    drops_members = any(change.change == "dropped" for change in plan)
+    is_decided = prune or keep or not plan
+    can_ask = not is_decided and is_interactive() and not as_json
     if not as_json:
         for line in plan_lines(plan):
             say(line)
-    if asks:
+    if can_ask:
         click.confirm("Change the team like that?", abort=True, err=True)
         return copy_with(
-            command, prune=dropped and click.confirm("Remove the members that are no longer in the file?", err=True)
+            command,
+            prune=drops_members and click.confirm("Remove the members that are no longer in the file?", err=True),
         )
-    if dropped and not answered:
+    if drops_members and not is_decided:
         hint = "--prune removes them, --keep keeps them"
         about = {**team_fields(db), "items": plan_items(plan)}
         fail("no_longer_in_file", "members are no longer in the file", hint, WRONG_USAGE, about=about)
@@ -322,10 +323,10 @@ def print_plan(ctx: click.Context, db: Path, state: State, plan: list[Change]) -
         "seq": state.seq,
         "items": plan_items(plan),
     }
-    none = (
+    no_change = (
         "nothing to change" if state.supervisors else f"no team is loaded in {db} yet: all of the file would be added"
     )
-    emit(ctx, body, plan_lines(plan) or [none])
+    emit(ctx, body, plan_lines(plan) or [no_change])
 
 
 def plan_lines(plan: list[Change]) -> list[str]:

@@ -86,12 +86,12 @@ def fail(
     details: Sequence[str] = (),
     about: Mapping[str, object] | None = None,
 ) -> NoReturn:
-    """End the subcommand with a `Failure` of these, one line on stderr."""
+    """Raise a `Failure` with these attributes, which ends the subcommand."""
     raise Failure(code, message, hint, exit_status, details=details, about=about)
 
 
 def is_interactive() -> bool:
-    """Return True where a person can be asked."""
+    """Return True if a person can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -155,7 +155,7 @@ def write_lines(lines: Sequence[str]) -> None:
 
 
 def write_output(text: str) -> None:
-    """Write what a team brought to stdout; on a terminal it is cleaned, in a pipe or a file it is kept as it is."""
+    """Write the output of a team to stdout: cleaned on a terminal, unchanged in a pipe or a file."""
     _write(sys.stdout, "\n".join(clean_lines(text)) if sys.stdout.isatty() else text)
 
 

@@ -108,15 +108,15 @@ def _closed_run_end(db: Path, run_id: str, state: State) -> RunEnd:
 @contextmanager
 def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threading.Event]:
     """Yield an event that is set once no engine holds the database; call `tick` meanwhile, from a thread."""
-    stop, done = Stop(), threading.Event()
+    stop, caller_left = Stop(), threading.Event()
 
     def look() -> None:
         missed = 0
-        while missed < 2 and not done.is_set():
+        while missed < 2 and not caller_left.is_set():
             missed = 0 if is_alive(db) else missed + 1
             tick()
-            done.wait(LOOK_S)
-        if not done.is_set():  # else the caller is gone, and Ctrl-C may have left the event's lock taken
+            caller_left.wait(LOOK_S)
+        if not caller_left.is_set():  # else the caller is gone, and Ctrl-C may have left the event's lock taken
             stop.set()
 
     watcher = threading.Thread(target=look, name="watch-engine", daemon=True)
@@ -124,7 +124,7 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
     try:
         yield stop
     finally:
-        done.set()
+        caller_left.set()
         watcher.join()
 
 
@@ -180,11 +180,11 @@ class Progress:
     def _report_broken(self, state: State) -> None:
         """Report once for each broken agent why it cannot work: a run may wait for it."""
         for agent in state.agents.values():
-            why = agent.error or (why_away(agent) if agent.away else None)
-            if why is not None and agent.id not in self._reported_ids:
+            reason = agent.error or (why_away(agent) if agent.away else None)
+            if reason is not None and agent.id not in self._reported_ids:
                 self._reported_ids.add(agent.id)
                 self.end()
-                say(f"{agent.name} cannot work: {why}")
+                say(f"{agent.name} cannot work: {reason}")
 
     def _report_questions(self, state: State) -> None:
         """Report once each question to a person that the run may wait for, and the command that answers it."""
@@ -193,14 +193,14 @@ class Progress:
                 continue
             self._reported_ids.add(escalation.id)
             self.end()
-            by = escalation.detail.get("agent") or subject_name(state, escalation)
+            asker = escalation.detail.get("agent") or subject_name(state, escalation)
             if len(escalation.options) > 1:
-                answer, also = "ANSWER", f"  # {', '.join(escalation.options)}"
+                answer, options_text = "ANSWER", f"  # {', '.join(escalation.options)}"
             else:
-                answer, also = quote(escalation.options[0]), ""
+                answer, options_text = quote(escalation.options[0]), ""
                 answer += " --output TEXT" if (escalation.kind, answer) in WITH_OUTPUT else ""
-            text = f"  answer it: quarterdeck answer {escalation.id} {answer} --db {quoted(self._db)}{also}"
-            say(f"{by} asks a person, {escalation.id}: {escalation.question}", *plain_lines(escalation), text)
+            text = f"  answer it: quarterdeck answer {escalation.id} {answer} --db {quoted(self._db)}{options_text}"
+            say(f"{asker} asks a person, {escalation.id}: {escalation.question}", *plain_lines(escalation), text)
 
     def _report_paused(self, state: State) -> None:
         """Report once, until it goes on, that the run or a supervisor above it is paused."""
@@ -208,17 +208,17 @@ class Progress:
         if run is None:
             return
         supervisor = state.supervisors.get(run.supervisor_id)
-        over = {run.id: run.paused} | {
+        paused_by_id = {run.id: run.paused} | {
             supervisor.id: supervisor.paused for supervisor in (lineage_of(state, supervisor) if supervisor else ())
         }
-        for an_id, paused in over.items():
+        for subject_id, paused in paused_by_id.items():
             if not paused:
-                self._reported_ids.discard(an_id)
-            elif an_id not in self._reported_ids:
-                self._reported_ids.add(an_id)
+                self._reported_ids.discard(subject_id)
+            elif subject_id not in self._reported_ids:
+                self._reported_ids.add(subject_id)
                 self.end()
-                text = an_id if an_id == run.id else f"supervisor {state.supervisors[an_id].name}"
-                hint = f"  resume it: quarterdeck resume {quote(at(an_id))} --db {quoted(self._db)}"
+                text = subject_id if subject_id == run.id else f"supervisor {state.supervisors[subject_id].name}"
+                hint = f"  resume it: quarterdeck resume {quote(at(subject_id))} --db {quoted(self._db)}"
                 say(f"{text} is paused, and this run waits", hint)
 
     def _write(self) -> None:

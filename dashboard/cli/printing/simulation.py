@@ -110,8 +110,8 @@ def _failures(report: Report) -> list[tuple[str, str]]:
     """Return why tasks failed, and which change to the team would have prevented it."""
     rows: list[tuple[str, str]] = []
     for cause, count in _worst(report)[:MAX_CAUSES]:
-        why = cause.example if cause.kind in cause.example else f"{cause.kind}: {cause.example}"
-        rows.append(("" if rows else "failed", f"{pluralize(count, 'task')} of {cause.agent}: {why}"))
+        reason = cause.example if cause.kind in cause.example else f"{cause.kind}: {cause.example}"
+        rows.append(("" if rows else "failed", f"{pluralize(count, 'task')} of {cause.agent}: {reason}"))
         rows.append(("", f"  to change it: {cause.advice}"))
     return rows
 

@@ -1,4 +1,4 @@
-"""Numbers and times on the command line: lengths such as 90, 90s, 5m, 2h, 1d, and what time it is for the team."""
+"""Numbers and times on the command line: durations such as 90, 90s, 5m, 2h, 1d, and the time of the team."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ from store.wall_clock import wall_ms
 
 
 class Within(click.FloatRange):
-    """A number in a range; the one that is none, `nan`, is in every range of click."""
+    """A number in a range. Refuses `nan`, which is in every range of click."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = float(super().convert(value, param, ctx))
@@ -28,10 +28,10 @@ def now_in(reader: Reader) -> int:
 
 
 def seq_of(reader: Reader, moment: str) -> int:
-    """Return the last event before a moment that is said on the command line; a seq is itself.
+    """Return the seq of the last event before a moment, which is a time or a seq.
 
     Raises:
-        Failure: If it is none.
+        Failure: If it is neither.
     """
     try:
         position = parse_moment(moment, now_in(reader))
@@ -41,14 +41,14 @@ def seq_of(reader: Reader, moment: str) -> int:
 
 
 def seconds(text: str, meaning: str) -> float:
-    """Return a length of time in seconds.
+    """Return a duration in seconds.
 
     Args:
         text: The text of the argument.
         meaning: Its meaning, for the message.
 
     Raises:
-        Failure: If it is not a length of time.
+        Failure: If it is not a duration.
     """
     try:
         length = parse_duration_s(text)
@@ -65,7 +65,7 @@ def seconds(text: str, meaning: str) -> float:
 
 
 class Length(click.ParamType[float]):
-    """A length of time as an option."""
+    """A duration as an option."""
 
     name = "time"
 

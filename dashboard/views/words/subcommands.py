@@ -7,9 +7,8 @@ parameters from this (`dashboard/cli/fields.py`), the audit its lines (`command_
 
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, cast, get_args, get_origin
 
 from msgspec.structs import FieldInfo
 
@@ -20,8 +19,7 @@ Path: TypeAlias = tuple[str, ...]
 """Of a field: its name, after those of the fields that hold its record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A field of a command, or of a record in it, that has a place in the line."""
 
     path: Path
@@ -57,8 +55,7 @@ class Parameter:
         return values.get(self.path[-1], self.default if len(self.path) > 1 else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Subcommand:
+class Subcommand(NamedTuple):
     """The words of a command."""
 
     word: str
@@ -80,8 +77,7 @@ class Subcommand:
         yield from _unsaid(self.command, args, [parameter.path for parameter in self.parameters], "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(NamedTuple):
     word: str
     arguments: Sequence[str] | None = None
     """Paths of fields; None are the required ones."""
@@ -131,7 +127,7 @@ def _subcommand_of(command: Any) -> Subcommand:
     optional = [field.name for field in fields(command) if not field.required and field.name not in _PYTHON_ONLY]
     arguments = [_parameter(command, path) for path in (required if words.arguments is None else words.arguments)]
     options = [_parameter(command, path) for path in (optional if words.options is None else words.options)]
-    return Subcommand(words.word, command, (*(replace(argument, is_argument=True) for argument in arguments), *options))
+    return Subcommand(words.word, command, (*(argument._replace(is_argument=True) for argument in arguments), *options))
 
 
 subcommand_of: Callable[[Any], Subcommand] = cache(_subcommand_of)
