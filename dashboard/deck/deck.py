@@ -41,7 +41,7 @@ from dashboard.views.words.keyed import fill_keys
 from dashboard.widgets.textual_seams import paint_now
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
-from engine.core.state import UNDOABLE
+from engine.core.state import MAX_UNDOABLE
 from store import StoreError, can_command
 from store.errors import FileLost, ReadRowsLost
 
@@ -250,7 +250,7 @@ class Deck(TimeTravel):
             self._undos.update(done)
         if not done or (takes_back and self.undoable):
             return fill_keys(UNDO_PREVIOUS_HINT) if done else ""
-        newest = done[-UNDOABLE:]
+        newest = done[-MAX_UNDOABLE:]
         self.undoable.append(tuple(newest))
         some = f", the newest {len(newest):,} can be undone" if len(newest) < len(done) else ""
         return some + fill_keys(REDO_HINT if undone else UNDO_HINT)

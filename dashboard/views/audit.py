@@ -16,7 +16,7 @@ from dashboard.views.words.command_line import command_line, describe_command, d
 from dashboard.views.words.keyed import fill_keys
 from dashboard.views.words.names import Names, short_id
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
-from engine.core.state import UNDOABLE, State
+from engine.core.state import MAX_UNDOABLE, State
 
 KINDS = ("command_applied", "command_refused", "command_undone")
 _COLUMNS = (
@@ -135,7 +135,7 @@ def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) ->
     if event.inverse is None:
         return labelled("undo", "no command can undo it", "muted")
     if undoable is None:
-        return labelled("undo", f"it is not among the last {UNDOABLE:,} changes that can be undone", "muted")
+        return labelled("undo", f"it is not among the last {MAX_UNDOABLE:,} changes that can be undone", "muted")
     if current_value_of(state, as_command(undoable.inverse)) != undoable.left:
         return labelled("undo", "what it changed has changed since: change it by hand", "warn")
     return labelled("undo", f":undo {short_id(event.command_id)} undoes it", "accent")

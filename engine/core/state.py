@@ -1,7 +1,7 @@
 """The state of a team: one object of plain entities, and a pure fold of the journal.
 
 Only `core/fold/` changes it. It is bounded: open runs with their tasks, the team, timers, totals, and a summary for
-each of the last `SUMMARIES` finished runs. Long texts are in the journal (`values.TextRef`).
+each of the last `MAX_SUMMARIES` finished runs. Long texts are in the journal (`values.TextRef`).
 
 The entities are defined in `entities/`, one file per subject, and exported here. See docs/reference/journal.md.
 """
@@ -19,11 +19,11 @@ from engine.core.records.records import entity
 from engine.core.records.values import Usage
 from engine.core.specs.spec import AgentSpec
 
-SUMMARIES = 200
+MAX_SUMMARIES = 200
 """Number of finished runs whose summaries are kept."""
-OUTCOMES = 1000
+MAX_OUTCOMES = 1000
 """Number of commands whose outcomes are kept, so that a duplicate is not carried out again."""
-UNDOABLE = 1000
+MAX_UNDOABLE = 1000
 """Number of commands that can be undone: one key may change as many marked rows."""
 NO_CODE = ("", "")
 """Code hashes (current generation, previous generation) of an agent whose code has none."""
@@ -100,7 +100,7 @@ class State:
         return self.specs[agent.spec]
 
     def summary(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a finished run; None if it is open, unknown, or older than the last `SUMMARIES`."""
+        """Return the summary of a finished run; None if it is open, unknown, or older than the last `MAX_SUMMARIES`."""
         return next((summary for summary in reversed(self.finished) if summary.id == run_id), None)
 
 

@@ -47,10 +47,10 @@ class Pattern:
     def __init__(self, expression: str, *, any_case: bool = False) -> None:
         import regex  # only where an expression is used
 
-        from engine.core.specs.guard import MOST_REPEATS, count_repeats
+        from engine.core.specs.guard import MAX_REPEATS, count_repeats
 
-        if count_repeats(expression) > MOST_REPEATS:  # it unfolds them
-            raise BadPattern(expression, f"it repeats a part more than {MOST_REPEATS:,} times")
+        if count_repeats(expression) > MAX_REPEATS:  # it unfolds them
+            raise BadPattern(expression, f"it repeats a part more than {MAX_REPEATS:,} times")
         self._expression = expression
         escaped = _BRACE.sub(lambda brace: r"\{" if brace[0] == "{" else brace[0], expression)
         try:

@@ -8,7 +8,7 @@ from dashboard.engines.client import CommandReply
 from dashboard.frame.frame import Frame
 from dashboard.views.changes.bulk import Bulk
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, RetryWork, SetDeadline, SetPriority, Undo
-from engine.core.state import UNDOABLE
+from engine.core.state import MAX_UNDOABLE
 from tests.pilot.hand import Hand, opened
 from tests.pilot.trouble import trouble
 
@@ -148,7 +148,7 @@ async def test_what_cannot_be_done_to_any_marked_row_is_said(tmp_path: Path) -> 
 
 async def test_of_more_changes_than_the_engine_remembers_the_newest_are_undone(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        commands = [Pause(target="@a2")] * (UNDOABLE + 200)
+        commands = [Pause(target="@a2")] * (MAX_UNDOABLE + 200)
         replies = [CommandReply(command_id=f"c{seq}", status="applied", seq=seq) for seq in range(1, 1_201)]
         hand.app._report_outcomes(Bulk("Pause", "paused", ()), commands, replies)
         assert hand.said == "✓ 1,200 paused at seq 1–1,200, the newest 1,000 can be undone · u undo"

@@ -10,7 +10,7 @@ import pytest
 from engine.archive import export_archive, plan_import, read_archive
 from engine.core.commands import ImportState, Resume, RetryWork
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import SUMMARIES, State, TaskStatus
+from engine.core.state import MAX_SUMMARIES, State, TaskStatus
 from engine.errors import CommandRefusedError
 from engine.trusted_code.trust import TrustList, grant
 from store import Reader
@@ -206,7 +206,7 @@ async def test_a_run_that_came_to_an_engine_at_work_is_retried_also_after_many_m
     async with running(CREW[2], path=tmp_path / "there.db", host=HOST) as there:
         await taken_in(there, archive)
         (summary,) = there.state.finished
-        for number in range(SUMMARIES + 1):
+        for number in range(MAX_SUMMARIES + 1):
             await there.ask(f"write {number}")
         assert there.state.summary(summary.id) is None
 

@@ -9,7 +9,7 @@ from engine.core.events import RunSubmitted
 from engine.core.records.records import names
 from engine.core.specs.failure_policies import Retry
 from engine.core.specs.limits import Limits
-from engine.core.state import SUMMARIES
+from engine.core.state import MAX_SUMMARIES
 from engine.reading.folding import events_of, pages
 from quarterdeck import AgentSpec, CommandRefusedError, DynamicSupervisor, UnknownRun
 from store import Reader
@@ -42,7 +42,7 @@ async def outcomes(team: DynamicSupervisor, count: int) -> list[str]:
 @pytest.mark.parametrize("where", ["memory", "file"])
 async def test_every_result_is_there_for_who_asks_after_all_have_ended(where: str, tmp_path: Path) -> None:
     team = team_on(tmp_path / "team.db" if where == "file" else None)
-    count = SUMMARIES + 30
+    count = MAX_SUMMARIES + 30
     async with team:
         last = await team.submit("the last", after=[await team.submit("the first")])
         found = await outcomes(team, count)
@@ -62,7 +62,7 @@ async def test_another_program_and_the_command_line_find_a_run_that_ended_long_a
     path = tmp_path / "team.db"
     async with team_on(path) as team:
         failed = await team.submit("fail")
-        await outcomes(team, SUMMARIES + 1)
+        await outcomes(team, MAX_SUMMARIES + 1)
         attached = DynamicSupervisor.attach(path)
         with pytest.raises(Exception, match="it could not be done"):
             await attached.wait(failed)
@@ -91,7 +91,7 @@ async def test_a_run_that_was_imported_as_ended_is_found_also_after_many_more(
 
     assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "run r1 of team team is done\n")
     async with after:
-        await outcomes(after, SUMMARIES + 1)
+        await outcomes(after, MAX_SUMMARIES + 1)
         assert str(await after.wait("r1")) == f"long ago answered{LONG}"
         assert str(await DynamicSupervisor.attach(path).wait("r1")) == f"long ago answered{LONG}"
     capsys.readouterr()
@@ -107,7 +107,7 @@ async def test_a_run_may_come_after_one_that_ended_long_ago_as_after_one_of_the_
     path = tmp_path / "team.db"
     async with team_on(path) as team:
         done, failed = await team.submit("the first"), await team.submit("fail")
-        await outcomes(team, SUMMARIES + 1)
+        await outcomes(team, MAX_SUMMARIES + 1)
         caller = team if through == "program" else DynamicSupervisor.attach(path)
 
         last = await caller.submit("the last", after=[form.format(done)])
@@ -145,16 +145,16 @@ async def test_a_run_that_ended_long_ago_is_retried_with_its_settings_as_one_of_
         )  # fmt: skip
         await team.wait(first)
         retried = [await team.retry(first)]
-        await outcomes(team, SUMMARIES + 1)
+        await outcomes(team, MAX_SUMMARIES + 1)
 
         retried += [await team.retry(f"@{first}"), await DynamicSupervisor.attach(path).retry(first)]
         code, said, _ = await anyio.to_thread.run_sync(lambda: shell_on(path, capsys)("retry", first))
         for one in retried:
             assert str(await team.wait(str(one.result["run_id"]))) == f"the first{LONG} answered{LONG}"
 
-    assert (code, said.split(",")[0]) == (0, f"✓ submitted {first} again as r{SUMMARIES + 6}")
+    assert (code, said.split(",")[0]) == (0, f"✓ submitted {first} again as r{MAX_SUMMARIES + 6}")
     how = submitted_in(path)
-    again = [how[str(one.result["run_id"])] for one in retried] + [how[f"r{SUMMARIES + 6}"]]
+    again = [how[str(one.result["run_id"])] for one in retried] + [how[f"r{MAX_SUMMARIES + 6}"]]
     assert again == [how[first]] * 4
 
 

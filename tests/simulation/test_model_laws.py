@@ -11,7 +11,7 @@ from engine.core.events import ModelFailed
 from engine.core.events.attempt import Said
 from engine.core.records.values import Usage
 from engine.core.signals import ModelErred
-from engine.core.state import UTTERANCES
+from engine.core.state import MAX_UTTERANCES
 from tests.story import submitted
 from tests.world import World, agent, team_world
 
@@ -101,4 +101,4 @@ def test_an_open_run_is_told_the_same_at_each_attempt_and_conversations_are_boun
     ended_run(1)
     (supervisor,) = world.state.supervisors.values()
     kept = supervisor.conversations["main"].exchanges.values()
-    assert sum(len(exchange.said) for exchange in kept) < UTTERANCES + 150
+    assert sum(len(exchange.said) for exchange in kept) < MAX_UTTERANCES + 150

@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.core.commands import RetryWork, Submit, SupervisorSpec
 from engine.core.encoding.codec import encode_state
-from engine.core.state import CONVERSATIONS, EXCHANGES, RunStatus
+from engine.core.state import MAX_CONVERSATIONS, MAX_EXCHANGES, RunStatus
 from tests.legal import assert_legal
 from tests.story import applied, attempt, done, ended, member, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
@@ -117,14 +117,14 @@ def test_a_team_below_goes_on_with_who_worked_in_it_before() -> None:
 
 def test_a_conversation_is_bounded_however_long_it_goes_on() -> None:
     world = team_world(agent("ada"), agent("bob"), participants=["ada"])
-    for number in range(EXCHANGES + 20):
+    for number in range(MAX_EXCHANGES + 20):
         submitted(world, f"request {number}", conversation="main")
         done(world, "ada")
     size = len(encode_state(world.state))
     submitted(world, "last", conversation="main")
     kept = [one.request for one in start_of(world, "ada").conversation]
 
-    assert kept == [f"request {number}" for number in range(20, EXCHANGES + 20)]
+    assert kept == [f"request {number}" for number in range(20, MAX_EXCHANGES + 20)]
     assert size < 40_000
     assert_legal(world.state)
 
@@ -134,7 +134,7 @@ def test_an_open_run_keeps_what_it_remembers_while_others_end() -> None:
     submitted(world, "first", conversation="main")
     done(world, "ada")
     submitted(world, "open", conversation="main")
-    for number in range(EXCHANGES + 5):
+    for number in range(MAX_EXCHANGES + 5):
         submitted(world, f"request {number}", conversation="main")
         (key,) = [key for key, one in world.started.items() if one.request == f"request {number}"]
         world.succeed(key)
@@ -148,11 +148,11 @@ def test_an_open_run_keeps_what_it_remembers_while_others_end() -> None:
 
 def test_the_oldest_conversations_are_forgotten() -> None:
     world = team_world(agent("ada"))
-    for number in range(CONVERSATIONS + 3):
+    for number in range(MAX_CONVERSATIONS + 3):
         submitted(world, conversation=f"c{number}")
         world.settle()
     (supervisor,) = world.state.supervisors.values()
 
-    assert len(supervisor.conversations) == CONVERSATIONS
+    assert len(supervisor.conversations) == MAX_CONVERSATIONS
     assert "c2" not in supervisor.conversations
-    assert member(world, "ada").done == CONVERSATIONS + 3
+    assert member(world, "ada").done == MAX_CONVERSATIONS + 3

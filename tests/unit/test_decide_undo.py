@@ -30,7 +30,7 @@ from engine.core.queries.people.undoing import current_value_of
 from engine.core.specs.limits import Limits
 from engine.core.specs.options import SupervisorOptions
 from engine.core.specs.spec import Circuit, Restart, spec_hash
-from engine.core.state import UNDOABLE
+from engine.core.state import MAX_UNDOABLE
 from tests.depth import examples
 from tests.legal import assert_legal
 from tests.story import applied, attempt, member, refused, submitted
@@ -170,10 +170,10 @@ def test_a_swap_is_undone_after_a_later_swap_of_the_same_agent_was() -> None:
 
 def test_specs_are_known_as_long_as_a_change_can_be_undone_to_them() -> None:
     world = team_world(agent("ada", timeout_s=1))
-    for number in range(UNDOABLE + 20):
+    for number in range(MAX_UNDOABLE + 20):
         applied(world, SwapAgent(agent="ada", spec=agent("ada", timeout_s=number + 2)))
 
-    assert len(world.state.specs) <= UNDOABLE + 3
+    assert len(world.state.specs) <= MAX_UNDOABLE + 3
     assert "not known any more" in refused(world, Rollback(agent="ada", to="0123456789abcdef"))
 
 

@@ -7,7 +7,7 @@ import pytest
 from engine.core.commands import RemoveMember
 from engine.core.discovery.recall import Recalled, best_insights
 from engine.core.signals import InsightNoted, PartTold
-from engine.core.state import INSIGHTS, PARTS
+from engine.core.state import MAX_INSIGHTS, MAX_PARTS
 from tests.legal import assert_legal
 from tests.story import attempt, done, member, submitted
 from tests.world import World, agent, team_world
@@ -47,13 +47,13 @@ def test_a_step_that_is_recorded_remembers_nothing_again() -> None:
 
 def test_the_least_important_is_forgotten_first_and_never_the_newest() -> None:
     world = at_work()
-    for number in range(INSIGHTS):
+    for number in range(MAX_INSIGHTS):
         noted(world, "ada", f"number {number}", importance=0.1 if number == 7 else 0.5)
     noted(world, "ada", "unimportant", importance=0.0)
     noted(world, "ada", "last", importance=0.2)
     texts = [world.state.insights[one].text for one in member(world, "ada").insights]
 
-    assert len(texts) == INSIGHTS
+    assert len(texts) == MAX_INSIGHTS
     assert "number 7" not in texts
     assert "unimportant" not in texts
     assert texts[-1] == "last"
@@ -79,10 +79,10 @@ def test_a_part_of_a_prompt_is_written_once() -> None:
 
 def test_of_many_parts_the_oldest_are_forgotten() -> None:
     world = at_work()
-    for number in range(PARTS + 5):
+    for number in range(MAX_PARTS + 5):
         world.say(PartTold(hash=f"h{number}", value=number))
 
-    assert len(world.state.parts) == PARTS
+    assert len(world.state.parts) == MAX_PARTS
     assert len(world.say(PartTold(hash="h0", value=0))) == 1
 
 

@@ -3,21 +3,21 @@
 from engine.core.commands import Submit
 from engine.core.encoding.codec import encode_state
 from engine.core.fold.queues import MAX_IDLE_QUEUES
-from engine.core.state import OUTCOMES, SUMMARIES
+from engine.core.state import MAX_OUTCOMES, MAX_SUMMARIES
 from tests.world import agent, team_world
 
 
 def test_finished_runs_and_commands_are_remembered_up_to_a_bound() -> None:
     world = team_world(agent("ada"))
     sizes = []
-    for runs in (OUTCOMES + 10, 100):
+    for runs in (MAX_OUTCOMES + 10, 100):
         for _ in range(runs):
             world.order(Submit(request="a request"))
             world.settle()
         sizes.append(len(encode_state(world.state)))
 
-    assert len(world.state.finished) == SUMMARIES
-    assert len(world.state.commands) == OUTCOMES
+    assert len(world.state.finished) == MAX_SUMMARIES
+    assert len(world.state.commands) == MAX_OUTCOMES
     assert not world.state.tasks
     assert sizes[1] - sizes[0] < 1_000
 

@@ -10,7 +10,7 @@ from engine.core.queries.team.workers import workers_of
 from engine.core.records.values import Usage
 from engine.core.specs.options import Balance, SupervisorOptions
 from engine.core.specs.spec import AgentSpec
-from engine.core.state import CATEGORIES, TrackRecord
+from engine.core.state import MAX_CATEGORIES, TrackRecord
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.prompt import system_text
 from tests.legal import assert_legal
@@ -73,7 +73,7 @@ def test_a_form_of_the_name_of_a_category_is_that_category() -> None:
 
 
 def test_more_categories_than_are_kept_are_counted_together() -> None:
-    kinds = {f"kind {number}": "sequential" for number in range(CATEGORIES + 2)}
+    kinds = {f"kind {number}": "sequential" for number in range(MAX_CATEGORIES + 2)}
     options = SupervisorOptions(strategies=kinds)
     world = team_world(agent("ada"), options=options)
 

@@ -8,7 +8,7 @@ from dashboard.views.drawing.plots import axis_top, plot
 from dashboard.views.event_log import Entry
 from dashboard.views.words.amounts import duration, median
 from engine.core.events import AgentSwapped, AttemptDone, StepRecorded, SwapRolledBack
-from engine.core.state import DURATIONS, Agent
+from engine.core.state import MAX_DURATIONS, Agent
 
 SWAP_MARK = "◆"
 _TONES = ("busy-before", "busy-before", "busy")
@@ -69,7 +69,7 @@ def describe_times(times: Times) -> str:
     if not times.ms:
         return ""
     changed = medians_around_swap(times)
-    middle = f"p50 {duration(median([*times.ms[-DURATIONS:]]))}"
+    middle = f"p50 {duration(median([*times.ms[-MAX_DURATIONS:]]))}"
     return f"{middle} · {changed}" if changed else middle
 
 

@@ -1,1 +1,1 @@
-"""Budgets and deadlines enforced: who spends, what is reached, what then ends."""
+"""Enforcement of budgets and deadlines."""

@@ -1,4 +1,4 @@
-"""Deadlines: set, warned about, passed.
+"""Sets deadlines, warns about them, and ends the work that exceeds them.
 
 Only an object with a deadline of its own has timers: a run of 10,000 tasks has two. See docs/semantics/limits.md.
 """
@@ -131,7 +131,7 @@ def _deadline_decision(run_id: str, task_id: str | None, deadline: Deadline | No
 
 
 def seconds(time_ms: int) -> str:
-    """Return a duration as messages about deadlines show it: whole seconds from ten on."""
+    """Return a duration in words for messages about deadlines; in whole seconds from ten seconds on."""
     return f"{time_ms / 1000:g} s" if time_ms < 10_000 else f"{time_ms / 1000:,.0f} s"
 
 

@@ -54,17 +54,18 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
     subject_budgets = budgets(state, subject, ctx.now_ms)
     if is_over(state, subject):
         return _overspent(state, subject, subject_budgets, ctx, followup.reporter)
-    # It is stopped already. What can change is the limit: when nothing is over any more, its work resumes.
+    # It is stopped already. Only its limits can change: once none is exceeded any more, its work resumes.
     if _is_exhausted(subject):
         is_spent = any(
-            _has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in subject_budgets
+            _has_too_little(state, budget, subject) or _is_asked_about(state, subject, budget)
+            for budget in subject_budgets
         )
         if not is_spent:
             return [extended_event(subject, None, 0, None)]
         return _overspent(state, subject, subject_budgets, ctx, followup.reporter)
     events: list[Event] = []
     for budget in subject_budgets:
-        # The last allowed attempt spends the budget of attempts the moment it begins, and must be let finish.
+        # The last allowed attempt spends the budget of attempts when it begins, and may finish.
         if _is_spent(budget):
             return [*events, *_reached(state, subject, budget, ctx, followup.reporter)]
         if not budget.warned and budget.share >= budget.warn_at:
@@ -79,7 +80,7 @@ def _is_spent(budget: Budget) -> bool:
 
 
 def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContext, reporter: str | None) -> list[Event]:
-    """End a spent budget if work is left that has not begun; else only ask the attempts at work to stop."""
+    """End a spent budget if unstarted work is left; otherwise only ask the running attempts to stop."""
     if has_work_left(state, subject, budget):
         return end_budget(state, subject, budget, ctx, reporter=reporter)
     stopping = not_stopping(state, at_work(state, subject))
@@ -102,13 +103,13 @@ def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContex
 def _overspent(
     state: State, subject: Subject, subject_budgets: list[Budget], ctx: DecisionContext, reporter: str | None
 ) -> list[Event]:
-    """Stop attempts that a spent budget of attempts let finish, once they have spent another budget."""
+    """Stop attempts that may finish although the budget of attempts is spent, once they spend another budget."""
     if not not_stopping(state, spenders(state, subject)[1]):
         return []
     events: list[Event] = []
     for budget in subject_budgets:
         if _is_spent(budget):
-            # A person is asked about the attempts; the answer lets this budget be checked again.
+            # A person is asked about the attempts already; the answer causes this budget to be checked again.
             action = "ask" if subject.held else "stop" if budget.then == "ask" else budget.then
             return [exhausted_event(state, subject, budget, action, reporter=reporter)]
         if budget.name == "time_s":
@@ -141,7 +142,7 @@ def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
 def end_short_budget(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[Event]:
     """End a budget that is too small for the next call of a model.
 
-    The signal comes last, or `handlers_in` would take this for its handler, which calls it.
+    The signal is the last argument: otherwise `handlers_in` would take this function for a second handler of it.
     """
     subject = subject_with(state, signal.subject)
     if subject is None:
@@ -155,7 +156,7 @@ def end_short_budget(state: State, ctx: DecisionContext, signal: BudgetShort) ->
 
 
 def _stop_late_attempt(state: State, subject: Subject, budget: Budget, signal: BudgetShort) -> list[Event]:
-    """Stop an attempt that a spent budget of attempts let finish: it cannot, and would ask for ever."""
+    """Stop an attempt that may finish although the budget of attempts is spent: it would request the call endlessly."""
     attempt = state.tasks[signal.task_id].attempt
     has_ended = isinstance(subject, Task) and subject.ended
     if attempt is None or attempt.stopping is not None or subject.held or has_ended:
@@ -263,16 +264,16 @@ def on_budget_answered(state: State, event: EscalationAnswered, ctx: DecisionCon
         return []
     budget = _budget_of_question(state, subject, event)
     if budget is not None and not _has_too_little(state, budget, subject) and _was_raised(budget, event):
-        # Another one holds the work now: to continue is to check that, anything else ends it.
+        # Another budget is exceeded now: `continue` checks it again, any other answer ends it.
         others = (other for other in budgets(state, subject) if _has_too_little(state, other, subject))
         budget = None if event.answer == "continue" else next(others, None)
-    if budget is None:  # its limit was taken away or raised meanwhile
+    if budget is None:  # its limit was removed or raised meanwhile
         return [extended_event(subject, None, 0, None)]
     if event.answer != "continue":
         return [exhausted_event(state, subject, budget, event.answer)]
     ledger = state.ledgers.get(subject.id)
-    # `budget.limit` includes what was granted before; the amount to grant again is the original one, as often as it
-    # takes to have something left.
+    # `budget.limit` includes earlier grants. The original amount is granted again, as often as needed to exceed the
+    # spending.
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
     once = budget.limit / times
     granted = max(times, int((budget.spent + _needs(state, subject, budget)) // once))
@@ -286,13 +287,14 @@ def _was_raised(budget: Budget, question: Escalation | EscalationAnswered) -> bo
 
 def _budget_of_question(state: State, subject: Subject, event: EscalationAnswered) -> Budget | None:
     """Return the budget that a question is about; None if its limit was removed meanwhile."""
-    budget = next((each for each in budgets(state, subject) if each.name == event.detail.get("amount")), None)
+    amount_name = event.detail.get("amount")
+    budget = next((budget for budget in budgets(state, subject) if budget.name == amount_name), None)
     if not isinstance(subject, Task) or (budget is not None and budget.spent >= budget.limit):
         return budget
     # A task that has not begun was limited by the agent that was about to begin it: only the question records that.
     amount, spent, limit = (event.detail[key] for key in ("amount", "spent", "limit"))
     return Budget(
-        name=next(each for each in AMOUNTS if each == amount),
+        name=next(name for name in AMOUNTS if name == amount),
         spent=Decimal(str(spent)),
         limit=Decimal(str(limit)),
         warn_at=1.0,
@@ -315,11 +317,12 @@ BUDGET_OPTIONS = ["continue", "stop", "fail"]
 
 def _ids_of(subject: Subject) -> dict[str, Any]:
     """Return the ids in an event about a budget, by which the journal is searched."""
-    return {
-        "run_id": subject.id if isinstance(subject, Run) else subject.run_id if isinstance(subject, Task) else None,
-        "task_id": subject.id if isinstance(subject, Task) else None,
-        "agent_id": subject.id if isinstance(subject, Agent) else None,
-    }
+    ids: dict[str, Any] = {"run_id": None, "task_id": None, "agent_id": None}
+    if isinstance(subject, Task):
+        return ids | {"run_id": subject.run_id, "task_id": subject.id}
+    if isinstance(subject, Run):
+        return ids | {"run_id": subject.id}
+    return ids | {"agent_id": subject.id} if isinstance(subject, Agent) else ids
 
 
 def end_budget(
@@ -423,7 +426,7 @@ def _amount(budget: Budget, number: Decimal) -> str:
 def end_set_aside(
     state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext
 ) -> list[Event]:
-    """End the budget of the task, of one above or of the run for which an attempt stopped before it was done.
+    """End the spent budget of a task, an ancestor or the run, because of which an attempt was stopped.
 
     The task is queued again if a person is asked, or if it was the budget of its agent or of a supervisor: then
     `before_start` decides what happens to it.

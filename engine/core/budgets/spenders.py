@@ -1,6 +1,6 @@
-"""What spends a budget: the attempts at work that pay from it, and the work that is left for others.
+"""Finds the attempts that spend a budget, and the unstarted work that would.
 
-Work that has ended is not looked at. See docs/semantics/limits.md.
+Ended work is ignored. See docs/semantics/limits.md.
 """
 
 from engine.core.queries.money.budget import Budget, Subject
@@ -9,9 +9,9 @@ from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
 
 
 def has_work_left(state: State, subject: Subject, budget: Budget) -> bool:
-    """Return whether work of agents is certain to be left when the attempts at work have ended."""
+    """Return whether agent tasks are certain to be left when the running attempts have ended."""
     if isinstance(subject, Agent | Supervisor):
-        # It gets no more work. A person is asked about that only once there is some (`before_start`).
+        # A person is asked only once there is more work for it (`before_start`).
         return budget.then != "ask"
     return any(_is_pending(state, task) for task in tasks_of(state, subject))
 
@@ -21,10 +21,10 @@ def _is_pending(state: State, task: Task) -> bool:
         return False
     if task.kind != "agent" and (task.kind != "group" or task.status is not TaskStatus.WAITING):
         return False
-    # Where n of m are needed, the answers may come from those at work.
+    # If a node needs n of m answers, they may come from running tasks.
     if any(state.tasks[following_id].need for node in lineage_of(state, task) for following_id in node.before):
         return False
-    # What waits for a check may be ruled out by its verdict.
+    # A task after a check may be skipped by its verdict.
     front = list(task.after)
     for task_id in front:
         before = state.tasks[task_id]
@@ -36,17 +36,17 @@ def _is_pending(state: State, task: Task) -> bool:
 
 
 def is_agent_at_work(task: Task) -> bool:
-    """Return whether a task has an attempt at work that is no built-in work."""
+    """Return whether an agent works on a task, not the engine itself."""
     return task.attempt is not None and task.attempt.agent_id is not None
 
 
 def spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
-    """Return which tasks end at once with a budget, and which are at work and have to stop first."""
+    """Return the tasks that end at once with a budget, and those whose attempt has to stop first."""
     return tasks_to_end(state, subject) if isinstance(subject, Task | Run) else ([], at_work(state, subject))
 
 
 def at_work(state: State, subject: Subject) -> list[str]:
-    """Return the tasks whose attempts spend a budget; one that waits for what it has delegated spends nothing."""
+    """Return the tasks whose attempts spend a budget; an attempt that waits for delegations spends nothing."""
     if isinstance(subject, Task | Run):
         tasks = [state.tasks[task_id] for task_id in tasks_to_end(state, subject)[1]]
     else:
@@ -61,6 +61,6 @@ def _waits_for_calls(task: Task) -> bool:
 
 
 def not_stopping(state: State, task_ids: list[str]) -> list[str]:
-    """Return those of `task_ids` whose attempts of agents are not asked to stop yet."""
+    """Return the tasks of `task_ids` with an attempt of an agent that is not asked to stop yet."""
     tasks = (state.tasks[task_id] for task_id in task_ids)
     return [task.id for task in tasks if is_agent_at_work(task) and task.attempt and task.attempt.stopping is None]

@@ -65,7 +65,7 @@ URGENT_KINDS = frozenset(
         StopEngine,
     )
 )
-"""Types of the commands by which people control work: they do not wait behind what others have queued."""
+"""Types of the commands by which people control work: they do not wait behind other queued commands."""
 
 
 @fact

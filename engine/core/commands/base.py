@@ -1,4 +1,4 @@
-"""What every command has."""
+"""Base class of commands."""
 
 from typing import ClassVar
 

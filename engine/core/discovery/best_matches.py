@@ -1,6 +1,6 @@
-"""Finds the candidates that match the words of a request best, without looking at all that match one of them.
+"""Finds the candidates that match the words of a request best, without scoring all that match one of them.
 
-Exact: the result is that of adding up the points of every candidate.
+Exact: the result equals that of summing the points of every candidate.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -12,9 +12,9 @@ from typing import NamedTuple
 from engine.core.discovery.ranks import OrderedRanks, Ranks, Slot
 
 _FREE_STEPS = 1_000
-"""Steps that a search may always take."""
+"""Steps that a search may take in any case; a step is one lookup of a candidate in a set."""
 _STEPS_PER_NODE = 16
-"""Steps that take as long as to add a node: one is to look one candidate up in a set."""
+"""Cost of adding a node, in steps."""
 _NOISE = 1e-6
 """Gains are compared to this precision: sums of the same floats in a different order differ."""
 
@@ -52,9 +52,9 @@ def best_slots(request_words: Iterable[RequestWord], ranks: Ranks | OrderedRanks
     """Yield the slots of the best `limit` candidates for these words, best first; equal ones by their ranks."""
     if limit < 1:
         return
-    dearest_first = sorted(request_words, key=lambda word: -word.grants[0].points)
+    words_by_points = sorted(request_words, key=lambda word: -word.grants[0].points)
     yielded: set[Slot] = set()
-    for equals in _levels(dearest_first, limit):
+    for equals in _levels(words_by_points, limit):
         for slot in ranks.lowest(equals, limit):
             if slot not in yielded:
                 yield slot
@@ -64,14 +64,14 @@ def best_slots(request_words: Iterable[RequestWord], ranks: Ranks | OrderedRanks
 
 
 def _levels(request_words: list[RequestWord], limit: int) -> Iterator[set[Slot]]:
-    """Yield the candidates with the highest gain, then those with the next, until they are `limit` or all.
+    """Yield sets of candidates with equal gain, highest first, until there are `limit` candidates or all.
 
-    A node is the candidates that have a certain grant, or any or none, for each of the first words; what the words
-    after these can add bounds its gain. Nodes are taken by their bounds, so that who has more than its node says was
-    yielded before.
+    Best-first branch and bound. A node is the set of candidates that have a certain grant (or any, or none) for each of
+    the first words; the maximum that the other words can add bounds its gain. Nodes are visited by their bounds, so
+    candidates with a higher gain than their node have been yielded before.
     """
     max_remaining = [*accumulate((word.grants[0].points for word in reversed(request_words)), initial=0.0)][::-1]
-    # With many common words there are more nodes than candidates, and adding up takes fewer steps.
+    # With many common words there are more nodes than candidates, and summing the points takes fewer steps.
     steps = _FREE_STEPS + sum(len(grant.slots) for word in request_words for grant in word.grants)
     nodes: list[tuple[float, int, int, float, set[Slot] | None]] = [(0.0, 0, 0, 0.0, None)]
     number = count(1)

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from engine.core.discovery.words import identifier_stems, phrase, stems
 
-DESCRIPTION_CHARACTERS = 1_000
+MAX_DESCRIPTION_CHARS = 1_000
 """Only the beginning of a description is indexed."""
 
-# They say that it is an agent, not which; kept where a name has nothing else.
+# Words that do not tell agents apart; kept if a name has no other word.
 _NOUNS_OF_ROLE = "agent worker bot helper assistant expert specialist member node"
 _NOUNS_OF_WORK = "task tasks work job jobs category requests request kind"
 
@@ -80,7 +80,7 @@ def names_capability(candidate: Candidate, capability: str) -> bool:
 
 
 def suits(candidate: Candidate, capability: str) -> bool:
-    """Tell whether `candidate` claims `capability`: by its exact name, or with all its words in one claim.
+    """Return whether `candidate` claims `capability`: by its exact name, or with all its words in one claim.
 
     Whole words are compared by their stems, without synonyms: a claim of "log parsing" suits "parse" and "parse logs",
     a claim of "topic12" does not suit "topic1".
@@ -114,31 +114,23 @@ def _profile(
 ) -> Profile:
     name_stems = identifier_stems(name)
     role_stems = _stem_set(_NOUNS_OF_ROLE)
-    name_words = frozenset(stem for stem in name_stems if stem not in role_stems and not stem.isdigit()) or frozenset(
-        name_stems
-    )
+    specific_stems = [stem for stem in name_stems if stem not in role_stems and not stem.isdigit()]
+    name_words = frozenset(specific_stems or name_stems)
     category_words = frozenset(category_stem(category).split())
     specialty_stems = [words for words in map(stems, specialties) if words]
     phrases = frozenset(" ".join(claim) for claim in specialty_stems)
     parts = frozenset(stem for claim in specialty_stems if len(claim) > 1 for stem in claim)
-    texts = frozenset(stems(description[:DESCRIPTION_CHARACTERS]))
+    texts = frozenset(stems(description[:MAX_DESCRIPTION_CHARS]))
     texts |= {stem for tool in tools for stem in identifier_stems(_last_part(tool))}
     names = name_words | category_words
+    claims = (frozenset(name_stems) | frozenset(stems(name)), category_words, *map(frozenset, specialty_stems))
     return Profile(
         name=name.casefold(),
         specialties=phrases,
         parts=parts,
         names=names,
         texts=texts,
-        claims=tuple(
-            claim
-            for claim in (
-                frozenset(name_stems) | frozenset(stems(name)),
-                category_words,
-                *map(frozenset, specialty_stems),
-            )
-            if claim
-        ),
+        claims=tuple(claim for claim in claims if claim),
         every=names | parts | texts | {whole for whole in phrases if " " not in whole},
     )
 

@@ -1,4 +1,4 @@
-"""An inverted index that finds agents by their descriptions, among a hundred thousand of them.
+"""An inverted index that finds agents by the words of their descriptions, fast among a hundred thousand agents.
 
 One posting list per word and field: specialties, single words of them, names, texts. Results do not depend on the order
 of adding and removing: ties are broken by success rate, load, age, name and id. See docs/decisions/measurements.md.
@@ -26,7 +26,7 @@ PART = 1.5
 TEXT = 1.0
 """A word of the description or of a tool; a synonym of one word of a specialty."""
 
-_LONGEST_PHRASE = 4
+_MAX_PHRASE_WORDS = 4
 _MAX_CACHED = 4_096
 
 Postings: TypeAlias = dict[str, set[Slot]]
@@ -72,7 +72,7 @@ class CapabilityIndex:
         self._names: Postings = {}
         self._texts: Postings = {}
         self._spread: Counter[str] = Counter()
-        self._granted: dict[tuple[str, ...], tuple[Grant, ...]] = {}
+        self._cached_grants: dict[tuple[str, ...], tuple[Grant, ...]] = {}
         for candidate in candidates:
             self.add(candidate)
 
@@ -100,32 +100,32 @@ class CapabilityIndex:
                 for key in keys:
                     postings.setdefault(key, set()).add(slot)
             self._spread.update(profile.every)
-            # How rare a word is depends on the number of candidates, so that every cached grant is outdated.
-            self._granted.clear()
+            # The rarity of a word depends on the number of candidates, so every cached grant is outdated.
+            self._cached_grants.clear()
         self._candidates[slot] = candidate
         (self.without_specialties.discard if candidate.specialties else self.without_specialties.add)(slot)
         rank = rank_of(candidate.id, candidate.name, candidate.done, candidate.failed, candidate.load, candidate.age)
         self._own_ranks.put(slot, rank)
 
     def ranked_by(self, rank: Callable[[str], Rank]) -> "CapabilityIndex":
-        """Return an index of the same words, in which `rank` breaks the ties, by id."""
-        # Shallow: the twin shares the posting lists, which are far larger than the ranks.
-        twin = copy(self)
-        twin._ranks = Ranks(lambda slot: rank(self._candidates[slot].id))
-        return twin
+        """Return an index of the same words in which ties are broken by `rank`, a function of the id."""
+        # A shallow copy: it shares the posting lists, which are far larger than the ranks.
+        ranked = copy(self)
+        ranked._ranks = Ranks(lambda slot: rank(self._candidates[slot].id))
+        return ranked
 
     def remove(self, id: str) -> None:
         """Remove a candidate.
 
         Raises:
-            KeyError: If there is none of this id.
+            KeyError: If there is no candidate with this id.
         """
         slot = self._slots.pop(id)
         del self._candidates[slot]
         self._own_ranks.drop(slot)
         profile = self._profiles.pop(slot)
         self.without_specialties.discard(slot)
-        self._granted.clear()
+        self._cached_grants.clear()
         for postings, keys in self._places(profile):
             for key in keys:
                 postings[key].discard(slot)
@@ -196,37 +196,37 @@ class CapabilityIndex:
         )
 
     def _phrases(self, text_words: tuple[Word, ...]) -> dict[str, list[str]]:
-        """For each stem, the phrases that contain it and that a candidate claims or that have synonyms."""
-        around: dict[str, list[str]] = {word.stem: [] for word in text_words}
+        """Return for each stem the phrases around it that a candidate claims or that have synonyms."""
+        phrases: dict[str, list[str]] = {word.stem: [] for word in text_words}
         for start in range(len(text_words)):
-            for end in range(start + 2, min(start + _LONGEST_PHRASE, len(text_words)) + 1):
+            for end in range(start + 2, min(start + _MAX_PHRASE_WORDS, len(text_words)) + 1):
                 window = text_words[start:end]
                 if window[0].run != window[-1].run:
                     break
                 phrase = " ".join(word.stem for word in window)
                 if phrase in self._specialties or phrase in self._synonyms_by_phrase:
                     for word in window:
-                        around[word.stem].append(phrase)
-        return around
+                        phrases[word.stem].append(phrase)
+        return phrases
 
-    def _grants_of(self, sayings: tuple[str, ...]) -> tuple[Grant, ...]:
-        """The grants of a stem and the phrases around it, cached until a candidate joins or leaves."""
-        grants = self._granted.get(sayings)
+    def _grants_of(self, phrases: tuple[str, ...]) -> tuple[Grant, ...]:
+        """Return the grants of a stem and the phrases around it, cached until a candidate joins or leaves."""
+        grants = self._cached_grants.get(phrases)
         if grants is None:
-            if len(self._granted) >= _MAX_CACHED:
-                self._granted.clear()
-            grants = self._granted[sayings] = self._grants(sayings)
+            if len(self._cached_grants) >= _MAX_CACHED:
+                self._cached_grants.clear()
+            grants = self._cached_grants[phrases] = self._grants(phrases)
         return grants
 
-    def _grants(self, sayings: tuple[str, ...]) -> tuple[Grant, ...]:
+    def _grants(self, phrases: tuple[str, ...]) -> tuple[Grant, ...]:
         grants: list[Grant] = []
-        stem = sayings[0]
-        for saying in sayings:
-            self._add_grant(grants, SPECIALTY, saying, self._specialties, inf)
-            synonyms = self._synonyms_by_phrase.get(saying)
+        stem = phrases[0]
+        for phrase in phrases:
+            self._add_grant(grants, SPECIALTY, phrase, self._specialties, inf)
+            synonyms = self._synonyms_by_phrase.get(phrase)
             if synonyms:
-                # However rare a synonym is, it must not count for more than the word itself.
-                ceiling = self._rarity(saying)
+                # A rare synonym must not count for more than the word itself.
+                ceiling = self._rarity(phrase)
                 for weight, postings in ((NAME, self._specialties), (NAME, self._names), (TEXT, self._parts)):
                     for synonym in synonyms & postings.keys():
                         self._add_grant(grants, weight, synonym, postings, ceiling)

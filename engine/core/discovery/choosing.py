@@ -1,9 +1,8 @@
 """Chooses agents for a request by words, without a model, and explains the choice.
 
 A greedy set cover of the words of the request, widened by synonyms: first the agent with the highest score, then the
-candidate that best matches the words that are left. Weights are in `capability_index`, the search is in `best_matches`,
-words in `words` and `synonyms`.
-See docs/semantics/coordination.md.
+candidate that best matches the remaining words. Weights are in `capability_index`, the search is in `best_matches`,
+words in `words` and `synonyms`. See docs/semantics/coordination.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,14 +12,14 @@ from difflib import get_close_matches
 from engine.core.discovery.best_matches import RequestWord
 from engine.core.discovery.candidate import Candidate, Profile, category_stem, profile_of
 from engine.core.discovery.capability_index import NAME, TEXT, CapabilityIndex, Match
-from engine.core.discovery.nearest import NAMES_COMPARED, likeliest
+from engine.core.discovery.nearest import MAX_NAMES_COMPARED, likeliest
 from engine.core.discovery.ranks import Slot
 from engine.core.discovery.synonyms import synonyms_by_phrase
 from engine.core.discovery.words import words
 
 _MAX_JOINERS_TRIED = 8
-_WORDS_COMPARED = 12
-_WORDS_EXPLAINED = 6
+_MAX_WORDS_COMPARED = 12
+_MAX_WORDS_EXPLAINED = 6
 _NEAREST = 3
 _NO_MATCH = "no agent matches a word of the request"
 
@@ -93,17 +92,14 @@ def choose_category(
     index = _to_index(candidates)
     chosen = [(profile_of(index[match.id]), match.score) for match in choose(request, index).matches]
     keys = [Candidate(key, key, (category_stem(key),)) for key in categories]
-    category_scores = {
-        match.id: match.score for match in CapabilityIndex(keys, synonyms=index.synonyms).search(request, len(keys))
-    }
-    sums = {
-        key: round(
-            category_scores.get(key, 0.0) + sum(_share(key, profile, index) * score for profile, score in chosen), 6
-        )
-        for key in categories
-    }
-    best = max(sums, key=sums.__getitem__, default=None)
-    return best if best is not None and sums[best] > 0 else None
+    matches = CapabilityIndex(keys, synonyms=index.synonyms).search(request, len(keys))
+    own_scores = {match.id: match.score for match in matches}
+    scores: dict[str, float] = {}
+    for key in categories:
+        agent_score = sum(_share(key, profile, index) * score for profile, score in chosen)
+        scores[key] = round(own_scores.get(key, 0.0) + agent_score, 6)
+    best = max(scores, key=scores.__getitem__, default=None)
+    return best if best is not None and scores[best] > 0 else None
 
 
 def _to_index(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIndex:
@@ -113,7 +109,7 @@ def _to_index(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIn
 def _next_slot(index: CapabilityIndex, uncovered: tuple[RequestWord, ...], *, first: bool) -> Slot | None:
     if first:
         return next(index.best(uncovered, 1), None)
-    if not index.without_specialties and _most_weight(uncovered) < NAME:
+    if not index.without_specialties and _max_weight(uncovered) < NAME:
         return None
     claimed_words = tuple(
         RequestWord(word.text, word.at, grants)
@@ -127,8 +123,8 @@ def _next_slot(index: CapabilityIndex, uncovered: tuple[RequestWord, ...], *, fi
     return None
 
 
-def _most_weight(uncovered: tuple[RequestWord, ...]) -> float:
-    """Upper bound of the weight that one agent can have for these words."""
+def _max_weight(uncovered: tuple[RequestWord, ...]) -> float:
+    """Return an upper bound of the weight that one agent can have for these words."""
     return sum(max(grant.weight for grant in word.grants) for word in uncovered)
 
 
@@ -140,13 +136,12 @@ def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[RequestW
 
 
 def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
-    """The share of an agent's score that a category gets: all if the agent claims it, half if it claims a synonym."""
+    """Return the share of an agent's score that a category gets: 1 if the agent claims it, 0.5 for a synonym of it."""
     category = category_stem(key)
     if _claims(profile, category):
         return 1.0
-    return (
-        0.5 if any(_claims(profile, called) for called in synonyms_by_phrase(index.synonyms).get(category, ())) else 0.0
-    )
+    synonyms = synonyms_by_phrase(index.synonyms).get(category, ())
+    return 0.5 if any(_claims(profile, synonym) for synonym in synonyms) else 0.0
 
 
 def _claims(profile: Profile, stems: str) -> bool:
@@ -161,20 +156,17 @@ def _explanation(matches: tuple[Match, ...], near: tuple[str, ...]) -> str:
 
 
 def _quote(covered: tuple[str, ...]) -> str:
-    quoted_words = ", ".join(f"'{word}'" for word in covered[:_WORDS_EXPLAINED])
-    return (
-        quoted_words
-        if len(covered) <= _WORDS_EXPLAINED
-        else f"{quoted_words} and {len(covered) - _WORDS_EXPLAINED} more"
-    )
+    quoted_words = ", ".join(f"'{word}'" for word in covered[:_MAX_WORDS_EXPLAINED])
+    remaining = len(covered) - _MAX_WORDS_EXPLAINED
+    return f"{quoted_words} and {remaining} more" if remaining > 0 else quoted_words
 
 
 def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
-    """Names of the agents that claim the words most similar to those of a request."""
-    stems = list(dict.fromkeys(word.stem for word in words(request)))[:_WORDS_COMPARED]
+    """Return the names of the agents that claim the words most similar to those of a request."""
+    stems = list(dict.fromkeys(word.stem for word in words(request)))[:_MAX_WORDS_COMPARED]
     vocabulary = index.vocabulary()
     starts = {stem[:2] for stem in stems}
-    pool = vocabulary if len(vocabulary) <= NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
+    pool = vocabulary if len(vocabulary) <= MAX_NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
     similar_keys = [
         key for stem in stems for key in get_close_matches(stem, likeliest(stem, pool), n=_NEAREST, cutoff=0.7)
     ]

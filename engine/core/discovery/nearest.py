@@ -1,12 +1,12 @@
-"""Which of the known names are most like one that was typed."""
+"""Finds the known names most similar to a given one."""
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import pairwise
 
-NAMES_COMPARED = 64
-_LETTERS_COMPARED = 512
+MAX_NAMES_COMPARED = 64
+_MAX_NAMES_PRESELECTED = 512
 
 
 def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
@@ -17,27 +17,24 @@ def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     for candidate in sorted(set(names), reverse=True):
         by_fold[candidate.casefold()] = candidate
     pool = likeliest(folded_name, by_fold)
-    return tuple(
-        by_fold[fold] for fold in get_close_matches(folded_name, pool, n=max(limit, 1), cutoff=0.5)[: max(limit, 0)]
-    )
+    matches = get_close_matches(folded_name, pool, n=max(limit, 1), cutoff=0.5)
+    return tuple(by_fold[match] for match in matches[: max(limit, 0)])
 
 
 def likeliest(target: str, pool: Collection[str]) -> Collection[str]:
     """Preselect strings by common letters, then by common pairs of letters: a full comparison is expensive."""
     letters, pairs = set(target), _pairs(target)
-    if len(pool) > _LETTERS_COMPARED:
-        pool = nsmallest(
-            _LETTERS_COMPARED,
-            pool,
-            key=lambda candidate: (
-                abs(len(candidate) - len(target)) - 2 * len(letters.intersection(candidate)),
-                candidate,
-            ),
-        )
-    if len(pool) > NAMES_COMPARED:
-        pool = nsmallest(
-            NAMES_COMPARED, pool, key=lambda candidate: (len(candidate) - 3 * len(pairs & _pairs(candidate)), candidate)
-        )
+
+    def letter_distance(candidate: str) -> tuple[int, str]:
+        return abs(len(candidate) - len(target)) - 2 * len(letters.intersection(candidate)), candidate
+
+    def pair_distance(candidate: str) -> tuple[int, str]:
+        return len(candidate) - 3 * len(pairs & _pairs(candidate)), candidate
+
+    if len(pool) > _MAX_NAMES_PRESELECTED:
+        pool = nsmallest(_MAX_NAMES_PRESELECTED, pool, key=letter_distance)
+    if len(pool) > MAX_NAMES_COMPARED:
+        pool = nsmallest(MAX_NAMES_COMPARED, pool, key=pair_distance)
     return pool
 
 

@@ -13,7 +13,7 @@ Rank: TypeAlias = tuple[float, int, int, str, str]
 
 
 def rank_of(id: str, name: str, done: int, failed: int, load: int, age: int) -> Rank:
-    """Return the sort key that breaks ties: the least comes first."""
+    """Return the sort key that breaks ties; the smallest comes first."""
     return -success_rate(done, failed), load, age, name, id
 
 
@@ -38,11 +38,11 @@ class Ranks(dict[Slot, Rank]):
 
 
 class OrderedRanks:
-    """Ranks that are set, also in order: a common word is claimed by tens of thousands, and all of them tie."""
+    """Ranks that are set, kept sorted too: tens of thousands of candidates may tie on a common word."""
 
     def __init__(self) -> None:
         self._by_slot: dict[Slot, Rank] = {}
-        # Sorted when it is first needed, and then kept so: that is faster than to insert a hundred thousand.
+        # Sorted on first use and then kept sorted: faster than a hundred thousand insertions.
         self._in_order: list[tuple[Rank, Slot]] = []
 
     def __getitem__(self, slot: Slot) -> Rank:
@@ -64,7 +64,7 @@ class OrderedRanks:
 
     def lowest(self, slots: Set[Slot], limit: int) -> list[Slot]:
         """Return the `limit` slots with the lowest ranks, the lowest first."""
-        # In order, one of `len(all) / len(slots)` is among them.
+        # A scan in order visits `len(all) / len(slots)` ranks for each slot found: the other way is faster if few.
         if len(slots) ** 2 <= limit * len(self._by_slot):
             return nsmallest(limit, slots, key=self._by_slot.__getitem__)
         if not self._in_order:

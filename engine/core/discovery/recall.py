@@ -1,4 +1,4 @@
-"""Searches the insights of an agent by words, with the index that finds agents by theirs."""
+"""Searches the insights of an agent by words, with the index that also finds agents."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
-"""The words that widen a request: the data of `synonyms.txt`, and the one step that makes them comparable.
+"""Synonyms of the words of requests: the data of `synonyms.txt`, by stems.
 
-The file is read when this module is imported, by the loader that reads the module itself: choosing agents does no I/O,
-and what it decides depends on nothing but the version of the program.
+The file is read when this module is imported: choosing agents does no I/O, and depends only on the version of the
+program.
 
-A team edits the words by passing another mapping, such as `{**SYNONYMS, "chart": ("cartography",)}`. An entry works in
-both directions and one step far: "dataset" finds who claims "data science", "data science" finds who claims "dataset",
-and the synonyms of a synonym are not followed. Both sides are compared by their stems.
+A program adds synonyms by passing another mapping, such as `{**SYNONYMS, "chart": ("cartography",)}`. An entry works in
+both directions: "dataset" matches a claim of "data science", and the reverse. Synonyms of a synonym are not followed.
+Both sides are compared by their stems.
 """
 
 import pkgutil
@@ -24,12 +24,12 @@ def _load_shipped() -> Mapping[str, tuple[str, ...]]:
 
 
 SYNONYMS = _load_shipped()
-"""What a request says -> what an agent may call it. Words that mean too much ("error", "state") are left out."""
+"""Synonyms that agents may claim, by the word of a request. Ambiguous words ("error", "state") are left out."""
 
 
 def synonyms_by_phrase(synonyms: Mapping[str, tuple[str, ...]]) -> Mapping[str, frozenset[str]]:
-    """Return each phrase of `synonyms` with all that it may be called, in stems and in both directions."""
-    # Stemming them all costs 10 ms, so a mapping with the same content is not worked through again.
+    """Return each phrase of `synonyms` with its synonyms, in stems and in both directions."""
+    # Stemming them all costs 10 ms, so results are cached by the content of the mapping.
     if synonyms is SYNONYMS:
         return _shipped_synonyms_by_phrase()
     return _synonyms_by_phrase(tuple((term, tuple(synonyms[term])) for term in synonyms))

@@ -1,7 +1,7 @@
-"""How text becomes words that can be compared: tokens, stop words, stems.
+"""Splits text into comparable words: tokens, stop words, stems.
 
-Whole tokens only: "topic12" and "topic1" are two words. English is assumed; other languages are compared by their
-unchanged tokens where the stemmer knows no ending of theirs. Pure: the only thing remembered is the cache of stems.
+Whole tokens only: "topic12" and "topic1" are two words. English is assumed; tokens of other languages stay unchanged if
+the stemmer does not know their endings. Pure, except for the cache of stems.
 """
 
 import re
@@ -12,12 +12,12 @@ from functools import lru_cache
 
 HEAD_CHARACTERS = 3_000
 TAIL_CHARACTERS = 1_000
-"""Of a longer text only both ends are read: what is asked for stands before or after what was pasted."""
+"""Only both ends of a longer text are read: the request is usually before or after pasted material."""
 
 _MAX_STEMMED_CHARS = 40
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#(?![^\W_]))?")
 _SENTENCE_END = re.compile(r"[.!?:\n]\s*$")
-# British endings meet American ones before the stemmer, which knows only the latter.
+# British endings are replaced by American ones first, because the stemmer knows only the latter.
 _ISE = re.compile(r"(?<=..)([iy])s(e[sdr]?|ers?|ing|ations?)$")
 _OUR = re.compile(r"(?<=...)our(s|al|ed|ing)?$")
 _CAMEL = re.compile(
@@ -46,20 +46,20 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 @dataclass(slots=True, frozen=True)
 class Word:
-    """One token of a text, with what it is compared by."""
+    """One token of a text, with its stem and position."""
 
     text: str
     """The token in lower case."""
     stem: str
     at: int
-    """Where it starts, in characters from the start of the text."""
+    """Its offset in the text, in characters."""
     run: int
-    """Words next to each other share it; a new one begins where a sentence or a clause ends."""
+    """Number of its clause; phrases do not cross the end of a clause or sentence."""
 
 
 @lru_cache(maxsize=65_536)
 def stem(token: str) -> str:
-    """The stem of one token, in one spelling: "summarising", "Summarize" and "summarized" are one.
+    """Return the stem of a token: "summarising", "Summarize" and "summarized" have the same one.
 
     Source: M. Porter, the English (Porter2) stemmer of Snowball.
     """
@@ -69,34 +69,34 @@ def stem(token: str) -> str:
     from snowballstemmer.english_stemmer import EnglishStemmer  # its package loads thirty languages
 
     plain = _OUR.sub(r"or\1", _ISE.sub(r"\1z\2", plain))
-    # A stemmer holds the word it works on, so each call has its own: threads may share this function.
+    # A stemmer has mutable state, so each call makes its own: threads may share this function.
     return str(EnglishStemmer().stemWord(plain))
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """The tokens of `text` as they are written, "_" and "-" between words parting them."""
+    """Return the tokens of `text` as written; "_" and "-" separate words."""
     return tuple(_TOKEN.findall(text))
 
 
 def stems(text: str) -> tuple[str, ...]:
-    """The stems of a phrase in order, without stop words; all of them where it has nothing else ("IT", "Go")."""
+    """Return the stems of a phrase in order, without stop words unless it has no others ("IT", "Go")."""
     all_tokens = tokens(text)
     content_tokens = [token for token in all_tokens if token.lower().replace("’", "'") not in STOP_WORDS]
     return tuple(stem(token) for token in content_tokens or all_tokens)
 
 
 def phrase(text: str) -> str:
-    """The stems of a phrase as one key, such as "machin learn"; empty where the text has no words."""
+    """Return the stems of a phrase as one key, such as "machin learn"; empty if the text has no words."""
     return " ".join(stems(text))
 
 
 def identifier_stems(name: str) -> tuple[str, ...]:
-    """The stems of a name a programmer wrote: "FactChecker", "fact_checker" and "fact-checker" are the same words."""
+    """Return the stems of an identifier: the same for "FactChecker", "fact_checker" and "fact-checker"."""
     return stems(" ".join(part for token in tokens(name) for part in _parts(token)))
 
 
 def words(text: str) -> tuple[Word, ...]:
-    """The words of a request that say something, in order; repeated ones too.
+    """Return the words of a request in order, without stop words; repeated ones too.
 
     A stop word written with a capital inside a sentence is a name ("ask IT", "write it in Go") and stays.
     Of a text above `HEAD_CHARACTERS + TAIL_CHARACTERS` only both ends are read.

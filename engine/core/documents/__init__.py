@@ -1,1 +1,1 @@
-"""A team as one document: its tables, its ids, and the state that is read from it."""
+"""The state document of an archive: tables of entities, ids, and import."""

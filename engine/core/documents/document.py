@@ -134,13 +134,9 @@ def number_of(ref: TextRef) -> int:
 def references_in(state: State) -> list[str]:
     """Return all code, addresses, programs and unasked calls that agents and settings refer to, sorted."""
     references = {name for spec in state.specs.values() for name in (*references_of(spec), *unasked_in(spec))}
-    return sorted(
-        references.union(
-            reference
-            for supervisor in state.supervisors.values()
-            for reference in references_in_options(supervisor.options)
-        )
-    )
+    for supervisor in state.supervisors.values():
+        references.update(references_in_options(supervisor.options))
+    return sorted(references)
 
 
 def bound_references_in(state: State) -> list[str]:
@@ -158,9 +154,9 @@ class Document:
     sha256: str
     """SHA-256 of the canonical form, 64 hex digits; a round trip through an archive does not change it.
 
-    The canonical form is the document without times and pauses, so that equal work at another time has the same hash,
-    and without `unpriced` where it is false, which archives from before that field do not have,
-    followed by the texts as lines of JSON, in the order in which the document refers to them.
+    The canonical form is the document, followed by the texts as lines of JSON in the order of their references. Times
+    and pauses are left out, so that equal work at another time has the same hash, and so is `unpriced` if it is false:
+    older archives do not have that field.
     """
 
 
@@ -175,26 +171,26 @@ _CANONICAL: dict[str, dict[str, Any]] = {
 
 
 _LATER_DEFAULT = b',"unpriced":false'
-"""The default of a field of `Usage`, which writes all its fields; inside of a text its quotation marks are escaped."""
+"""A default that `Usage` writes like all its fields; inside a text, its quotation marks would be escaped."""
 
 
 def write_document(state: State, texts: list[JsonValue]) -> Document:
     """Encode a state prepared by `exporting.make_document`."""
     encode = msgspec.json.Encoder().encode
     large = {kind: msgspec.Raw(encode(entities)) for kind in ("specs", "tasks") if (entities := getattr(state, kind))}
-    state_of_bytes = copy_with(state, **large)  # the two largest fields are encoded once, for document and hash
+    partly_encoded = copy_with(state, **large)  # the two largest fields are encoded once, for document and hash
     canonical = {
         kind: {key: copy_with(entity, **values) for key, entity in getattr(state, kind).items()}
         for kind, values in _CANONICAL.items()
     }
-    canonical_body = encode_state(copy_with(state_of_bytes, at_ms=0, minted={}, **canonical))
+    canonical_body = encode_state(copy_with(partly_encoded, at_ms=0, minted={}, **canonical))
     digest = hashlib.sha256(canonical_body.replace(_LATER_DEFAULT, b""))
     digest.update(msgspec.json.Encoder().encode_lines(texts))
-    return Document(state, encode_state(state_of_bytes), digest.hexdigest())
+    return Document(state, encode_state(partly_encoded), digest.hexdigest())
 
 
 MAX_FLAT_VALUES = 100_000
-"""Values in one field of a document that is a plain map, such as the registry of names."""
+"""Limit on the values in a field of a document that is a plain map, such as the registry of names."""
 
 
 class _FlatFields(msgspec.Struct):

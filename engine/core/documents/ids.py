@@ -211,7 +211,7 @@ def rename_ids(state: State, new_id: NewId) -> None:
 
 
 def last_numbers(state: State) -> Counter[str]:
-    """Return the highest number that was given to an id of each letter, or is in use by one."""
+    """Return the highest number of an id issued or in use, by letter."""
     last = Counter(state.minted)
     steers = [steer_id for task in state.tasks.values() if task.steers for steer_id in task.steers]
     used = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
@@ -224,9 +224,8 @@ def last_numbers(state: State) -> Counter[str]:
 
 def id_faults(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield faults of ids: entities under a wrong key, ids of objects that do not exist."""
-    ids_by_letter = {letter: {} for letter in MINTED} | {
-        letter: getattr(state, kind) for letter, kind in LETTERS.items()
-    }
+    ids_by_letter: dict[str, dict[str, Any]] = {letter: {} for letter in MINTED}
+    ids_by_letter |= {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
     for kind, id_fields in FIELDS.items():
         entities, table = getattr(state, kind), tables[kind]
         if isinstance(entities, dict) and [*entities] != (own_ids := table.column("key" if kind == "queues" else "id")):
@@ -236,23 +235,21 @@ def id_faults(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
             is_new = name == "id" and kind in LETTERS.values()
             try:
                 referenced_ids = set(ids.ids_in(table.column(name)))
-                unknown_ids = referenced_ids.difference(
-                    *(() if is_new else ids_by_letter[letter] for letter in ids.letters)
-                )
-                if (is_new or ids.may_be_missing) and _are_ids(unknown_ids, ids.letters):
+                unknown_ids = referenced_ids
+                if not is_new:
+                    unknown_ids = referenced_ids.difference(*(ids_by_letter[letter] for letter in ids.letters))
+                is_allowed = is_new or ids.may_be_missing
+                if is_allowed and _are_ids(unknown_ids, ids.letters):
                     continue
                 for unknown_id in unknown_ids:
-                    if (
-                        not (is_new or ids.may_be_missing)
-                        or unknown_id[:1] not in ids.letters
-                        or not ID.fullmatch(unknown_id)
-                    ):
+                    is_id = unknown_id[:1] in ids.letters and ID.fullmatch(unknown_id) is not None
+                    if not (is_allowed and is_id):
                         yield f"{name} of one of its {kind} names {unknown_id[:80]!a}, which is not there"
             except ValueError as error:
                 yield f"{name} of one of its {kind} names {error}"
 
 
 def _are_ids(candidates: Collection[str], letters: str) -> bool:
-    """Return whether all of them are ids with one of these letters: all at once, which is faster."""
+    """Return whether all candidates are ids with one of these letters, in one match, which is faster."""
     lines = "\n".join(candidates) + "\n"
     return lines.count("\n") == len(candidates) and re.fullmatch(rf"(?:[{letters}]{_NUMBER}\n)*", lines) is not None

@@ -31,7 +31,7 @@ class Table:
         return Table(_class_of(kind_name), [*(entities.values() if isinstance(entities, dict) else entities)])
 
     def with_all_cells(self) -> "Table":
-        """Return the same with all fields read at once, which is faster where most of them are asked for."""
+        """Return the table with all fields read at once, which is faster if most of them are needed."""
         return Table(self.kind, self.entities, [*chain.from_iterable(map(astuple, self.entities))])
 
     def column(self, name: str) -> list[Any]:

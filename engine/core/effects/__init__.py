@@ -1,7 +1,6 @@
-"""Effects: what the shell does because of an event, once the event is on disk.
+"""Effects: actions of the shell that an event causes, once the event is on disk.
 
-An effect carries everything that performing it needs, because the state may have moved on by then. `table.py` says
-which events have which.
+An effect carries all the data it needs, because the state may have changed by then. `table.py` maps events to effects.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -77,9 +76,9 @@ class StopAttempt(AttemptEffect):
 
     now: bool
     grace_ms: int | None = None
-    """Grace period until it is stopped without a step; None is the host's default, or none for `patient`."""
+    """Grace period until it is stopped between steps; None is the host's default, or no limit if `patient`."""
     patient: bool = False
-    """A program is not told before its next step. Without `grace_ms`, that may take any time."""
+    """Wait for the next step, also of a program; without `grace_ms` as long as that takes."""
     leave: bool = False
     """Abandon it if it cannot be stopped at once."""
 
@@ -101,7 +100,7 @@ class AnswerCall(AttemptEffect):
     call_key: str
     answers: list[CallAnswer]
     refused: str | None = None
-    """Why nothing was delegated, if so."""
+    """Why nothing was delegated; None if it was."""
     has_slot: bool = True
     """False if the attempt still waits for other calls, without a slot."""
 

@@ -1,4 +1,4 @@
-"""The table from events to effects: functions found by the annotation of their event (`core/handlers.py`)."""
+"""Maps events to effects, by functions found by the annotation of their event (`core/handlers.py`)."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -128,14 +128,14 @@ def _stop(
     return [
         effects.StopAttempt(
             task_id=task_id,
-            attempt=a.number,
+            attempt=attempt.number,
             now=now,
-            grace_ms=_grace_ms(state, a) if grace_ms is None and not patient else grace_ms,
+            grace_ms=_grace_ms(state, attempt) if grace_ms is None and not patient else grace_ms,
             patient=patient,
             leave=leave,
         )
-        for task_id, a in attempts
-        if a is not None
+        for task_id, attempt in attempts
+        if attempt is not None
     ]
 
 
@@ -149,16 +149,16 @@ def _grace_ms(state: State, attempt: Attempt) -> int | None:
 
 
 def _attempt_lost(state: State, event: events.AttemptLost) -> list[Effect]:
-    """Stop an abandoned attempt, so that it does not run beside its successor.
+    """Stop a lost attempt, so that it does not run beside its successor.
 
-    After a restart nothing runs any more, but an attempt may also be lost within an engine (an away agent).
+    After a restart it does not run any more, but an attempt may also be lost within an engine (of an away agent).
     """
     return [effects.StopAttempt(task_id=event.task_id, attempt=event.attempt, now=True)]
 
 
 def _cancel_requested(state: State, event: events.CancelRequested) -> list[Effect]:
-    is_left = event.at_once or event.grace_ms is not None
-    return _stop(state, event.stopping, now=event.at_once, grace_ms=event.grace_ms, leave=is_left)
+    leave = event.at_once or event.grace_ms is not None
+    return _stop(state, event.stopping, now=event.at_once, grace_ms=event.grace_ms, leave=leave)
 
 
 def _preemption_asked(state: State, event: events.PreemptionAsked) -> list[Effect]:
@@ -189,13 +189,12 @@ def _escalated(state: State, event: events.Escalated) -> list[Effect]:
 
 
 def _run_resumed(state: State, event: events.RunResumed) -> list[Effect]:
-    return _default_timers(
-        state, [escalation.id for escalation in state.escalations.values() if escalation.run_id == event.run_id]
-    )
+    questions = [question.id for question in state.escalations.values() if question.run_id == event.run_id]
+    return _default_timers(state, questions)
 
 
 def _default_timers(state: State, questions: Iterable[str]) -> list[Effect]:
-    """Start the timers of questions, as far as they have any: in a paused run their clocks stand still."""
+    """Start the timers of questions that have one; those of a paused run have none."""
     timers = (state.timers.get(timer_id("escalation", question)) for question in questions)
     return [effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in timers if timer is not None]
 
@@ -238,7 +237,7 @@ def _deadline_passed(state: State, event: events.DeadlinePassed) -> list[Effect]
 def _budget_ends(state: State, event: events.BudgetReached | events.BudgetExhausted) -> list[Effect]:
     others = [task_id for task_id in event.stopping if task_id != event.reporter]
     stops = _stop(state, others, now=event.then == "fail" or event.grace_ms == 0, grace_ms=event.grace_ms)
-    if event.reporter is not None:  # it is at a step, and may return
+    if event.reporter is not None:  # it is between steps, and may return
         stops += _stop(state, [event.reporter], now=False, grace_ms=event.grace_ms, patient=True)
     return stops
 
@@ -252,11 +251,9 @@ def _grace_ended(state: State, event: events.GraceEnded) -> list[Effect]:
 
 
 def _pool_watched(state: State, event: events.PoolWatched) -> list[Effect]:
-    return (
-        []
-        if event.due_ms is None
-        else [effects.StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
-    )
+    if event.due_ms is None:
+        return []
+    return [effects.StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
 
 
 def _check_agent(
@@ -304,7 +301,7 @@ def _task_reassigned(state: State, event: events.TaskReassigned) -> list[Effect]
 def _references_trusted(state: State, event: events.ReferencesTrusted) -> list[Effect]:
     references = event.references.keys()
     specs = {key: None for key, spec in state.specs.items() if not references.isdisjoint(references_of(spec))}
-    # Those that could not work for want of this trust may be able now: a file that was moved is loaded after the start.
+    # Agents that lacked this trust may be able to work now: a file that was moved is loaded after the start.
     agents = [agent for agent in state.agents.values() if agent.spec in specs]
     return [effects.DropRuntimes(specs=[*specs]), *map(_check_code, agents)] if specs else []
 
@@ -324,7 +321,7 @@ def _agents_restarted(state: State, event: events.AgentsRestarted) -> list[Effec
 
 
 def restart_effects(state: State) -> list[Effect]:
-    """Return the effects of a restart besides those of its events: check all agents, set all timers."""
+    """Return the effects of a restart in addition to those of its events: check all agents, start all timers."""
     return _checks_and_timers(state, state.agents.values())
 
 

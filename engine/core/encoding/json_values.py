@@ -1,4 +1,4 @@
-"""Equality of JSON values: true is not 1 and false is not 0, as they are in Python; 1 and 1.0 are the same number."""
+"""Equality of JSON values: true differs from 1 and false from 0, unlike in Python; 1 equals 1.0."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 def json_equal(value: Any, other: Any) -> bool:
-    """Return whether two values are the same JSON; records in them are compared as records are."""
+    """Return whether two values are the same JSON; records in them are compared by `==`."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, dict) and isinstance(other, dict):
@@ -17,7 +17,7 @@ def json_equal(value: Any, other: Any) -> bool:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return a value as JSON that is the same for equal values: 1.0 as 1, keys in order."""
+    """Return a value as JSON, the same bytes for equal values: 1.0 as 1, keys sorted."""
     return msgspec.json.encode(_with_equal_numbers(value), order="deterministic")
 
 

@@ -13,9 +13,10 @@ from typing import Any, NoReturn
 import msgspec
 
 MAX_VALUES = 4_000_000
-"""Values in all parts of an archive: 30 for each of 100,000 tasks; more would take more memory than any team."""
+"""Limit on the values in all parts of an archive together; enough for 30 for each of 100,000 tasks."""
 MAX_FOREIGN_VALUES = 1_000_000
-"""Values in the texts of an archive, and in JSON that is not written as this program writes it, so read twice."""
+"""Limit on the values in JSON that this program has not written, which is parsed twice, and in the texts of an archive.
+"""
 
 MAX_LEVELS = 200
 """Deepest nesting: the limit of the first parser."""
@@ -29,13 +30,14 @@ def check_values(bodies: Collection[bytes], max_values: int = MAX_VALUES, *, tex
     """Check the number of values in parts of an archive.
 
     Args:
-        max_values: How many they may hold together.
-        texts: A part of JSON lines, of which one that is a text counts as one value, whatever the text holds.
+        bodies: Parts of the archive.
+        max_values: Limit on the values in all of them together.
+        texts: A part of JSON lines; a line that is a string counts as one value.
 
     Raises:
         NotStrict: If there are more.
     """
-    # Bytes are another bound, which spares most archives the counting.
+    # Every value takes a byte: most archives are so small that counting is not necessary.
     if sum(map(len, bodies)) + len(texts) <= max_values:
         return
     if sum(map(_max_values_in, bodies)) + sum(map(_max_values_in, texts.split(b"\n"))) > max_values:

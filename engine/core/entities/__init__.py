@@ -1,4 +1,4 @@
-"""What the state is made of: plain entities that only `core/fold/` changes, one file per subject.
+"""Entities of the state, one file per subject; only `core/fold/` changes them.
 
-`core/state.py` has all of them by name; import them from there.
+Import them from `core/state.py`.
 """

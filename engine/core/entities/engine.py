@@ -1,4 +1,4 @@
-"""Entities of the engine's own: timers, questions, ledgers of budgets, outcomes of commands."""
+"""Entities of the engine: timers, questions, grants, ledgers of budgets, outcomes of commands."""
 
 from decimal import Decimal
 from typing import Any, Literal
@@ -10,13 +10,13 @@ from engine.core.records.records import JsonValue, entity
 
 @entity
 class Timer:
-    """A moment that something waits for."""
+    """A point in time at which the engine decides about a subject."""
 
     id: str
-    """Its kind and its subject: `retry:t5`."""
+    """Kind and subject, such as `retry:t5`."""
     due_ms: int
     kind: str
-    """What it is for; `decide.engine` has a handler for each."""
+    """Its purpose; a key of `decide.engine.ON_TIMER`."""
     subject: str
     """Id of the task, run, agent, supervisor or escalation that it is about."""
 
@@ -27,7 +27,7 @@ def timer_id(kind: str, subject: str) -> str:
 
 
 OF_ATTEMPTS = frozenset({"ask", "approval", "permission"})
-"""Kinds of questions that attempts ask and wait for; a task that begins again asks again."""
+"""Kinds of questions that attempts ask and wait for; a task that restarts asks again."""
 
 
 @entity
@@ -36,22 +36,22 @@ class Escalation:
 
     id: str
     kind: str
-    """What it is about; `decide.people.escalations` has a handler for each."""
+    """Kind of question; a key of `decide.people.escalations.ON_ANSWER`."""
     subject: str
     """Id of the task, run, agent or supervisor that it is about."""
     run_id: str | None
     question: str
     """One line."""
     options: list[str]
-    """The answers that there are."""
+    """The possible answers."""
     default: str | None
-    """The answer when none is given in time; with None the question waits without a limit."""
+    """The answer if none is given in time; None waits without a limit."""
     asked_ms: int
     detail: dict[str, JsonValue] = field(default_factory=dict)
-    """What the handler of its kind needs besides."""
+    """Further data for the handler of its kind."""
     due_ms: int | None = None
     left_ms: int | None = None
-    """While its run is paused: the time until the default that is left when the run is resumed; `due_ms` is None."""
+    """While its run is paused: the remaining time until the default answer; `due_ms` is None then."""
 
 
 @entity
@@ -63,27 +63,27 @@ class Grant:
     generation: int
     tool: str
     allows: bool
-    """False where the calls are rejected without asking."""
+    """False if the calls are rejected without asking."""
     given_ms: int
 
 
 @entity
 class Ledger:
-    """What has happened to the budget of a task, a run, an agent or a supervisor."""
+    """Warnings and extensions of the budget of a task, a run, an agent or a supervisor."""
 
     id: str
-    """Whose it is."""
+    """Id of that task, run, agent or supervisor."""
     warned: list[str] = field(default_factory=list)
-    """The amounts that were warned about."""
+    """Names of the amounts with a recorded warning."""
     granted: dict[str, int] = field(default_factory=dict)
-    """How many times the amount was granted on top of the first, by its name."""
+    """How many times the original limit was granted again, by name of the amount."""
     needs: dict[str, Decimal] = field(default_factory=dict)
-    """What the call that did not fit any more needs of the amount, by its name."""
+    """Estimated need of the model call that exceeded the budget, by name of the amount."""
 
 
 @entity
 class Outcome:
-    """What became of a command."""
+    """The outcome of a command."""
 
     status: Literal["applied", "refused"]
     seq: int
@@ -92,26 +92,26 @@ class Outcome:
 
 @entity
 class Undoable:
-    """A command that can be taken back."""
+    """A command that can be undone."""
 
     command: str
     """Its type."""
     summary: str
     inverse: JsonValue
-    """The command that does it."""
+    """The command that undoes it."""
     left: JsonValue
-    """What it changed, as it left that (`queries.people.undoing.current_value_of`)."""
+    """The changed value right after the command (`queries.people.undoing.current_value_of`)."""
 
     @property
     def specs(self) -> list[str]:
-        """Content hashes of the specs that the inverse brings back."""
+        """Content hashes of the specs that the inverse restores."""
         inverse: Any = self.inverse
         return [command["to"] for command in inverse.get("rollbacks", [inverse]) if command.get("to") is not None]
 
 
 @entity
 class Engine:
-    """The last engine that this state knows of."""
+    """The last engine of the journal."""
 
     pid: int
     token: int
@@ -119,4 +119,4 @@ class Engine:
     started_ms: int
     stopped_ms: int | None = None
     processes: int | None = None
-    """Attempts in processes that may be at work where nothing is set: what its computer bears; None means no limit."""
+    """Default limit on concurrent attempts in child processes; None means no limit."""

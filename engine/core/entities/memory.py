@@ -1,4 +1,4 @@
-"""Entities of what outlives a run: exchanges of conversations, insights, track records. References alone, bounded."""
+"""Entities that outlive a run: exchanges of conversations, insights, track records. Bounded; texts by reference."""
 
 from msgspec import field
 
@@ -6,23 +6,23 @@ from engine.core.entities.work import RunStatus, Utterance
 from engine.core.records.records import entity
 from engine.core.records.values import StoredValue, Usage
 
-EXCHANGES = 50
-"""How many finished runs of its conversation a new run remembers."""
-UTTERANCES = 200
-"""How many messages between requests and outputs a conversation keeps, besides those that an open run remembers."""
-CONVERSATIONS = 100
-"""How many conversations of a supervisor are kept, besides those with an open run."""
-INSIGHTS = 200
-"""How many insights an agent keeps."""
-PARTS = 1_000
-"""How many parts of prompts are known to stand in the journal; an older one is written again where it is used."""
-CATEGORIES = 50
-"""How many categories of work the track record of an agent tells apart."""
+MAX_EXCHANGES = 50
+"""Limit on the finished runs of its conversation that a new run remembers."""
+MAX_UTTERANCES = 200
+"""Limit on the messages between requests and outputs of a conversation, besides those that an open run remembers."""
+MAX_CONVERSATIONS = 100
+"""Limit on the conversations of a supervisor, besides those with an open run."""
+MAX_INSIGHTS = 200
+"""Limit on the insights of an agent."""
+MAX_PARTS = 1_000
+"""Limit on the parts of prompts known to be in the journal; an older one is recorded again when it is used."""
+MAX_CATEGORIES = 50
+"""Limit on the categories in the track record of an agent."""
 
 
 @entity
 class TrackRecord:
-    """What the attempts of an agent came to at work of one category."""
+    """Outcomes and usage of an agent's attempts in one category."""
 
     done: int = 0
     failed: int = 0
@@ -32,21 +32,20 @@ class TrackRecord:
 
 @entity
 class Insight:
-    """Something that an agent wants to know later."""
+    """A note that an agent stored for later attempts."""
 
     id: str
     agent_id: str
-    """Whose."""
     text: StoredValue
     tags: list[str] = field(default_factory=list)
     importance: float
-    """From 0 to 1; of too many the least important go, the oldest of these first."""
+    """From 0 to 1; beyond the limit the least important insight is dropped, of equals the oldest."""
     at_ms: int = 0
 
 
 @entity
 class Exchange:
-    """A finished run of a conversation, as the runs after it remember it."""
+    """A finished run of a conversation, as later runs remember it."""
 
     run_id: str
     status: RunStatus
@@ -54,21 +53,20 @@ class Exchange:
     output: StoredValue = None
     error: str | None = None
     said: list[Utterance] = field(default_factory=list)
-    """What the model that answered said and heard between request and output; empty where no model did, or where it is
-    too long ago."""
+    """Messages of the answering model between request and output; empty if no model answered, or dropped by age."""
     readers: int = 0
     """Open runs that remember it."""
 
 
 @entity
 class Conversation:
-    """Requests to one supervisor, each of which remembers those that had ended before it."""
+    """Requests to one supervisor; each remembers those that had ended before it."""
 
     ended: int = 0
-    """How many runs of it have ended; exchanges are numbered by that, from 0."""
+    """Number of its ended runs; exchanges are numbered in this order, from 0."""
     open: int = 0
-    """How many runs of it are open."""
+    """Number of its open runs."""
     worked: list[str] = field(default_factory=list)
-    """Members that had a place in the graphs of the last one that ended; a request that suits nobody goes to them."""
+    """Members with a node in the graphs of the last ended run; they get requests that no member matches."""
     exchanges: dict[int, Exchange] = field(default_factory=dict)
-    """The last `EXCHANGES`, and older ones that an open run remembers."""
+    """The last `MAX_EXCHANGES` exchanges, and older ones that an open run remembers."""

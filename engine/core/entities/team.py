@@ -12,7 +12,7 @@ from engine.core.records.values import Usage
 from engine.core.specs.options import Balance, SupervisorOptions
 from engine.core.specs.spec import Aggregation
 
-DURATIONS = 32
+MAX_DURATIONS = 32
 """Number of last attempts whose median time at work is used."""
 Ids: TypeAlias = OrderedDict[str, int]
 """An ordered set of ids; the values are free for the owner's use. To move an id to the end, pop and insert it: the
@@ -214,7 +214,7 @@ class Agent:
     turn_seq: int | None = None
     """The event since which it waits for its turn among free agents: it began an attempt then, or became free."""
     pace: int = 0
-    """Its pass value in stride scheduling (`fold.slots`), advanced where there was a choice of agents."""
+    """Its pass value in stride scheduling (`fold.slots`), advanced when there was a choice of agents."""
     created_seq: int = 0
     done: int = 0
     failed: int = 0
@@ -227,7 +227,7 @@ class Agent:
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
     at_work_ms: list[int] = field(default_factory=list)
-    """For how long each of its last attempts that ended well held a slot: what it waited for others is left out."""
+    """How long each of its last done attempts held a slot, in milliseconds; waits without a slot are left out."""
     last_error: str | None = None
     insights: list[str] = field(default_factory=list)
     """Its insights, oldest first."""
@@ -237,12 +237,14 @@ class Agent:
     @property
     def draining(self) -> bool:
         """True while an attempt of an earlier generation is at work."""
-        now = self.generation
-        return any(g != now for g in self.running.values()) or any(g != now for g in self.parked.values())
+        current = self.generation
+        if any(generation != current for generation in self.running.values()):
+            return True
+        return any(generation != current for generation in self.parked.values())
 
     @property
     def status(self) -> AgentStatus:
-        """Its status as lists show it."""
+        """The status that lists show."""
         if self.error is not None:
             return AgentStatus.ERROR
         if self.removing is not None or self.draining:

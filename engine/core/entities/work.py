@@ -100,7 +100,7 @@ class Attempt:
     waits: dict[str, None] = field(default_factory=dict)
     """Open calls that it waits for."""
     owed: list[str] = field(default_factory=list)
-    """Answered calls of which it has not been told yet, for want of a slot."""
+    """Answered calls whose answers are not delivered yet, because it has no slot."""
     wants_slot: bool = False
     """While parked: a step is about to begin, and needs a slot before its calls are answered."""
     back_seq: int | None = None
@@ -113,7 +113,7 @@ class Attempt:
     """Why it was asked to stop, which determines what happens to its task; None if it was not."""
 
     def at_work_ms(self, now_ms: int) -> int:
-        """Return for how long it has held a slot, without what is charged already."""
+        """Return the uncharged time at work, in milliseconds."""
         return (0 if self.parked else now_ms) - self.since_ms
 
 
@@ -173,7 +173,7 @@ class Task:
     ready: bool = False
     """It is in its queue: it waits only for a slot."""
     held_back: bool = False
-    """It would be in its queue, were its run not paused or its budget not spent."""
+    """It is ready, but kept out of its queue because its run is paused or its budget is spent."""
     ready_seq: int | None = None
     """The event that made it ready; kept when it returns to its old place."""
     ready_ms: int = 0

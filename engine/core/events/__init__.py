@@ -1,8 +1,7 @@
-"""Events, one file per subject; there are no others.
+"""The closed union of events, one file per subject.
 
-Names are in the past tense, and the name of an event is its `type`. A released event never changes. What it does is a
-function with its class in the annotation: of `fold/` for the state, of `followups/table.py` and `effects/table.py` for
-what comes of it.
+Names are in the past tense, and the name of an event is its `type`. A released event never changes. It is handled by
+functions with its class in the annotation: in `fold/`, `followups/table.py` and `effects/table.py`.
 """
 
 from engine.core.events.attempt import *

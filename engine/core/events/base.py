@@ -1,4 +1,4 @@
-"""Fields that many events begin with: when it happened, and what it is about. What the decorators do: `records`."""
+"""Fields that many events share: their time and their subject. The decorators are in `records`."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from engine.core.records.records import shared_fields
 
 @shared_fields
 class Event:
-    """What every event has."""
+    """Base of all events."""
 
     __slots__ = ()
     type: ClassVar[str]

@@ -21,7 +21,7 @@ from engine.core.queries.team.tree import why_cancelled
 from engine.core.queries.work.queues import back_queue
 from engine.core.records.shared import drop, put
 from engine.core.records.values import stored_value
-from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
+from engine.core.state import MAX_DURATIONS, Agent, Attempt, State, Task, TaskStatus
 
 _DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
 
@@ -192,7 +192,7 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
         count_end(state, task, agent, done=1)
         agent.failures_in_a_row = 0
         agent.at_work_ms.append(event.usage.time_ms)
-        if len(agent.at_work_ms) > DURATIONS:
+        if len(agent.at_work_ms) > MAX_DURATIONS:
             del agent.at_work_ms[0]
     run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from engine.core.events import RunFinished
 from engine.core.events.attempt import Said
 from engine.core.records.values import StoredValue, stored_value
-from engine.core.state import CONVERSATIONS, EXCHANGES, UTTERANCES, Conversation, Exchange, Run, State, Task, Utterance
+from engine.core.state import (
+    MAX_CONVERSATIONS,
+    MAX_EXCHANGES,
+    MAX_UTTERANCES,
+    Conversation,
+    Exchange,
+    Run,
+    State,
+    Task,
+    Utterance,
+)
 
 
 def join(state: State, run: Run) -> None:
@@ -21,7 +31,7 @@ def join(state: State, run: Run) -> None:
         # Counted, because an exchange must stay as long as an open run may still show it to a model.
         exchange.readers += 1
     # The dict is in order of use, so the first one without an open run is the least recently used.
-    if len(conversations) > CONVERSATIONS:
+    if len(conversations) > MAX_CONVERSATIONS:
         oldest = next((name for name, candidate in conversations.items() if not candidate.open), None)
         if oldest is not None:
             del conversations[oldest]
@@ -45,8 +55,8 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
     )
     conversation.ended += 1
     conversation.worked = _graph_members(state, run) or conversation.worked
-    first = conversation.ended - EXCHANGES
-    for number in [*range(max(0, run.remembers - EXCHANGES), run.remembers), first - 1]:
+    first = conversation.ended - MAX_EXCHANGES
+    for number in [*range(max(0, run.remembers - MAX_EXCHANGES), run.remembers), first - 1]:
         past = conversation.exchanges.get(number)
         if number < first and past is not None and not past.readers:
             del conversation.exchanges[number]
@@ -87,7 +97,7 @@ def _graph_members(state: State, run: Run) -> list[str]:
 
 def _shorten(conversation: Conversation) -> None:
     """Drop all but the newest messages, except those that an open run still shows to its attempts."""
-    remaining = UTTERANCES
+    remaining = MAX_UTTERANCES
     for number in sorted(conversation.exchanges, reverse=True):
         exchange = conversation.exchanges[number]
         if remaining <= 0 and not exchange.readers:
@@ -98,5 +108,5 @@ def _shorten(conversation: Conversation) -> None:
 
 
 def _remembered_exchanges(conversation: Conversation, run: Run) -> list[Exchange]:
-    numbers = range(max(0, run.remembers - EXCHANGES), run.remembers)
+    numbers = range(max(0, run.remembers - MAX_EXCHANGES), run.remembers)
     return [conversation.exchanges[number] for number in numbers]

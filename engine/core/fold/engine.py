@@ -4,7 +4,7 @@ from engine.core import events
 from engine.core.fold.accounting import discount_time
 from engine.core.fold.slots import mark_stale, refresh_agent
 from engine.core.queries.people.undoing import as_command, current_value_of
-from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, Undoable
+from engine.core.state import MAX_OUTCOMES, MAX_UNDOABLE, Engine, Outcome, State, Team, Undoable
 
 
 def _engine_started(state: State, event: events.EngineStarted) -> None:
@@ -56,7 +56,7 @@ def _references_trusted(state: State, event: events.ReferencesTrusted) -> None:
 def _remember(state: State, command_id: str, outcome: Outcome) -> None:
     """Record the outcome of a command, so that a duplicate is not carried out."""
     state.commands[command_id] = outcome
-    while len(state.commands) > OUTCOMES:
+    while len(state.commands) > MAX_OUTCOMES:
         state.commands.popitem(last=False)
 
 
@@ -67,7 +67,7 @@ def _command_applied(state: State, event: events.CommandApplied) -> None:
         state.undoable[event.command_id] = Undoable(
             command=event.command, summary=event.summary, inverse=event.inverse, left=left
         )
-        while len(state.undoable) > UNDOABLE:
+        while len(state.undoable) > MAX_UNDOABLE:
             state.undoable.popitem(last=False)
 
 

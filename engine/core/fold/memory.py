@@ -3,13 +3,13 @@
 from engine.core.events import PartRecorded, Remembered
 from engine.core.fold.timers import note_id
 from engine.core.records.values import stored_value
-from engine.core.state import INSIGHTS, PARTS, Agent, Insight, State
+from engine.core.state import MAX_INSIGHTS, MAX_PARTS, Agent, Insight, State
 
 
 def _remembered(state: State, event: Remembered) -> None:
     note_id(state, event.insight_id)
     agent = state.agents[event.agent_id]
-    if len(agent.insights) >= INSIGHTS:
+    if len(agent.insights) >= MAX_INSIGHTS:
         least_important = min(agent.insights, key=lambda insight_id: state.insights[insight_id].importance)
         agent.insights.remove(least_important)
         del state.insights[least_important]
@@ -32,5 +32,5 @@ def forget_insights(state: State, agent: Agent) -> None:
 
 def _part_recorded(state: State, event: PartRecorded) -> None:
     state.parts[event.hash] = state.seq
-    if len(state.parts) > PARTS:
+    if len(state.parts) > MAX_PARTS:
         state.parts.pop(next(iter(state.parts)))

@@ -16,7 +16,7 @@ from engine.core.queries.team.tree import task_subtree
 from engine.core.records.records import copy_with
 from engine.core.records.shared import EMPTY, extend
 from engine.core.records.values import preview, stored_value
-from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
+from engine.core.state import MAX_SUMMARIES, Run, State, Task, TaskStatus
 
 
 def _run_submitted(state: State, event: events.RunSubmitted) -> None:
@@ -178,5 +178,5 @@ def _run_finished(state: State, event: events.RunFinished) -> None:
     for escalation in [question for question in state.escalations.values() if question.run_id == run.id]:
         withdraw(state, escalation.id)
     state.finished.append(summary_of(event, state.seq))
-    del state.finished[:-SUMMARIES]
+    del state.finished[:-MAX_SUMMARIES]
     forget_idle_queues(state)

@@ -1,10 +1,10 @@
 """Fold: outcomes of an agent's attempts by category of work.
 
-Beyond `CATEGORIES` the oldest category is merged into the one without a name, so that the sums over all categories stay
-equal to the agent's own counts and usage.
+Beyond `MAX_CATEGORIES` the oldest category is merged into the one without a name, so that the sums over all categories
+stay equal to the agent's own counts and usage.
 """
 
-from engine.core.state import CATEGORIES, Agent, State, Task, TrackRecord
+from engine.core.state import MAX_CATEGORIES, Agent, State, Task, TrackRecord
 
 
 def record_of(state: State, task: Task | None, agent: Agent) -> TrackRecord:
@@ -16,7 +16,7 @@ def record_of(state: State, task: Task | None, agent: Agent) -> TrackRecord:
 
 def _add_record(agent: Agent, category: str) -> TrackRecord:
     records = agent.track_record
-    if category and len(records) - ("" in records) >= CATEGORIES:
+    if category and len(records) - ("" in records) >= MAX_CATEGORIES:
         first = next(name for name in records if name)
         oldest = records.pop(first)
         if "" not in records:

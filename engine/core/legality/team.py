@@ -8,9 +8,9 @@ from engine.core.queries.team.tree import MAX_DEPTH, parent_id_of
 from engine.core.queries.work.queues import is_shared
 from engine.core.records.values import NO_USAGE
 from engine.core.scheduler import Schedule
-from engine.core.state import CATEGORIES, INSIGHTS, Agent, State, Supervisor, TaskStatus
+from engine.core.state import MAX_CATEGORIES, MAX_INSIGHTS, Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings
-from engine.core.validation.bounds import LONGEST_LABEL, NAME
+from engine.core.validation.bounds import MAX_LABEL_CHARS, NAME
 
 
 def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
@@ -159,7 +159,7 @@ def insights_are_those_of_agents(state: State) -> Iterator[str]:
     if listed != {insight.id: insight.agent_id for insight in state.insights.values()}:
         yield "what is remembered is not what agents remember"
     for agent in state.agents.values():
-        if len(agent.insights) > INSIGHTS or len(set(agent.insights)) != len(agent.insights):
+        if len(agent.insights) > MAX_INSIGHTS or len(set(agent.insights)) != len(agent.insights):
             yield f"{agent.id} remembers more than an agent can"
     for insight in state.insights.values():
         if not 0 <= insight.importance <= 1:
@@ -178,7 +178,8 @@ def track_records_add_up(state: State) -> Iterator[str]:
                 yield f"{agent.id} has a track record that does not come to {getattr(agent, end)} {end}"
         if usage != agent.usage:
             yield f"{agent.id} has a track record that comes to {usage}; it has used {agent.usage}"
-        if len(records) - ("" in records) > CATEGORIES or any(len(category) > LONGEST_LABEL for category in records):
+        is_too_long = any(len(category) > MAX_LABEL_CHARS for category in records)
+        if len(records) - ("" in records) > MAX_CATEGORIES or is_too_long:
             yield f"{agent.id} has a track record of more categories than are kept, or of one that nothing can have"
 
 

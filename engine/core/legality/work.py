@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from engine.core.state import ENDED, EXCHANGES, State, TaskStatus
+from engine.core.state import ENDED, MAX_EXCHANGES, State, TaskStatus
 
 
 def runs_count_their_tasks(state: State) -> Iterator[str]:
@@ -85,7 +85,7 @@ def conversations_are_remembered(state: State) -> Iterator[str]:
 
 
 def _remembered_range(run_count: int) -> range:
-    return range(max(0, run_count - EXCHANGES), run_count)
+    return range(max(0, run_count - MAX_EXCHANGES), run_count)
 
 
 LAWS_OF_WORK: tuple[Callable[[State], Iterator[str]], ...] = (

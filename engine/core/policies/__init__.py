@@ -1,1 +1,1 @@
-"""Failure policies and their chains; records and rules of circuits and restarts. See docs/semantics/failures.md."""
+"""Rules of failure policies, circuits and restarts, and automatic tuning. See docs/semantics/failures.md."""

@@ -1,4 +1,4 @@
-"""Proposes changes to the coordination of a supervisor that has `optimize`, on the evidence of its finished runs.
+"""Proposes changes to the coordination of a supervisor with `optimize`, based on its finished runs.
 
 Invariant: a change needs `MIN_RUNS` runs, one change is made at a time, and a change that made the figures worse
 over as many runs is reverted and not tried again. See docs/decisions/later.md.
@@ -28,7 +28,7 @@ class Figures:
     median_ms: float
     """From submission to output."""
     speed: float
-    """Time of the longest attempt by time of the run, median; 1 is best: no strategy beats the longest attempt."""
+    """Median ratio of the longest attempt's duration to the run's; at most 1: no run is shorter than its attempts."""
 
 
 @fact
@@ -54,7 +54,7 @@ def figures_of(runs: Sequence[RunSummary]) -> Figures:
 
 
 def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
-    """Return the last runs that were submitted since the last change; cancelled runs say nothing about it."""
+    """Return the last runs submitted since the last change, without cancelled ones."""
     since_ms = 0 if supervisor.tuning is None else supervisor.tuning.changed_ms
     recent_runs = [
         run
@@ -68,7 +68,7 @@ def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
 
 
 def next_change(state: State, supervisor: Supervisor) -> Change | None:
-    """Return the change to make now; None with too few runs, or with nothing to gain."""
+    """Return the change to make now; None with too few runs, or if none would help."""
     optimize = supervisor.options.optimize
     runs = runs_of(state, supervisor)
     if optimize is None or len(runs) < MIN_RUNS:
@@ -112,12 +112,12 @@ def _propose_revert(supervisor: Supervisor, figures: Figures) -> Change | None:
     slower = tuning.kind == "parallel" and figures.median_ms > tuning.median_ms * (1 + REVERT_SHARE)
     if not slower and figures.success >= tuning.success * (1 - REVERT_SHARE):
         return None
-    metric, before, was = (
-        ("median_ms", figures.median_ms, tuning.median_ms) if slower else ("success", figures.success, tuning.success)
-    )
-    comparison = (
-        f"{before / 1000:.1f} s instead of {was / 1000:.1f} s" if slower else f"{before:.0%} done instead of {was:.0%}"
-    )
+    if slower:
+        metric, before, was = "median_ms", figures.median_ms, tuning.median_ms
+        comparison = f"{before / 1000:.1f} s instead of {was / 1000:.1f} s"
+    else:
+        metric, before, was = "success", figures.success, tuning.success
+        comparison = f"{before:.0%} done instead of {was:.0%}"
     return Change(
         kind="back",
         metric=metric,

@@ -1,4 +1,4 @@
-"""Rules of circuits and restarts, and which failure policies hold for an agent or a task."""
+"""Rules of circuits and restarts, and the failure policies that apply to an agent or a task."""
 
 from collections.abc import Sequence
 
@@ -59,7 +59,7 @@ def chain_of(state: State, task: Task) -> Sequence[FailurePolicy]:
     run = state.runs[task.run_id]
     if run.on_failure:
         return run.on_failure
-    # The first agent that failed: after a failover the chain must stay the same, or it would start over.
+    # Of the first agent that failed: after a failover another chain would start over.
     for agent_id in (*task.failed_on, task.agent_id or "", task.worker_id or ""):
         if agent_id in state.agents:
             return chain_of_agent(state, state.agents[agent_id])

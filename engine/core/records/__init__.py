@@ -1,1 +1,1 @@
-"""What every record of the core is made of, and small values that records share."""
+"""Base classes of the core's records, and small values that records share."""

@@ -6,7 +6,7 @@ import json
 from engine.core.records.records import JsonValue
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-"""Made once: `json.dumps` makes an encoder for each value."""
+"""Built once: `json.dumps` builds an encoder for each value."""
 
 
 def stem_of(name: str, value: JsonValue) -> str:

@@ -1,11 +1,10 @@
-"""What every record of the core is made of: classes of annotations that become msgspec Structs.
+"""Decorators that make msgspec Structs of annotated classes.
 
-`@fact` is for what is said once and never changes (events, commands, signals, effects); `@entity` is for what
-`core/fold/` alone changes. Both look frozen to mypy, so that a stray assignment elsewhere is an error before it runs.
-A record that declares a `type` is tagged with the name of its class, in lower case with underscores, which tells the
-members of a union apart in JSON; to rename such a class is to change the format of journals. What people write (specs,
-options, policies) subclasses `Struct` itself: it checks its fields when it is built.
-See docs/reference/journal.md.
+`@fact` is for immutable records (events, commands, signals, effects); `@entity` is for parts of the state, which only
+`core/fold/` changes. Both look frozen to mypy, so that an assignment elsewhere is a type error. A record that declares
+a `type` is tagged with the name of its class in snake case, which tells the members of a union apart in JSON: renaming
+such a class changes the format of journals. Records that people write (specs, options, policies) subclass `Struct`
+themselves, and check their fields when they are built. See docs/reference/journal.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,52 +25,52 @@ if TYPE_CHECKING:
     Json: TypeAlias = Mapping[str, "Json"] | Sequence["Json"] | str | int | float | None
 else:
     JsonValue = Annotated[Any, "JSON"]
-    """Any value of JSON: a decoder finds nothing else, and `validation.rules` holds what programs give to it."""
+    """Any JSON value: a decoder returns nothing else, and `validation.rules` checks the values of programs."""
     Json = JsonValue
-    """The same as an argument: checkers take a `list[str]` too, which is not a list of any values."""
+    """The same for arguments: type checkers accept a `list[str]` too, because it is covariant."""
 
 
 class Entity(Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """What entities are at run time."""
+    """Base class of entities at run time."""
 
 
 class Tally(Struct, forbid_unknown_fields=True, gc=False):
-    """What tallies are at run time."""
+    """Base class of tallies at run time."""
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What facts are at run time."""
+    """Base class of facts at run time."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def fact(cls: type[T]) -> type[T]:
-    """Make `cls` a keyword-only record that is never changed after it was built."""
+    """Make `cls` an immutable keyword-only record."""
     return _record(cls, Fact)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def shared_fields(cls: type[T]) -> type[T]:
-    """Mark `cls` as a base with fields that several facts begin with.
+    """Mark `cls` as a base whose fields several facts share.
 
-    It stays a plain class, of which no object is made: `@fact` copies its fields into each record, which keeps it as a
-    base for `isinstance`. Therefore it needs `__slots__ = ()`, as records have no `__dict__`.
+    It stays a plain class without instances: `@fact` copies its fields into each record, and keeps it as a base for
+    `isinstance`. It needs `__slots__ = ()`, because records have no `__dict__`.
     """
     return cls
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def tally(cls: type[T]) -> type[T]:
-    """Make `cls` a keyword-only record of amounts, which facts carry and to which the fold adds where it keeps one."""
+    """Make `cls` a keyword-only record of amounts: facts carry it, and the fold adds to those in the state."""
     return _record(cls, Tally)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def entity(cls: type[T]) -> type[T]:
-    """Make `cls` a keyword-only part of the state, changed by the fold and by nothing else.
+    """Make `cls` a keyword-only part of the state, which only the fold changes.
 
-    JSON leaves out what is at its default, which is told by identity: defaults are None, flags, members of enums, empty
-    containers and texts, and numbers up to 256. A `ClassVar` may be set on an instance too, through `vars`, and stands
-    in no JSON.
+    JSON leaves out fields at their default, which are compared by identity: defaults must be None, flags, members of
+    enums, empty containers and texts, or numbers up to 256. A `ClassVar` may be set on an instance through `vars`; it
+    is never encoded.
     """
     return _record(cls, Entity)
 
@@ -99,8 +98,8 @@ def _record(cls: type[T], base: type) -> type[T]:
         tag_field=None if tag is None else "type",
     )
     if base is not Fact:
-        # msgspec's setter, which only tells the garbage collector of a record that it did not know yet, keeps CPython
-        # from storing straight into the slot: 60 ns an assignment in place of 10. See docs/decisions/measurements.md.
+        # msgspec's setter only registers a record with the garbage collector, but prevents CPython from storing into
+        # the slot directly: 60 ns for an assignment instead of 10. See docs/decisions/measurements.md.
         record_class.__setattr__, record_class.__delattr__ = object.__setattr__, object.__delattr__
     return cast(type[T], record_class)
 
@@ -118,10 +117,8 @@ _SKIPPED_ATTRIBUTES = {
 
 def facts_of(base: type[T], names: Mapping[str, object]) -> tuple[type[T], ...]:
     """Return the classes of facts with this base among the names of a module, in their order."""
-    fact_types = (
-        candidate for candidate in names.values() if isinstance(candidate, type) and issubclass(candidate, Fact)
-    )
-    return tuple(fact_type for fact_type in fact_types if issubclass(fact_type, base))
+    classes = (value for value in names.values() if isinstance(value, type))
+    return tuple(cls for cls in classes if issubclass(cls, Fact) and issubclass(cls, base))
 
 
 def _fields_of(cls: Any) -> tuple[FieldInfo, ...]:
@@ -129,7 +126,7 @@ def _fields_of(cls: Any) -> tuple[FieldInfo, ...]:
 
 
 fields: Callable[[Any], tuple[FieldInfo, ...]] = cache(_fields_of)
-"""From a class of records to its fields, with types and defaults."""
+"""Returns the fields of a class of records, with types and defaults."""
 
 
 def names(record: Any) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Shared empty containers: a field that is mostly empty holds one shared instance, replaced before it changes.
 
-A task alone would have nine containers of its own, which took half of its memory and a third of the time to create or
-decode it. Such a field is annotated as `Mapping` or `Sequence`, so that mypy finds code that changes it in place. It
-holds the shared instance whenever it is empty, which JSON leaves out.
+Otherwise a task would have nine containers, half of its memory and a third of the time to create or decode it. Such a
+field is annotated as `Mapping` or `Sequence`, so that mypy finds code that changes it in place. It holds the shared
+instance whenever it is empty, which JSON leaves out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class _Shared(dict[Any, Any]):
-    """A mapping that stays empty."""
+    """A mapping that refuses to be filled."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError("this empty mapping is shared; use `put`")

@@ -29,7 +29,7 @@ StoredValue: TypeAlias = TextRef | str | bool | int | float | None
 
 
 def stored_value(value: JsonValue, seq: int, *path: str | int) -> StoredValue:
-    """Return how the state stores the `value` that event `seq` holds at `path`."""
+    """Return the stored form of the `value` that event `seq` holds at `path`."""
     if isinstance(value, str):
         if len(value) <= INLINE_CHARS:
             return value
@@ -44,7 +44,7 @@ def as_text(value: JsonValue) -> str:
 
 
 def dollars(cost: Decimal) -> str:
-    """Return an amount of money, such as `$2.5` or `$0.00154`: six decimals, or two digits of less than that."""
+    """Return an amount of money, such as `$2.5` or `$0.00154`: six decimals, or two significant digits if smaller."""
     places = max(6, 1 - cost.adjusted()) if cost else 0
     return f"${round(cost, places).normalize():,f}"
 
@@ -57,7 +57,7 @@ def pluralize(number: int, singular: str, plural: str | None = None) -> str:
 def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
     """Return the first line of `value`, at most `limit` characters, for titles and lists.
 
-    For an object that is its `title`, its `name`, or the first text in it.
+    For an object: the first line of its `title`, its `name`, or the first text in it.
     """
     if isinstance(value, str):
         line = value.strip().split("\n", 1)[0][: limit + 1]

@@ -1,1 +1,1 @@
-"""What people write about agents, models, limits and policies: the records, with their bounds."""
+"""Records that people write: specs of agents and models, options, limits and policies, with their bounds."""

@@ -1,7 +1,7 @@
-"""Failure policies: how work goes on after a failure, as people write it, and the verdict of each policy.
+"""Failure policies, as people write them, and the verdict of each policy on a failure.
 
-`verdict` of a policy is a pure function of its fields and `Failures`; None means that it has nothing left to give. A
-chain is walked from the left after each failure, and the first verdict counts. The walk depends only on `Task.retries`,
+`verdict` of a policy is a pure function of its fields and `Failures`; None means that the policy is used up. A chain is
+walked from the left after each failure, and the first verdict counts. The walk depends only on `Task.retries`,
 `Task.failovers` and `Task.failed_on`, so the state needs no position in the chain, and every chain ends.
 See docs/semantics/failures.md.
 """
@@ -92,7 +92,7 @@ class Policy(ValidatedRecord, tag_field="type", tag=str.lower):
         return 0
 
     def verdict(self, failures: Failures) -> Verdict | None:
-        """Return what happens next; None where it has nothing left to give."""
+        """Return what happens next; None if the policy is used up."""
         raise NotImplementedError
 
 
@@ -123,7 +123,7 @@ class Retry(Policy):
 
     @property
     def gives(self) -> int:
-        """All of them."""
+        """All retries."""
         return self.retries
 
     def verdict(self, failures: Failures) -> Verdict | None:
@@ -137,7 +137,7 @@ class Retry(Policy):
         return TryAgain(delay_ms=max(int(delay_s * 1000), -int(-asked_s * 1000 // 1)))
 
     def _is_worth_it(self, failures: Failures) -> bool:
-        """Return whether an error is worth a retry; the names in the policy come before the exception's own word."""
+        """Return whether an error is worth a retry; names in the policy take precedence over the exception's flag."""
         if any(name in self.never_on for name in failures.error_types):
             return False
         if any(name in self.on for name in failures.error_types):
@@ -214,14 +214,14 @@ def walk(chain: Sequence[FailurePolicy], failures: Failures, *, after: int = -1)
 
     Args:
         failures: The facts about the failure.
-        after: Ask only policies behind this place; -1 asks all.
+        after: Consider only policies behind this place; -1 considers all.
     """
     for place, policy in enumerate(chain):
         if place > after:
             verdict = policy.verdict(failures)
             if verdict is not None:
                 return place, verdict
-        # Retries are counted in one number: what this policy has given is subtracted for those further right.
+        # Retries are counted in one number: those of this policy are subtracted for the policies further right.
         if policy.gives:
             failures = copy_with(failures, retries=max(0, failures.retries - policy.gives))
     return len(chain), GiveUp()

@@ -13,9 +13,9 @@ from engine.core.records.records import JsonValue
 
 KINDS = ("status", "contains", "names", "matches", "json")
 STATUSES = ("done", "failed", "cancelled", "skipped")
-LONGEST_PATTERN = 500
-MOST_REPEATS = 1_000
-"""Of a part of a pattern, counted through all groups around it: a compiled one takes memory for each."""
+MAX_PATTERN_CHARS = 500
+MAX_REPEATS = 1_000
+"""Limit on the repeats of a part of a pattern, multiplied over the groups around it: each takes memory."""
 _REPEATS = re.compile(r"(\)?)\{([0-9]*),?([0-9]*)\}")
 
 
@@ -56,18 +56,18 @@ def check_pattern(where: str, pattern: str) -> None:
     Raises:
         Refused: If it is too long, invalid, or repeats too much.
     """
-    if len(pattern) > LONGEST_PATTERN:
-        raise Refused(f"{where}: a pattern has up to {LONGEST_PATTERN} characters, not {len(pattern)}")
+    if len(pattern) > MAX_PATTERN_CHARS:
+        raise Refused(f"{where}: a pattern has up to {MAX_PATTERN_CHARS} characters, not {len(pattern)}")
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise Refused(f"{where}: {pattern!r:.60} is not a regular expression ({error})") from error
-    if count_repeats(pattern) > MOST_REPEATS:
-        raise Refused(f"{where}: {pattern!r:.60} repeats a part more than {MOST_REPEATS:,} times; repeat less")
+    if count_repeats(pattern) > MAX_REPEATS:
+        raise Refused(f"{where}: {pattern!r:.60} repeats a part more than {MAX_REPEATS:,} times; repeat less")
 
 
 def count_repeats(pattern: str) -> int:
-    """Return how often a part is repeated at most: repeats of groups multiply, others may follow each other."""
+    """Return an upper bound of the repeats of a part: those of groups multiply, the others add up."""
     repeats = [(group, max(int(low or 1), int(high or 1))) for group, low, high in _REPEATS.findall(pattern)]
     return prod(many for group, many in repeats if group) * max(1, sum(many for group, many in repeats if not group))
 

@@ -1,4 +1,4 @@
-"""What a person writes about how much may be spent, and by when; the rest of the package counts and enforces it."""
+"""Records of budgets and deadlines, as people write them."""
 
 from typing import Literal
 

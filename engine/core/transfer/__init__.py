@@ -1,1 +1,1 @@
-"""A team's state on its way to another database: its document, what is exported, and what may be imported."""
+"""Export of a team's state, admission of imported states, and rewinding for forks."""

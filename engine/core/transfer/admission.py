@@ -25,7 +25,7 @@ from engine.core.records.values import TextRef, Usage
 from engine.core.signals import EngineBegan
 from engine.core.specs.guard import check_pattern
 from engine.core.specs.spec import spec_hash
-from engine.core.state import SUMMARIES, RunStatus, State, TrackRecord
+from engine.core.state import MAX_SUMMARIES, RunStatus, State, TrackRecord
 from engine.core.step import step
 
 _MAX_NUMBER = 2**53
@@ -197,8 +197,8 @@ def _patterns(value: Any) -> Iterator[str]:
 
 
 def _finished(state: State) -> Iterator[str]:
-    if len(state.finished) > SUMMARIES:
-        yield f"it remembers more than {SUMMARIES} finished runs"
+    if len(state.finished) > MAX_SUMMARIES:
+        yield f"it remembers more than {MAX_SUMMARIES} finished runs"
     for run in state.finished:
         if run.status in _OPEN or run.seq or run.id in state.runs or not ID.fullmatch(run.id):
             yield f"the run {run.id[:80]!a} has not finished"

@@ -1,8 +1,8 @@
-"""Removes from a state what people were asked about calls of tools, and what they answered.
+"""Removes questions and answers about tool calls from a state.
 
-The right to call a tool comes from the answer of an operator of the database, and an answer given once is for one call.
-So neither an archive nor a fork carries them on: the next attempt asks anew, from the call that it is about to make.
-Calls with a recorded end are not made again, and nobody is asked about them. See docs/reference/trust.md.
+An operator of the database permits a tool call, and a single answer is for one call. So neither an archive nor a fork
+keeps them: the next attempt asks again before its call. Calls with a recorded end are not repeated, and need no
+question. See docs/reference/trust.md.
 """
 
 from engine.core.decide.people.asking import PERMISSION_PREFIXES
@@ -14,15 +14,15 @@ from engine.core.state import OF_ATTEMPTS, State
 def forget_approvals(state: State) -> None:
     """Withdraw the open questions about calls, and drop the recorded answers of tasks that have not ended."""
     for question in list(state.escalations.values()):
-        # By the key as well: it alone decides what the answer is for, whatever kind the question claims to be.
-        if question.kind in OF_ATTEMPTS and (question.kind != "ask" or is_right(str(question.detail.get("key")))):
+        # By the key as well: the key decides what the answer permits, whatever kind the question claims to have.
+        if question.kind in OF_ATTEMPTS and (question.kind != "ask" or is_permission(str(question.detail.get("key")))):
             withdraw(state, question.id)
     for task in state.tasks.values():
         if task.ended_ms is None:
-            for key in [key for key in task.steps if is_right(key)]:
+            for key in [key for key in task.steps if is_permission(key)]:
                 task.steps = drop(task.steps, key)
 
 
-def is_right(key: str) -> bool:
-    """Return whether the key of a step or question is that of a right to call a tool."""
+def is_permission(key: str) -> bool:
+    """Return whether the key of a step or question is that of the permission for a tool call."""
     return key.startswith(PERMISSION_PREFIXES)

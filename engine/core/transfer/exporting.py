@@ -1,8 +1,8 @@
 """Makes the state document of an archive, of a whole team or of one supervisor's subtree.
 
-A part contains the subtree and the runs submitted to it. Work that such a run has given to members outside is cut off:
-a delegation is forgotten, so that the attempt repeats it after the import; a node of a graph is cancelled, and its
-dependents go on without it.
+A subtree includes the runs submitted to it. Work that such a run has given to members outside is cut off: a delegation
+is forgotten, so that the attempt repeats it after the import; a node of a graph is cancelled, and its dependents
+continue without it.
 """
 
 from collections.abc import Callable
@@ -90,9 +90,8 @@ def _end_built_in_work(state: State) -> None:
 
 def _needs_engine(task: Task) -> bool:
     """Return whether a task is at work, or would be started by an engine at once (planning, joins)."""
-    return task.attempt is not None or (
-        task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers
-    )
+    is_startable = task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers
+    return task.attempt is not None or is_startable
 
 
 def _tidy(state: State, paused: set[str]) -> None:
@@ -144,9 +143,7 @@ def _cut_work(part: State, ids: set[str]) -> None:
     calls: dict[tuple[str, str], None] = {}
     ctx = DecisionContext(now_ms=part.at_ms, jitter=0.0)
     # One at a time: cancelling a task may cancel others or start follow-ups that create new ones.
-    while (
-        task := next((candidate for candidate in part.tasks.values() if _is_cut(part, candidate, ids)), None)
-    ) is not None:
+    while (task := _first_cut(part, ids)) is not None:
         cut_tasks = [task]
         if task.call_key is not None and task.asker_id is not None:
             calls[task.asker_id, task.call_key] = None
@@ -162,6 +159,10 @@ def _cut_work(part: State, ids: set[str]) -> None:
         queue = part.queues.get(task.queue or "")
         if not task.ended and queue is not None and task.supervisor_id not in ids:
             task.supervisor_id = queue.supervisor_id
+
+
+def _first_cut(part: State, ids: set[str]) -> Task | None:
+    return next((task for task in part.tasks.values() if _is_cut(part, task, ids)), None)
 
 
 def _open_siblings(part: State, task: Task) -> list[Task]:
@@ -244,7 +245,7 @@ def _keep_supervisors(part: State, ids: set[str]) -> None:
 
 
 def _count(part: State) -> None:
-    """Recompute the totals from what is left."""
+    """Recompute the totals from the remaining runs."""
     runs: list[Run | RunSummary] = [*part.runs.values(), *part.finished]
     part.tasks_total = sum(run.total for run in part.runs.values()) + sum(run.tasks for run in part.finished)
     part.tasks_done = sum(run.done for run in runs)

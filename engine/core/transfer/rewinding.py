@@ -1,4 +1,4 @@
-"""States of the past for a fork: folded to a consistent point, and with the output of a step changed."""
+"""Past states for a fork: folded to a consistent point, with the output of a step changed."""
 
 from collections.abc import Collection, Iterable
 
@@ -39,7 +39,7 @@ def _has_undecided(state: State, pending: list[FollowUp]) -> bool:
     Schedule.of(state)
     try:
         return any(decide(state, followup, ctx) for followup in pending) or next(faults_of(state), None) is not None
-    except (LookupError, AssertionError):  # a later event of the message has removed what a follow-up is about
+    except (LookupError, AssertionError):  # a later event of the message has removed the subject of a follow-up
         return True
 
 

@@ -1,7 +1,7 @@
-"""The annotated types of written values, with their bounds.
+"""Annotated types with the bounds of values that people and programs give.
 
-The fields of records have these types, and the blocks of the team file are made from records, so that a value is valid
-everywhere or nowhere. Python, the inbox and the YAML reader all check by these annotations.
+Fields of records have these types, and the blocks of the team file are made from records. Python, the inbox and the
+YAML reader all check values by these annotations, so that a value is valid in all of them or in none.
 """
 
 import re
@@ -13,7 +13,7 @@ from engine.core.validation.rules import Says, Within
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 NAME = re.compile(NAME_PATTERN)
 """Names of agents and supervisors."""
-LONGEST_S = 315_360_000
+MAX_DURATION_S = 315_360_000
 """Upper bound of every timeout and delay, in seconds: ten years."""
 DAY_S = 86_400
 LOWEST_PRIORITY = 9
@@ -23,21 +23,21 @@ Name: TypeAlias = Annotated[
     str, Within(pattern=NAME_PATTERN), Says("an ASCII letter, then up to 63 of these, digits, '_' or '-'")
 ]
 Participants: TypeAlias = Annotated[list[Name], Within(min_length=1)]
-LONGEST_LABEL = 200
-Label: TypeAlias = Annotated[str, Within(min_length=1, max_length=LONGEST_LABEL)]
+MAX_LABEL_CHARS = 200
+Label: TypeAlias = Annotated[str, Within(min_length=1, max_length=MAX_LABEL_CHARS)]
 Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
-"""`module:qualname`, or what stands for a callable of the running process."""
+"""`module:qualname`, or a reference to a callable of the running process."""
 Text: TypeAlias = Annotated[str, Within(max_length=100_000)]
 Message: TypeAlias = Annotated[str, Within(min_length=1, max_length=10_000)]
 """A message of a person to a running attempt; the state holds it until the attempt has read it."""
-Seconds: TypeAlias = Annotated[float, Within(gt=0, le=LONGEST_S)]
+Seconds: TypeAlias = Annotated[float, Within(gt=0, le=MAX_DURATION_S)]
 UpToADay: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
 """Seconds."""
 ZeroToADay: TypeAlias = Annotated[float, Within(ge=0, le=DAY_S)]
 """Seconds."""
 Share: TypeAlias = Annotated[float, Within(gt=0, le=1)]
 Weight: TypeAlias = Annotated[float, Within(ge=0.001, le=1_000_000)]
-"""Bounded below too: shares by weight are counted in whole numbers."""
+"""Bounded below, because strides by weight are integers."""
 Priority: TypeAlias = Annotated[
     int, Within(ge=0, le=LOWEST_PRIORITY), Says(f"a whole number from 0, the most urgent, to {LOWEST_PRIORITY}")
 ]

@@ -1,7 +1,7 @@
 """Validates records, commands and arguments by their annotations; a fault is one line.
 
-A record that a program builds checks itself: `check_fields` in its `__post_init__`. `decide` checks every command with
-all that it contains, wherever it came from: `checked`.
+A record that a program builds checks itself by `check_fields` in its `__post_init__`. `decide` checks every command
+with everything in it by `checked`, wherever it came from.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _NamesFieldsMeta(StructMeta):
-    """Says which fields there are when a record is built with others."""
+    """Lists the known fields in the error when a record is built with an unknown one."""
 
     if not TYPE_CHECKING:  # checkers know the fields from the annotations
 
@@ -27,7 +27,7 @@ class _NamesFieldsMeta(StructMeta):
             """Build a record.
 
             Raises:
-                TypeError: If it has no field of a name, or a value came without one.
+                TypeError: If a field is unknown, or a value has no name.
             """
             try:
                 return super().__call__(*args, **named)
@@ -74,16 +74,15 @@ def check_fields(record: Any, subject: str) -> None:
         if value is not default:
             try:
                 converted = check(value)
-            except InvalidValue as wrong:
-                raise _bad_value(
-                    wrong, f"{subject} {short_repr(record.name)}" if hasattr(record, "name") else subject, name
-                ) from None
+            except InvalidValue as fault:
+                record_name = f"{subject} {short_repr(record.name)}" if hasattr(record, "name") else subject
+                raise _bad_value(fault, record_name, name) from None
             if converted is not value:
                 setattr(record, name, converted)
 
 
 def checked(record: T, subject: str) -> T:
-    """Return a copy of a record with all its parts built and checked again: a program may change them at any time.
+    """Return a copy of a record with all its parts rebuilt and checked: a program may have changed them since.
 
     Raises:
         BadValue: If a field is invalid.
@@ -141,10 +140,10 @@ def _rebuild(value: Any) -> Any:
 def _check_value(check: Check, value: Any, subject: str, name: str) -> Any:
     try:
         return check(value)
-    except InvalidValue as wrong:
-        raise _bad_value(wrong, subject, name) from None
+    except InvalidValue as fault:
+        raise _bad_value(fault, subject, name) from None
 
 
-def _bad_value(wrong: InvalidValue, subject: str, name: str) -> BadValue:
-    text = wrong.text.replace("a number", "a number of seconds", 1) if name.endswith("_s") else wrong.text
-    return BadValue(subject, (name, *wrong.path), text)
+def _bad_value(fault: InvalidValue, subject: str, name: str) -> BadValue:
+    text = fault.text.replace("a number", "a number of seconds", 1) if name.endswith("_s") else fault.text
+    return BadValue(subject, (name, *fault.path), text)

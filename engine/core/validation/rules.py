@@ -19,10 +19,10 @@ from engine.core.records.records import JsonValue
 Check: TypeAlias = Callable[[Any], Any]
 """Returns the value in the type that records hold; raises `InvalidValue`."""
 
-MOST_DIGITS = 30
-DEEPEST_JSON = 100
-WIDEST_INTEGER = 13_000
-"""In bits: Python refuses to read longer numbers from JSON."""
+MAX_AMOUNT_DIGITS = 30
+MAX_JSON_DEPTH = 100
+MAX_INTEGER_BITS = 13_000
+"""Python refuses to read longer numbers from JSON."""
 
 
 class InvalidValue(ValueError):
@@ -71,7 +71,7 @@ def short_repr(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a value must be, in words and as a check."""
+    """The rule for a value, in words and as a check."""
 
     words: str
     check: Check
@@ -193,10 +193,10 @@ def _with_marks(rule: Rule, marks: tuple[Any, ...]) -> Rule:
     def check(value: Any) -> Any:
         try:
             converted = rule.check(value)
-        except InvalidValue as wrong:
-            raise (wrong if wrong.path or words == rule.words else InvalidValue(words, value)) from None
-        for check_more in checks:
-            check_more(converted)
+        except InvalidValue as fault:
+            raise (fault if fault.path or words == rule.words else InvalidValue(words, value)) from None
+        for extra_check in checks:
+            extra_check(converted)
         return converted
 
     return rule if words == rule.words and not checks else Rule(words, check)
@@ -244,7 +244,7 @@ def _decimal_rule(bounds: Within) -> Rule:
             amount = Decimal(str(value))
         except InvalidOperation:
             raise InvalidValue(words, value) from None
-        if not (amount.is_finite() and bounds.contains(amount) and len(amount.as_tuple().digits) <= MOST_DIGITS):
+        if not (amount.is_finite() and bounds.contains(amount) and len(amount.as_tuple().digits) <= MAX_AMOUNT_DIGITS):
             raise InvalidValue(words, value)
         return amount
 
@@ -254,14 +254,14 @@ def _decimal_rule(bounds: Within) -> Rule:
 def _text_rule(bounds: Within) -> Rule:
     words = "a text"
     if bounds.max_length is not None:
-        least = f"{bounds.min_length} to " if bounds.min_length else "at most "
-        words = f"a text of {least}{bounds.max_length:,} characters"
-    shape = None if bounds.pattern is None else re.compile(bounds.pattern)
+        lower_bound = f"{bounds.min_length} to " if bounds.min_length else "at most "
+        words = f"a text of {lower_bound}{bounds.max_length:,} characters"
+    pattern = None if bounds.pattern is None else re.compile(bounds.pattern)
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or not bounds.allows_length(len(value)) or not _is_unicode(value):
             raise InvalidValue(words, value)
-        if shape is not None and not shape.fullmatch(value):
+        if pattern is not None and not pattern.fullmatch(value):
             raise InvalidValue(words, value)
         return str.__str__(value)
 
@@ -327,13 +327,13 @@ def _union_rule(rules: list[Rule]) -> Rule:
     words = _join_words([rule.words for rule in rules])
 
     def check(value: Any) -> Any:
-        deepest: InvalidValue | None = None
+        inner_fault: InvalidValue | None = None
         for rule in rules:
             try:
                 return rule.check(value)
-            except InvalidValue as wrong:
-                deepest = wrong if wrong.path else deepest
-        raise deepest or InvalidValue(words, value)
+            except InvalidValue as fault:
+                inner_fault = fault if fault.path else inner_fault
+        raise inner_fault or InvalidValue(words, value)
 
     return Rule(words, check)
 
@@ -343,10 +343,9 @@ def _sequence_rule(origin: Any, item: Rule, bounds: Within) -> Rule:
     words, container = f"a list{length}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
 
     def check(value: Any) -> Any:
-        # A set is refused: its order differs between processes, and with it the team.
-        if type(value) is not list and (
-            not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set)
-        ):
+        # A set is refused: its order, and so the team, would differ between processes.
+        is_iterable = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set)
+        if type(value) is not list and not is_iterable:
             raise InvalidValue(words, value)
         items = []
         for place, element in enumerate(value):
@@ -372,8 +371,8 @@ def _mapping_rule(key: Rule, item: Rule) -> Rule:
 def _check_item(rule: Rule, part: str | int, value: Any) -> Any:
     try:
         return rule.check(value)
-    except InvalidValue as wrong:
-        raise wrong.under(part) from None
+    except InvalidValue as fault:
+        raise fault.under(part) from None
 
 
 def _check_callable(value: Any) -> Any:
@@ -395,13 +394,13 @@ def _check_json(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, str):
         return _TEXT.check(value)
-    if isinstance(value, int) and value.bit_length() <= WIDEST_INTEGER:
+    if isinstance(value, int) and value.bit_length() <= MAX_INTEGER_BITS:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    if depth < DEEPEST_JSON and isinstance(value, list | tuple):
+    if depth < MAX_JSON_DEPTH and isinstance(value, list | tuple):
         return [_check_json_item(place, element, depth) for place, element in enumerate(value)]
-    if depth < DEEPEST_JSON and isinstance(value, Mapping):
+    if depth < MAX_JSON_DEPTH and isinstance(value, Mapping):
         return {
             _check_item(_TEXT, "key", name): _check_json_item(str(name), element, depth)
             for name, element in value.items()
@@ -412,8 +411,8 @@ def _check_json(value: Any, depth: int = 0) -> Any:
 def _check_json_item(part: str | int, value: Any, depth: int) -> Any:
     try:
         return _check_json(value, depth + 1)
-    except InvalidValue as wrong:
-        raise wrong.under(part) from None
+    except InvalidValue as fault:
+        raise fault.under(part) from None
 
 
 def _join_words(words: list[str]) -> str:

@@ -22,7 +22,7 @@ from engine.core.records.values import StoredValue, as_text, preview
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
 from engine.core.specs.guard import describe_guard
 from engine.core.state import Grant, ParkedFor
-from engine.core.validation.bounds import LONGEST_S
+from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptInterrupted, NotShown, ToolRejected
 from engine.host.built_in.guards import asks_for
 from engine.runtimes.attempts.attempt import Attempt
@@ -66,8 +66,8 @@ def checked_question(question: str, options: list[str], default: str | None, due
         raise ValueError(f"ctx.ask: the default {default!r} is none of the options {', '.join(options)}")
     if (default is None) != (due_s is None):
         raise ValueError("ctx.ask: give default and due_s together: the default is the answer after due_s seconds")
-    if due_s is not None and not 0 < due_s <= LONGEST_S:
-        raise ValueError(f"ctx.ask: due_s must be a number above 0, at most {LONGEST_S:,}, not {due_s!r}")
+    if due_s is not None and not 0 < due_s <= MAX_DURATION_S:
+        raise ValueError(f"ctx.ask: due_s must be a number above 0, at most {MAX_DURATION_S:,}, not {due_s!r}")
     return Question(question=question, options=options, default=default, due_s=due_s)
 
 

@@ -18,7 +18,7 @@ from anyio.lowlevel import EventLoopToken
 from engine.core.discovery.recall import Recalled
 from engine.core.events.attempt import StepKind
 from engine.core.records.records import Json, JsonValue
-from engine.core.validation.bounds import LONGEST_S
+from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
 from engine.runtimes.attempts.delegations import DelegationResult
 from engine.runtimes.attempts.people import checked_question
@@ -246,8 +246,8 @@ class Context:
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock."""
-        if not seconds <= LONGEST_S:
-            raise ValueError(f"ctx.sleep: seconds must be a number, at most {LONGEST_S:,}, not {seconds!r}")
+        if not seconds <= MAX_DURATION_S:
+            raise ValueError(f"ctx.sleep: seconds must be a number, at most {MAX_DURATION_S:,}, not {seconds!r}")
         await self._work.attempt.sleep(max(0.0, seconds))
 
     def _tool(self, name: str) -> FunctionTool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from engine.core.records.records import JsonValue
-from engine.core.validation.bounds import LONGEST_S
+from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import Unusable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -133,7 +133,7 @@ def _check_rule(rule: JsonValue) -> None:
 def _check(name: object, timeout_s: object, at_once: object) -> None:
     if name is not None and not isinstance(name, str):
         raise Unusable(f"@tool: name must be a text, not {name!r:.60}")
-    if timeout_s is not None and not (_is_number(timeout_s) and 0 < float(str(timeout_s)) <= LONGEST_S):
+    if timeout_s is not None and not (_is_number(timeout_s) and 0 < float(str(timeout_s)) <= MAX_DURATION_S):
         raise Unusable(f"@tool: timeout_s must be a number of seconds above 0, not {timeout_s!r:.60}")
     if at_once is not None and not (isinstance(at_once, int) and not isinstance(at_once, bool) and at_once >= 1):
         raise Unusable(f"@tool: at_once must be a whole number, 1 or more, not {at_once!r:.60}")

@@ -9,7 +9,7 @@ import hashlib
 import msgspec
 
 from engine.core.events.attempt import Said
-from engine.core.state import UTTERANCES
+from engine.core.state import MAX_UTTERANCES
 from engine.models.records import Message, ModelAnswer
 
 
@@ -36,9 +36,9 @@ class Conversation:
         They begin with an answer, because providers refuse a tool result without its call.
         """
         utterances = [utterance for utterance in self._utterances if utterance is not None]
-        if len(utterances) <= UTTERANCES:
+        if len(utterances) <= MAX_UTTERANCES:
             return utterances
-        last = utterances[1 - UTTERANCES :]
+        last = utterances[1 - MAX_UTTERANCES :]
         first = next((place for place, utterance in enumerate(last) if utterance.role == "assistant"), len(last))
         return [Said(role="user", text="(What came before this is left out here.)"), *last[first:]]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.core import events
 from engine.core.records.values import StoredValue
-from engine.core.state import INSIGHTS, State
+from engine.core.state import MAX_INSIGHTS, State
 from engine.simulation.ledger import Ledger
 
 
@@ -18,7 +18,7 @@ class MemoryLedger(Ledger):
     def _on_remembered(self, event: events.Remembered) -> None:
         insights = self.insights.setdefault(event.agent_id, {})
         insights[event.insight_id] = (event.text, event.importance)
-        if len(insights) > INSIGHTS:
+        if len(insights) > MAX_INSIGHTS:
             *older_ids, _ = insights
             lowest_importance = min(insights[insight_id][1] for insight_id in older_ids)
             del insights[next(insight_id for insight_id in older_ids if insights[insight_id][1] == lowest_importance)]

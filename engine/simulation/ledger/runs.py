@@ -3,7 +3,7 @@
 from collections import Counter
 
 from engine.core import events
-from engine.core.state import EXCHANGES, OF_ATTEMPTS, TaskStatus
+from engine.core.state import MAX_EXCHANGES, OF_ATTEMPTS, TaskStatus
 from engine.simulation.ledger.work import Job, Question, RunEntry, WorkBook
 
 
@@ -24,7 +24,7 @@ class RunBook(WorkBook):
             after=[*event.after],
             deadline_ms=event.deadline_ms,
             conversation=event.conversation,
-            remembers=self.conversations.get((event.supervisor_id, event.conversation or ""), [])[-EXCHANGES:],
+            remembers=self.conversations.get((event.supervisor_id, event.conversation or ""), [])[-MAX_EXCHANGES:],
         )
         self.add(
             Job(

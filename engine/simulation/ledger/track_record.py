@@ -5,7 +5,7 @@ from typing import Any
 
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed
 from engine.core.records.values import NO_USAGE, Usage
-from engine.core.state import CATEGORIES, State
+from engine.core.state import MAX_CATEGORIES, State
 from engine.simulation.ledger.work import WorkBook
 
 ENDS = ("done", "failed", "cancelled")
@@ -34,7 +34,7 @@ class TrackRecordLedger:
     def adopt(self, state: State) -> None:
         """Take what an import brought."""
         for agent in state.agents.values():
-            assert len(agent.track_record) <= CATEGORIES
+            assert len(agent.track_record) <= MAX_CATEGORIES
             for category, record in agent.track_record.items():
                 self.usage.setdefault((agent.id, category), record.usage.plus(NO_USAGE))
                 ends = Counter({end: getattr(record, end) for end in ENDS})

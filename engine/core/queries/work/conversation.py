@@ -1,6 +1,6 @@
 """The part of a conversation that an attempt sees."""
 
-from engine.core.state import EXCHANGES, Exchange, Run, State, Task
+from engine.core.state import MAX_EXCHANGES, Exchange, Run, State, Task
 
 
 def visible_exchanges(state: State, task: Task) -> list[Exchange]:
@@ -9,7 +9,7 @@ def visible_exchanges(state: State, task: Task) -> list[Exchange]:
     if run.conversation is None or not run.remembers or not is_in_conversation(state, task):
         return []
     exchanges = state.supervisors[run.supervisor_id].conversations[run.conversation].exchanges
-    return [exchanges[number] for number in range(max(0, run.remembers - EXCHANGES), run.remembers)]
+    return [exchanges[number] for number in range(max(0, run.remembers - MAX_EXCHANGES), run.remembers)]
 
 
 def members_of_earlier_runs(state: State, run: Run, group: Task) -> list[str]:
