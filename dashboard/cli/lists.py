@@ -1,4 +1,4 @@
-"""`ps`, `agents`, `tasks`, `runs`, `events`: look at a team, with or without an engine.
+"""`ps`, `agents`, `tasks`, `runs`: look at a team, with or without an engine.
 
 Rule: the state is folded from the file, so that these lists and the dashboard agree.
 """

@@ -37,6 +37,7 @@ _generation = click.option(
     metavar="N",
     help="Refuse the change if the agent is not at generation N any more.",
 )
+_trust = click.option("--trust", is_flag=True, help="Allow the code that the file names.")
 
 
 @change("swap", looks=True)
@@ -53,7 +54,7 @@ _generation = click.option(
 @takes(commands.SwapAgent, "deadline")
 @click.option("--rollback-after", metavar="N/M", help="Roll back by itself when N of the first M tasks fail.")
 @_generation
-@click.option("--trust", is_flag=True, help="Allow the code that the file names.")
+@_trust
 def swap(
     sending: Callable[[], Sending],
     agents: tuple[str, ...],
@@ -157,7 +158,7 @@ def capability(**values: object) -> Command:
 @change("add", looks=True)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--under", metavar="SUPERVISOR", help="The supervisor that gets them; by default the first one.")
-@click.option("--trust", is_flag=True, help="Allow the code that the file names.")
+@_trust
 def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust: bool) -> Command:
     """Add the contents of FILE: one agent, a list of agents, or a whole team file as a supervisor of its own.
 
@@ -181,7 +182,7 @@ move = plain(commands.Move)
 @click.argument("supervisor")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--mode", type=click.Choice(MODES), default="drain", show_default=True, help="Of the swaps.")
-@click.option("--trust", is_flag=True, help="Allow the code that the file names.")
+@_trust
 def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode: str, trust: bool) -> Command:
     """Make what is under SUPERVISOR like the team file FILE: swap what differs, add what is new, remove the rest."""
     spec_file = _read(file)

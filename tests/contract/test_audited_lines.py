@@ -83,6 +83,7 @@ NOT_WHOLE: list[tuple[Command, str]] = [
     (on.SetDeadline(target="r1", due_ms=5), "no option says due_ms"),
     (on.Cancel(target="r1", grace_s=1.0), "no option says grace_s"),
     (on.Move(target="scout", parent="chief", place=0), "no option says place"),
+    (on.Rollback(agent="scout", to="5f3a"), "no option says to"),
     (on.AddAgent(supervisor="chief", spec=agent("scout", "scan"), name="bob"), "no option says name"),
     (on.ChangeSupervisor(supervisor="chief", options=SupervisorOptions(grace_s=1.0), exactly=True),
      "no option says exactly, options.grace_s"),

@@ -104,25 +104,15 @@ def _seconds(value: JsonValue) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".") + "s" if isinstance(value, int | float) else _text(value)
 
 
-def _options(args: Args, names: Sequence[str], **other: str) -> list[str]:
-    """Return `--name value` for the arguments that are given; True makes a flag. `other` renames."""
-    words: list[str] = []
-    for name in names:
-        value = args.get(name)
-        if value is None or value is False:
-            continue
-        words.append("--" + other.get(name, name.removesuffix("_s").replace("_", "-")))
-        if value is not True:
-            words.append(_seconds(value) if name.endswith("_s") else _text(value))
-    return words
-
-
 def _plain(subcommand: Subcommand, args: Args, *more: str) -> list[str]:
     """Return the words of a subcommand whose parameters are fields of the command."""
-    values = [(parameter, parameter.value_in(args)) for parameter in subcommand.parameters]
-    arguments = [_text(value) for parameter, value in values if parameter.is_argument and value is not None]
-    options = [word for parameter, value in values if not parameter.is_argument for word in _option(parameter, value)]
-    return _line(subcommand.word, arguments, [*options, *more])
+    arguments = [each.value_in(args) for each in subcommand.parameters if each.is_argument]
+    texts = [_text(value) for value in arguments if value is not None]
+    return _line(subcommand.word, texts, [*_options(subcommand, args), *more])
+
+
+def _options(subcommand: Subcommand, args: Args) -> list[str]:
+    return [word for option in subcommand.options for word in _option(option, option.value_in(args))]
 
 
 def _option(parameter: Parameter, value: JsonValue) -> list[str]:
@@ -148,10 +138,10 @@ def _spec_name(spec: JsonValue) -> str:
 
 
 def _swap_options(args: Args) -> list[str]:
-    with_spec = ["--with", _spec_name(args["spec"])] if args.get("spec") is not None else []
+    values = args if args.get("spec") is None else {**args, "registered": _spec_name(args["spec"])}
     after = args.get("rollback_failures")
     rollback = ["--rollback-after", f"{_text(after)}/{_text(args.get('rollback_tasks', 10))}"] if after else []
-    return [*with_spec, *_options(args, ("registered", "mode", "deadline_s"), registered="with"), *rollback]
+    return [*_options(subcommand_of_kind("swap_agent"), values), *rollback]
 
 
 def _swap(args: Args) -> list[str]:
@@ -188,7 +178,7 @@ def _swaps(args: Args) -> list[str]:
 
 def _rollbacks(args: Args) -> list[str]:
     several = _several(args, "rollbacks")
-    options = _options(several[0], ("mode",)) if several else []
+    options = _options(subcommand_of_kind("rollback"), several[0]) if several else []
     return ["rollback", *(_text(rollback.get("agent", "")) for rollback in several), *options]
 
 
@@ -220,8 +210,9 @@ def _answer(args: Args) -> list[str]:
 def _add(args: Args) -> list[str]:
     if args.get("registered") is not None:
         return []  # only Python can add a registered spec
-    file = _spec_name(args.get("spec") or args.get("team"))
-    return ["add", file, *_options(args, ("supervisor", "parent"), supervisor="under", parent="under")]
+    file = _spec_name(args.get("spec") or args.get("team") or args.get("member"))
+    under = args.get("supervisor") or args.get("parent")
+    return ["add", file, *(["--under", _text(under)] if under else [])]
 
 
 _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
@@ -238,7 +229,7 @@ _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
         "--hand-over",
         *(["--grace", _text(args["grace_s"])] if "grace_s" in args else []),
     ],
-    "declare": lambda args: ["add", _spec_name(args.get("member")), *_options(args, ("parent",), parent="under")],
+    "declare": _add,
     "add_agent": _add,
     "add_supervisor": _add,
     "swap_agent": _swap,
@@ -248,7 +239,7 @@ _FORMATTERS: dict[str, Callable[[Args], list[str]]] = {
         "replace",
         _text(args.get("supervisor", "")),
         _spec_name(args.get("team")),
-        *_options(args, ("mode",)),
+        *_options(subcommand_of_kind("replace_team"), args),
     ],
 }
 """Formatters of commands whose parameters are not just their fields."""
