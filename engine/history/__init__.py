@@ -1,1 +1,1 @@
-"""Recorded runs again: replay, forks, comparisons, moments, steps."""
+"""Recorded work: steps, replays, forks and comparisons."""

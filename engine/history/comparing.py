@@ -1,7 +1,7 @@
-"""Lays the recorded steps of one run side by side, as two journals have them: before a fork, and after it.
+"""Aligns the recorded steps of one run in two journals: the original and a fork of it.
 
-A task that the fork took along has its id in both. A task that was made since is the n-th new one of its parent. Within
-a task steps are aligned by what they did; what stands in one journal alone faces nothing.
+Tasks from before the fork have the same id in both. Newer tasks correspond by their number among the new tasks of their
+parent. Within a task steps are aligned by kind and name; a step without a counterpart is paired with None.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,19 +16,19 @@ from engine.reading.folding import events_of, pages
 from store import Reader
 
 Place: TypeAlias = tuple[str | int, ...]
-"""A task on both sides: the id of one that both have, then which of its new tasks, and so on."""
+"""Identifies a task in both journals: the id of a shared task, then the number of a new task below it, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A step of one run and its like of the other; None where it has none."""
+    """A step in the original and its counterpart in the fork; None if one has none."""
 
     was: Step | None
     now: Step | None
 
     @property
     def is_same(self) -> bool:
-        """Return whether both came to the same, whichever model said it."""
+        """True if both have the same output, from whichever model."""
         return (
             self.was is not None
             and self.now is not None
@@ -37,20 +37,18 @@ class Pair:
 
 
 def side_by_side(before: Reader, after: Reader, run_id: str, *, since_seq: int) -> list[Pair]:
-    """Return the steps of a run that were recorded since a fork, in the order of the first journal.
+    """Return the steps of a run that were recorded since a fork, in the order of the original.
 
     Args:
-        before: The journal that was forked.
+        before: The original journal.
         after: The journal of the fork.
-        run_id: The run, in both.
-        since_seq: The first event of `before` that the fork does not have.
+        run_id: Id of the run in both.
+        since_seq: The first event of `before` that the fork does not contain.
     """
     first = next(iter(before.records(0, 1, run_id=run_id, kinds=("run_submitted",))), None)
     was, now = _RunSteps(), _RunSteps()
-    before_fork = _RunSteps()
-    before_fork.read(
-        _run_events(before, run_id, after_seq=0 if first is None else first.seq - 1, until_seq=since_seq - 1)
-    )
+    before_fork, submitted_seq = _RunSteps(), 1 if first is None else first.seq
+    before_fork.read(_run_events(before, run_id, after_seq=submitted_seq - 1, until_seq=since_seq - 1))
     was.read(_run_events(before, run_id, after_seq=since_seq - 1))
     now.read(_run_events(after, run_id, after_seq=0))
     shared = before_fork.tasks
@@ -59,7 +57,7 @@ def side_by_side(before: Reader, after: Reader, run_id: str, *, since_seq: int) 
 
 
 class _RunSteps:
-    """What one journal tells of a run."""
+    """The tasks and steps of a run in one journal."""
 
     def __init__(self) -> None:
         self._steps: dict[str, list[Step]] = {}
@@ -67,21 +65,19 @@ class _RunSteps:
 
     @property
     def tasks(self) -> frozenset[str]:
-        """Every task that was made."""
+        """Ids of all tasks except the root."""
         return frozenset(self._parents)
 
     def read(self, events: Iterable[tuple[Event, Step | None]]) -> None:
-        """Take note of tasks and steps."""
+        """Add the tasks and steps of some events."""
         for event, step in events:
             if step is not None:
                 self._steps.setdefault(step.task_id, []).append(step)
             elif isinstance(event, GroupPlanned | GroupGrown | Delegated):
-                nodes = event.nodes if isinstance(event, GroupPlanned) else ()
-                nodes = event.added if isinstance(event, GroupGrown) else nodes or getattr(event, "children", ())
-                self._parents.update({node.task_id: event.task_id for node in nodes})
+                self._parents.update(dict.fromkeys(_new_task_ids(event), event.task_id))
 
     def by_place(self, shared: frozenset[str]) -> dict[Place, list[Step]]:
-        """Return the steps of each task, in the order in which tasks recorded their first."""
+        """Return the steps of each task, in the order of the tasks' first steps."""
         counts: dict[str, int] = {}
         places: dict[str, Place] = {}
         for task_id, parent_id in self._parents.items():
@@ -89,6 +85,12 @@ class _RunSteps:
                 counts[parent_id] = counts.get(parent_id, 0) + 1
                 places[task_id] = (*places.get(parent_id, (parent_id,)), counts[parent_id])
         return {places.get(task_id, (task_id,)): steps for task_id, steps in self._steps.items()}
+
+
+def _new_task_ids(event: GroupPlanned | GroupGrown | Delegated) -> list[str]:
+    if isinstance(event, Delegated):
+        return [child.task_id for child in event.children]
+    return [node.task_id for node in (event.nodes if isinstance(event, GroupPlanned) else event.added)]
 
 
 def _run_events(
@@ -113,7 +115,7 @@ def _name(step: Step) -> tuple[str, str]:
 
 
 def _comparable_output(step: Step) -> JsonValue:
-    """Return what a step came to; of a model what it says and calls."""
+    """Return the output of a step; of a model's answer only text, calls and finish."""
     output = step.output
     if step.what != "model" or not isinstance(output, dict):
         return output

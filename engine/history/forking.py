@@ -1,8 +1,8 @@
-"""A database that goes on from a moment of another: paused, with the same ids, and if wanted with one step changed.
+"""Forks: a new database that continues from a past state of another, optionally with one changed step.
 
-Everything that the state of that moment holds goes along, as an archive carries it: attempts that were at work begin
-again from their finished steps. Code that was trusted there is trusted here, in the same folder. See
-docs/reference/archive.md.
+The fork has the same ids and contains the whole state of that time, as an archive would: its runs are paused, and
+interrupted attempts restart from their finished steps. Code that was trusted for the original is trusted for the fork,
+in the same folder. See docs/reference/archive.md.
 """
 
 import uuid
@@ -40,81 +40,86 @@ from store import Reader, Record, Row, check_free, create_database
 from store.wall_clock import wall_ms
 
 _CHANGED_SEQ = -1
-"""Stands for the event that carries the new output of a step, while a fork is made."""
+"""Placeholder for the seq of the event with the changed output, while a fork is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What was made."""
+    """A new database."""
 
     path: Path
     at_seq: int
-    """The last event of the other database that is in it."""
+    """The last event of the original that it includes."""
     runs: int
-    """Open runs in it, all paused."""
+    """Number of its open runs, all paused."""
     tasks: int
-    """Tasks of agents in them that have not ended."""
+    """Number of agents' tasks in these runs that have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedStep:
-    """A recorded step with another output."""
+    """A recorded step and its new output."""
 
     seq: int
-    """The event that recorded it."""
+    """Seq of the event that recorded it."""
     output: JsonValue
 
 
 def fork(db: Path, target: Path, *, at_seq: int | None = None, changed: ChangedStep | None = None) -> Fork:
-    """Make a database that goes on from a moment of `db`; all of it is there, or nothing. Blocks; for a thread.
+    """Create a database that continues from a past state of `db`, completely or not at all; blocks.
 
     Args:
-        db: The database; its engine may be at work.
-        target: Where the new one is to stand.
-        at_seq: The event after which it goes on; what follows from that event at once is taken too. None is the newest,
-            or that of the changed step.
-        changed: A step that is to have come to something else. What came after it in its task is dropped.
+        db: The original; its engine may be at work.
+        target: Path of the new database.
+        at_seq: The event after which it continues, with the events that follow from it at once. None is the newest, or
+            that of the changed step.
+        changed: A step with a new output; later steps of its task are dropped.
 
     Raises:
-        StoreError: If the database cannot be read, or nothing can be made at `target`.
+        StoreError: If `db` cannot be read, or no database can be created at `target`.
         CoreError: If there is no such event, or the step cannot be changed.
     """
     check_free(target)
     with Reader(db) as reader:
         step = None if changed is None else step_at(reader, changed.seq)
-        last_seq = reader.last_seq()
-        target_seq = at_seq if at_seq is not None else last_seq if changed is None else changed.seq
-        if not max(1, reader.first_seq()) <= target_seq <= last_seq or (
-            changed is not None and target_seq < changed.seq
-        ):
-            min_seq = changed.seq if changed is not None else max(1, reader.first_seq())
-            raise Refused(f"there is no event {target_seq:,} to go on from: name one from {min_seq:,} to {last_seq:,}")
-        state = (
-            fold_from(reader, target_seq)
-            if changed is not None and target_seq == changed.seq
-            else _state_after(reader, target_seq)
-        )
+        target_seq = _check_target_seq(reader, at_seq, changed)
+        is_at_step = changed is not None and target_seq == changed.seq
+        state = fold_from(reader, target_seq) if is_at_step else _state_after(reader, target_seq)
         new_output: JsonValue = None
         if changed is not None and step is not None:
             new_output = _as_output(step, changed.output)
             output = stored_value(new_output, _CHANGED_SEQ, "output")
             later = _later_keys(reader, step, changed.seq, state.seq)
             change_step(state, step.task_id, step.key, output, later=later)
-        at = state.seq
+        last_included_seq = state.seq
         team = None if state.team is None else reader.record(state.team.seq)
         rows, result = _rows(db, state, _resolver_with(reader, state, new_output), team)
     create_database(target, rows)
     if (allowed := user_list()) is not None:
-        with suppress(TrustError):  # else agents of the fork report what has to be trusted
+        with suppress(TrustError):  # then agents of the fork report what has to be trusted
             allowed.inherit(db.resolve(), target.resolve())
-    return Fork(target, at, len(result.runs), open_tasks(result))
+    return Fork(target, last_included_seq, len(result.runs), open_tasks(result))
+
+
+def _check_target_seq(reader: Reader, at_seq: int | None, changed: ChangedStep | None) -> int:
+    """Return the event after which a fork continues.
+
+    Raises:
+        Refused: If the journal does not have it, or it precedes the changed step.
+    """
+    last_seq, first_seq = reader.last_seq(), max(1, reader.first_seq())
+    seq = at_seq if at_seq is not None else last_seq if changed is None else changed.seq
+    min_seq = first_seq if changed is None else changed.seq
+    if not max(first_seq, min_seq) <= seq <= last_seq:
+        raise Refused(f"there is no event {seq:,} to go on from: name one from {min_seq:,} to {last_seq:,}")
+    return seq
 
 
 def step_at(reader: Reader, seq: int) -> StepRecorded:
-    """Return the step that an event recorded.
+    """Return the step that event `seq` recorded.
 
     Raises:
-        Refused: If it recorded none.
+        Refused: If the event does not record a step.
     """
     records = reader.records(seq - 1, 1)
     event = events_of(records)[0] if records and records[0].seq == seq else None
@@ -124,10 +129,10 @@ def step_at(reader: Reader, seq: int) -> StepRecorded:
 
 
 def step_named(reader: Reader, task_id: str, key: str) -> int:
-    """Return the event that recorded a step last.
+    """Return the seq of the last event that recorded a step.
 
     Raises:
-        Refused: If there is none.
+        Refused: If the task has no step with this key.
     """
     for step in reversed(list(steps_of(reader, task_id))):
         if step.step == key:
@@ -136,14 +141,14 @@ def step_named(reader: Reader, task_id: str, key: str) -> int:
 
 
 def _state_after(reader: Reader, seq: int) -> State:
-    """Return the state as of an event, with what followed from it at once."""
-    at_ms = reader.record(seq).at_ms
-    before = fold_from(reader, seq - 1) if seq > 1 else State()
-    go_to_rest(before, _events_at(reader, seq, at_ms))
-    return before
+    """Return the state after event `seq` and the events that followed from it at once."""
+    state = fold_from(reader, seq - 1) if seq > 1 else State()
+    go_to_rest(state, _events_at(reader, seq, reader.record(seq).at_ms))
+    return state
 
 
 def _events_at(reader: Reader, seq: int, at_ms: int) -> Iterator[Event]:
+    """Yield the events from `seq` on that have the same time."""
     for records in pages(reader, seq - 1):
         for record, event in zip(records, events_of(records), strict=True):
             if record.at_ms != at_ms:
@@ -152,10 +157,10 @@ def _events_at(reader: Reader, seq: int, at_ms: int) -> Iterator[Event]:
 
 
 def _later_keys(reader: Reader, step: StepRecorded, seq: int, until_seq: int) -> list[str]:
-    """Return the keys of the steps of a task that were recorded after one of them.
+    """Return the keys of the steps of a task that were recorded after `step`.
 
     Raises:
-        Refused: If its attempt has asked others to work since: what became of that would not fit any more.
+        Refused: If the task has delegated or was cancelled since, which the changed step might contradict.
     """
     keys: list[str] = []
     for records in pages(reader, seq, until_seq):
@@ -169,7 +174,7 @@ def _later_keys(reader: Reader, step: StepRecorded, seq: int, until_seq: int) ->
 
 
 def _as_output(step: StepRecorded, output: JsonValue) -> JsonValue:
-    """Return what the journal is to say of a changed step: a text in place of a model's answer is all that it said."""
+    """Return the output to record for a changed step; for a model's step a text becomes its whole answer."""
     if step.what != "model" or not isinstance(output, str) or not isinstance(step.output, dict):
         return output
     kept_fields = {name: value for name, value in step.output.items() if name not in ("calls", "thinking", "finish")}
@@ -185,7 +190,7 @@ def _rows(
     db: Path, state: State, resolve: Callable[[TextRef], JsonValue], team: Record | None
 ) -> tuple[list[Row], State]:
     """Return the journal of the new database, and the state that it folds to."""
-    # Clocks that an import starts anew would else have run out long ago: deadlines, above all.
+    # The present time, because the import restarts deadlines, which would have passed long ago.
     trusted, at_ms, seq = dict(state.trusted), max(state.at_ms, wall_ms()), state.seq
     texts = make_document(state, resolve)
     forget_approvals(state)

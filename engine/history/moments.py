@@ -1,6 +1,6 @@
-"""A team to compare: a database at one moment, or an archive; read, and never written.
+"""Past states of a team for comparison: of a database after some event, or of an archive. Only reads.
 
-Rule: an archive is believed only after all of it was checked, as for an import.
+Rule: an archive is checked completely before it is used, as for an import.
 """
 
 import zipfile
@@ -30,36 +30,37 @@ _CACHED_BODIES = 256
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A team, with what reads the texts that its state refers to."""
+    """The state of a team at one time."""
 
     path: Path
     state: State
     seq: int
-    """The last event in it; of an archive, in the database that it was exported from."""
+    """Its last event; for an archive, that of the exported database."""
     read: Read
+    """Reads a text that the state refers to."""
     file_id: str | None
-    """Of a database; None of an archive."""
+    """Id of the database; None for an archive."""
 
 
 @contextmanager
 def open_moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterator[Moment]:
-    """Open a database at a moment, by default its newest, or an archive.
+    """Open an archive, or a database at a past state, by default its newest.
 
     Args:
-        seq_of: Returns the event after which the database is wanted; an archive has one moment alone.
+        seq_of: Returns the event after which to read the database; not for archives, which have one state only.
 
     Raises:
         StoreError, CoreError: If it is not a Quarterdeck database, or cannot be folded.
-        ImportRefused: If it is an archive that cannot be believed, or of which another moment is wanted.
+        ImportRefused: If it is an invalid archive, or `seq_of` is given for an archive.
     """
     try:
         reader = Reader(path)
     except NotOurFile:
-        # Not asked first: to open and close a database beside SQLite drops the locks of who reads it in this process.
-        # A pipe would wait for a writer, and a device never end.
+        # Tried as a database first, because opening and closing a database as a plain file drops SQLite's locks on it
+        # in this process. Only a regular file is read: a pipe would wait for a writer, and a device never end.
         if not path.is_file() or not zipfile.is_zipfile(path):
             raise
-        from engine.archive import read_archive  # its checks take a tenth of a second to load
+        from engine.archive import read_archive  # takes 0.1 s to import
 
         archive = read_archive(path)
         texts = archive.texts
@@ -91,7 +92,7 @@ def _texts_of(reader: Reader) -> Read:
 
 
 def compare_moments(a: Moment, b: Moment) -> list[Difference]:
-    """Return what differs from one to the other; of a database beside an archive only what an archive holds."""
+    """Return the differences from `a` to `b`; between a database and an archive only of what archives contain."""
     if (a.file_id is None) != (b.file_id is None):
         a, b = _as_in_archive(a), _as_in_archive(b)
     one_file = a.file_id is not None and a.file_id == b.file_id
@@ -99,7 +100,7 @@ def compare_moments(a: Moment, b: Moment) -> list[Difference]:
 
 
 def _as_in_archive(moment: Moment) -> Moment:
-    """Return a team as its archive would hold it: without trust and the team file, which are of one file alone."""
+    """Return the state as its archive would contain it: without trust and team file, which belong to one database."""
     if moment.file_id is None:
         return moment
     state = decode_state(encode_state(moment.state))

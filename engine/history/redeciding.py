@@ -1,8 +1,7 @@
-"""Decides again what the core decided in a run: graphs of strategies, delegated tasks, and which agent got a task.
+"""Repeats the core's decisions in a recorded run: graphs of strategies, delegated tasks, and the agents of tasks.
 
-Each decision of the journal is made again from the state right before it, by the code that is here now, and compared
-with what the journal has. Nothing is folded here: the caller walks through the journal. When a ready task began depends
-on all runs of that moment and is taken from the journal.
+Each decision in the journal is repeated by the present code from the state before it, and compared with the recorded
+event. The caller folds the journal. The time at which a task starts depends on all runs and is taken from the journal.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,17 +23,17 @@ from engine.core.signals import DelegationAsked
 from engine.core.state import State
 
 Delegations: TypeAlias = Mapping[tuple[str, str], DelegationAsked]
-"""What attempts ask of others when they are played again, by task and key."""
+"""Delegations of replayed attempts, by task and key."""
 Change: TypeAlias = tuple[dict[str, JsonValue], dict[str, JsonValue]]
-"""The fields of an event that differ, as they were and as they would be now."""
+"""The fields of an event that differ: as recorded, and as decided now."""
 
 
 class Planner:
-    """Decides the plans of one run again.
+    """Repeats the planning decisions of one run.
 
     Args:
-        read: Returns a value that the state holds.
-        asked: The delegations; one that is not in it was not replayed, and is not decided again.
+        read: Returns a value that the state holds by reference.
+        delegations: The delegations that were replayed; only these are decided again.
     """
 
     def __init__(self, run_id: str, read: Callable[[StoredValue], JsonValue], delegations: Delegations) -> None:
@@ -44,7 +43,7 @@ class Planner:
         self._verdicts: dict[str, GrowGroup] = {}
 
     def compare(self, state: State, event: Event, seq: int) -> Change | None:
-        """Return where an event of the journal would be another one; `state` is that right before it."""
+        """Return how a recorded event would differ now; None if it would not. `state` is the one before it."""
         if getattr(event, "run_id", None) != self._run_id:
             return None
         if isinstance(event, events.GroupPlanned):
@@ -79,7 +78,7 @@ def _delegate_again(state: State, event: events.Delegated, signal: DelegationAsk
 
 
 def _start_again(state: State, event: events.AttemptStarted) -> list[Event]:
-    """Return the beginning of the same task on the agent that would be chosen; as it is where nobody is."""
+    """Return the start of the task on the agent that would be chosen now; the same event if none would be."""
     task = state.tasks[event.task_id]
     agent = None if event.agent_id is None else Schedule.of(state).agent_for(state, task)
     return [event] if agent is None else [start_event(task, agent)]
@@ -90,7 +89,7 @@ def _context(state: State, event: Any) -> DecisionContext:
 
 
 def _compare(event: Event, decided: list[Event]) -> Change | None:
-    """Compare an event with its like among those that would be decided now; one that ends the group stands for it."""
+    """Compare an event with its counterpart among the events decided now, or else with the end of the group."""
     same_type = next((candidate for candidate in decided if type(candidate) is type(event)), None)
     counterpart = same_type or next(
         (candidate for candidate in decided if isinstance(candidate, events.GroupEnded)), None

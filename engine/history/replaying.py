@@ -1,9 +1,9 @@
-"""Walks through a finished run again: what its agents would do, answered from the journal, without any call.
+"""Replays a finished run against its journal, without external calls, and finds where it would differ now.
 
-Attempts of model agents are played by their real runtime on their real `Work`: models, tools and delegations answer
-what the journal has. The first step that is not there is where the run would take another way. Attempts of functions
-are answered whole, or played with their code where that is wanted; those of programs are answered whole. What the core
-planned is decided again too (`engine/history/redeciding.py`).
+Attempts of model agents run in their real runtime on a real `Work`; models, tools and delegations return the recorded
+results. A step that is not recorded is a difference. Attempts of functions are replayed with their code only on
+request, those of programs never: their recorded output is used. The core's planning is repeated as well
+(`engine/history/redeciding.py`).
 """
 
 import asyncio
@@ -48,45 +48,44 @@ from engine.trusted_code.trust import TrustList
 from store import Reader, Record
 
 OUTPUT, PLAN = "output", "plan"
-"""Stand for the end of an attempt, and for what the core planned, where a step is named."""
+"""In place of a step's key: the output of an attempt, and the core's planning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a run would take another way."""
+    """The first point at which a run would differ."""
 
     task_id: str
     step: str
     """The key of the step, `output`, or `plan`."""
     was: JsonValue
-    """The key of the step that the journal has there, or the output, or what differs in the plan; None where it has
-    nothing more."""
+    """Recorded: the key of the step, the output, or the differing fields of the plan; None if there is nothing more."""
     now: JsonValue
-    """The key of the step that would be made, or the output, or the plan; None where none would be."""
+    """Now: the key of the step, the output, or the differing fields of the plan; None if there is nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What walking through a run again came to."""
+    """The result of a replay."""
 
     run_id: str
     steps: int
-    """Recorded steps that were answered from the journal."""
+    """Number of steps that were answered from the journal."""
     differs: Difference | None
-    """The first step that would differ; None where none would."""
+    """The first difference; None if there is none."""
 
 
 async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustList | None = None) -> Replay:
-    """Walk through a finished run again.
+    """Replay a finished run.
 
     Args:
         db: The database; its engine may be at work.
-        code: Call the functions of function agents too, for what is not in their recorded steps.
-        allowed: What of their code may be imported.
+        code: Also replay function agents, whose code then runs outside of their recorded steps.
+        allowed: The trust list that says which code may be imported; None allows none.
 
     Raises:
         Unusable: If the code of an agent cannot be called.
-        UnknownRun: If this journal has no run of that id; `OpenRun`, one of its kinds, if the run has not ended.
+        UnknownRun: If this journal has no run with that id; its subclass `OpenRun` if the run has not ended.
         StoreError, CoreError: If the database cannot be read.
     """
     with Reader(db) as reader:
@@ -118,7 +117,7 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
 def _plan_differences(
     reader: Reader, run_id: str, first_seq: int, delegations: Delegations
 ) -> Iterator[tuple[int, Difference]]:
-    """Yield where the core would plan another way now."""
+    """Yield the events that the core would decide differently now, each with its seq."""
     installed_strategies()
     state = fold_from(reader, first_seq - 1)
     planner = Planner(run_id, lambda value: resolve_value(value, lambda seq: reader.record(seq).body), delegations)
@@ -144,11 +143,12 @@ def _is_played(state: State, event: AttemptDone, *, code: bool) -> bool:
 
 
 class _Attempt:
-    """One attempt that ended well, as its agent would make it now.
+    """A replay of one successful attempt; stands in for the host (`Services`).
 
     Args:
-        state: As of the event before its end.
-        seq: That event's.
+        state: The state before the end of the attempt.
+        event: The end of the attempt.
+        seq: Seq of that event.
         steps: Recorded steps of its task by key, with seq and attempt.
     """
 
@@ -161,11 +161,11 @@ class _Attempt:
         self._steps = steps
         self.state = state
         self.answered_keys: dict[str, None] = {}
-        """Keys of steps that were answered, in order."""
+        """Keys of steps that were answered from the journal, in order."""
         self.delegations: dict[tuple[str, str], DelegationAsked] = {}
-        """What it asks of others."""
+        """Its delegations, by task and key."""
         self.missing: str | None = None
-        """The first step that the journal does not have."""
+        """Key of the first step that the journal does not have."""
         self.clock = VirtualClock(state.at_ms)
         self.threads = Threads()
         self.models: Any = None
@@ -188,7 +188,7 @@ class _Attempt:
         self._work.delegations = _RepeatedDelegations(attempt, self._work.slot)
 
     async def play(self, trusting: Trusting) -> tuple[int, Difference] | None:
-        """Return where it would take another way, with the event of the journal there."""
+        """Run the attempt; return its first difference with the seq of the recorded event, or None."""
         runtime, now = await self._runtime(trusting), None
         try:
             now = json_value(await runtime.execute(self._work))
@@ -210,7 +210,7 @@ class _Attempt:
         return None
 
     async def _runtime(self, trusting: Trusting) -> Runtime:
-        """Return what plays it; of a model's attempt, the code of its tools is not called and not loaded."""
+        """Return the runtime of the agent; for a model agent without the code of its tools."""
         code = Code(
             bound={},
             sources=trusting.sources,
@@ -226,7 +226,7 @@ class _Attempt:
         return runtime
 
     def note_missing(self, key: str) -> None:
-        """Note a step that the journal does not have, and let the attempt end there."""
+        """Note a step that the journal does not have, and stop the attempt."""
         if self.missing is None:
             self.missing = key
         asyncio.get_running_loop().call_soon(self._work.stop)
@@ -234,10 +234,10 @@ class _Attempt:
     # What the host does for attempts
 
     def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
-        """Nothing is begun."""
+        """Do nothing: a replay starts no tasks."""
 
     def fail(self, error: Exception) -> NoReturn:
-        """Report a defect."""
+        """Raise a defect of the engine."""
         raise error
 
     def signal(self, signal: Signal, on_written: Callable[[Exception | None], None] | None = None) -> None:
@@ -257,12 +257,12 @@ class _Attempt:
             self.note_missing(str(getattr(signal, "key", signal.__class__.__name__)))
 
     async def order(self, *_: object, **__: object) -> object:
-        """No command is given."""
+        """Stop the attempt: a replay gives no commands."""
         self.note_missing("command")
         raise AttemptInterrupted
 
     def may_act(self) -> bool:
-        """Attempts go on until they differ."""
+        """Return True: a replay has no lease to lose."""
         return True
 
     async def state_written(self) -> bool:
@@ -270,23 +270,23 @@ class _Attempt:
         return True
 
     async def text(self, value: StoredValue) -> JsonValue:
-        """Return a value that the state holds."""
+        """Return a value that the state holds by reference."""
         return resolve_value(value, lambda seq: self._reader.record(seq).body)
 
     def live(self, key: str, text: str) -> None:
         """Do nothing: there is no display."""
 
     def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Call at once: no time passes."""
+        """Call at once, because no time passes in a replay."""
         call()
         return lambda: None
 
 
 class _ReplayedAttempt(Attempt):
-    """An attempt that notes which recorded steps it takes."""
+    """An attempt that notes which recorded steps are used."""
 
     last_missing_key = ""
-    """The last key that was looked for and is not there."""
+    """Key of the last step that was looked up and is not recorded."""
 
     def __init__(self, effect: StartAttempt, replayed: _Attempt) -> None:
         super().__init__(effect, cast(Any, replayed), lambda _: None)
@@ -294,7 +294,7 @@ class _ReplayedAttempt(Attempt):
 
     @override
     def is_recorded(self, key: str) -> bool:
-        """Look it up."""
+        """Return whether a step is recorded, and note the key of a missing one."""
         has_step = super().is_recorded(key)
         if not has_step:
             self.last_missing_key = key
@@ -302,13 +302,13 @@ class _ReplayedAttempt(Attempt):
 
     @override
     async def recorded(self, key: str) -> JsonValue:
-        """Return the output of a finished step, and note that it was taken."""
+        """Return the output of a recorded step, and note its use."""
         self._replayed.answered_keys[key] = None
         return await super().recorded(key)
 
 
 class _NoModel(ModelCalls):
-    """Asks no model: that one would be asked is a difference."""
+    """Stops the attempt at a request: one that is not recorded is a difference."""
 
     def __init__(self, attempt: _ReplayedAttempt, slot: AttemptSlot, replayed: _Attempt) -> None:
         super().__init__(attempt, slot)
@@ -323,15 +323,15 @@ class _NoModel(ModelCalls):
 
     @override
     def context_tokens(self, model: ModelSpec) -> None:
-        """No conversation is shortened anew."""
+        """Return None, so that no conversation is compacted unless that is recorded."""
 
 
 class _RepeatedDelegations(AttemptDelegations):
-    """Delegates again what was delegated: the core decides it again."""
+    """Sends recorded delegations again: their answers come from the journal."""
 
     @override
     async def earlier_results(self, key: str) -> None:
-        """Take no outcomes from the journal."""
+        """Return None, as if there were no earlier results."""
 
 
 class _SilentBus:
@@ -340,6 +340,6 @@ class _SilentBus:
     is_heard = False
 
     def say(self, *_: object) -> None:
-        """Drop it."""
+        """Drop the output."""
 
     progress = expect = say

@@ -1,4 +1,4 @@
-"""Recorded steps of tasks, as the journal has them: of every attempt, also of those that have ended."""
+"""Reads the recorded steps of tasks from the journal: those of all attempts, also of ended ones."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from engine.reading.folding import events_of
 from store import Reader, Record
 
 STEPS = kind_of(StepRecorded)
-"""The kind of the events that carry them."""
+"""Kind of the events that record steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +21,22 @@ class Step:
     """A recorded step."""
 
     seq: int
-    """The event that recorded it."""
+    """Seq of the event that recorded it."""
     task_id: str
     attempt: int
     step: str
-    """Its key: name, hash of the input and the number of its occurrence; of one task there is one with it."""
+    """Its key: name, hash of the input and number of its occurrence; unique in a task."""
     what: StepKind
     name: str
     model: str | None
-    """Of a step of a model: who answered, as the team calls it."""
+    """Name in the team of the model that answered; None for steps of other kinds."""
     input: JsonValue
-    """Short, for a person to read."""
+    """Excerpt of the input, for people to read."""
     output: JsonValue
     usage: Usage
     duration_ms: int
     parts: list[str]
-    """Of a step of a model: hashes of its system prompt and of the schemas of its tools."""
+    """Hashes of the system prompt and of the tool schemas; empty for steps of other kinds."""
 
 
 def step_of(record: Record, event: StepRecorded) -> Step:
@@ -58,14 +58,14 @@ def step_of(record: Record, event: StepRecorded) -> Step:
 
 
 def steps_in(records: Iterable[Record]) -> list[Step]:
-    """Return the steps that records carry."""
+    """Return the steps among some records."""
     step_records = [record for record in records if record.kind == STEPS]
     pairs = zip(step_records, events_of(step_records), strict=True)
     return [step_of(record, event) for record, event in pairs if isinstance(event, StepRecorded)]
 
 
 def steps_of(reader: Reader, task_id: str) -> Iterator[Step]:
-    """Yield the steps of a task in an open file, the first one first."""
+    """Yield the steps of a task in an open file, oldest first."""
     after_seq = 0
     while records := reader.records(after_seq, 500, kinds=(STEPS,), task_id=task_id):
         yield from steps_in(records)
