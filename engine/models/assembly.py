@@ -1,4 +1,4 @@
-"""Assembles litellm's streamed chunks to an answer."""
+"""Assembles the streamed chunks of litellm into an answer."""
 
 import json
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
 
 class _Text:
-    """Joins pieces of a text: a piece may end in half of a character, and what stays half of one is replaced."""
+    """Joins pieces of a text, which may be split within a surrogate pair; unpaired surrogates are replaced."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._surrogate = ""
 
     def add(self, part: str) -> str:
-        """Add a piece; return what is complete by now."""
+        """Add a piece; return the text that is now complete."""
         part = self._surrogate + part
         self._surrogate = part[-1] if "\ud800" <= part[-1:] <= "\udbff" else ""
         complete_text = clean(part[: len(part) - len(self._surrogate)])
@@ -42,12 +42,12 @@ class _OpenCall:
         self.arguments: list[str] = []
 
     def is_followed_by(self, id: str, name: str, arguments: str) -> bool:
-        """Return True for a part of another call, which some servers send under the same index."""
+        """Return whether a part belongs to another call, which some servers send under the same index."""
         if not name or not self.name:
             return False
         if id and self.id and id != self.id:
             return True
-        # Some repeat id and name with each part, and some give no ids: another call begins behind a whole object.
+        # Some servers repeat id and name with each part, and some send no ids: a new call begins after a whole object.
         if not arguments.lstrip().startswith("{") or not "".join(self.arguments[-1:]).rstrip().endswith("}"):
             return False
         return isinstance(_parse_arguments("".join(self.arguments)), dict)
@@ -69,11 +69,11 @@ class Assembly:
         """The text of the last block so far, in pieces."""
         self._calls: list[_OpenCall] = []
         self._calls_by_index: dict[int, _OpenCall] = {}
-        """The last call under each index."""
+        """The newest call of each index."""
         self._is_refused = False
 
     def add_chunk(self, chunk: Any) -> Iterator[tuple[bool, str]]:
-        """Add a chunk of litellm's; yield what to show: True for a thought, and the text."""
+        """Add a chunk; yield the new output: whether it is thought, and its text."""
         self.model = chunk.model or self.model
         self.usage = getattr(chunk, "usage", None) or self.usage
         for choice in chunk.choices[:1]:
@@ -92,12 +92,10 @@ class Assembly:
                 self._add_call(call)
 
     def _add_text(self, is_thought: bool, text: object) -> Iterator[tuple[bool, str]]:
-        if (
-            isinstance(text, str)
-            and text
-            and (complete_text := (self._thoughts if is_thought else self._text).add(text))
-        ):
-            yield is_thought, complete_text
+        if isinstance(text, str) and text:
+            complete_text = (self._thoughts if is_thought else self._text).add(text)
+            if complete_text:
+                yield is_thought, complete_text
 
     def _add_block(self, block: dict[str, Any]) -> None:
         """Extend the open block; a signature closes a block, and a redacted block stands alone."""
@@ -133,7 +131,7 @@ class Assembly:
 
     @property
     def characters(self) -> int:
-        """Length so far of the text, the thoughts and the calls."""
+        """Characters of text, thoughts and calls so far."""
         calls = sum(len(part) for call in self._calls for part in call.arguments)
         return len(self._text) + len(self._thoughts) + calls
 
@@ -143,7 +141,7 @@ class Assembly:
         for is_thought, part in self._tagged.flush():
             (self._thoughts if is_thought else self._text).add(part)
         thought, text = str(self._thoughts), self.text
-        if not thought:  # a server that separates thoughts leaves no tag of one in the text
+        if not thought:  # a server that separates thoughts leaves no tags in the text
             thought, text = split_unopened_thought(text)
         calls = tuple(_to_call(call, place) for place, call in enumerate(self._calls))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if text.strip() else "empty")
@@ -179,7 +177,7 @@ def _to_call(call: _OpenCall, place: int) -> Call:
 
 
 def _parse_arguments(text: str) -> Any:
-    """Return the value of a JSON text; None if it is none."""
+    """Return the value of a JSON text; None if it is invalid."""
     try:
         return strict_json(text.encode())
     except NotStrict:

@@ -1,4 +1,4 @@
-"""What there is to work with on this computer: keys, servers of models, command-line agents. Looks; asks no model."""
+"""Finds model servers and command-line agents on this computer, without a request to any model."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ SERVERS = {
     "a server at port 8000": ("http://127.0.0.1:8000/v1/models", "openai/{}"),
     "LM Studio": ("http://127.0.0.1:1234/v1/models", "openai/{}"),
 }
-"""Where servers of models listen by default: what lists their models, and how those are written in a team."""
+"""Model servers by name: the default address that lists their models, and the format of model names in a team."""
 AGENTS = (
     "claude",
     "claude-code-acp",
@@ -30,22 +30,22 @@ AGENTS = (
     "auggie",
     "kimi",
 )
-"""Command-line agents that people have."""
+"""Names of common command-line agents."""
 PROBE_S = 0.5
-"""How long a server may take to answer."""
+"""Timeout of a server's answer, in seconds."""
 MAX_RESPONSE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A server of models that answers."""
+    """A running model server."""
 
     name: str
     url: str
     models: tuple[str, ...]
-    """As a team file writes them."""
+    """Names of its models, as in a team file."""
     base_url: str | None = None
-    """What a team file says besides; None where litellm knows the address."""
+    """The `base_url` for a team file; None if litellm knows the address."""
 
 
 def installed_agents(names: Iterable[str] = AGENTS) -> dict[str, str]:
@@ -55,25 +55,24 @@ def installed_agents(names: Iterable[str] = AGENTS) -> dict[str, str]:
 
 
 def running_servers(servers: Mapping[str, tuple[str, str]] = SERVERS, *, probe_s: float = PROBE_S) -> list[ModelServer]:
-    """Return the servers that answer within `probe_s` seconds, all of them asked at once; blocks."""
+    """Return the servers that answer within `probe_s` seconds; probes all at once, and blocks."""
     with ThreadPoolExecutor(len(servers) or 1) as pool:
-        servers_found = pool.map(lambda name: _probe(name, *servers[name], probe_s=probe_s), servers)
-        return [server for server in servers_found if server is not None]
+        running = pool.map(lambda name: _probe(name, *servers[name], probe_s=probe_s), servers)
+        return [server for server in running if server is not None]
 
 
 def _probe(name: str, url: str, name_format: str, *, probe_s: float) -> ModelServer | None:
-    # Servers on this computer are asked without a proxy.
+    # Without a proxy, which cannot reach servers on this computer.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=probe_s) as response:
             body = json.loads(response.read(MAX_RESPONSE_BYTES))
     except (OSError, ValueError, HTTPException):  # no server there, or one that serves no models
         return None
-    models = body.get("models") or body.get("data") if isinstance(body, dict) else None
-    if not isinstance(models, list):
+    entries = body.get("models") or body.get("data") if isinstance(body, dict) else None
+    if not isinstance(entries, list):
         return None
-    ids = [model.get("name") or model.get("id") for model in models if isinstance(model, dict)]
+    ids = [entry.get("name") or entry.get("id") for entry in entries if isinstance(entry, dict)]
     base_url = url.removesuffix("/models") if name_format.startswith("openai/") else None
-    return ModelServer(
-        name, url, tuple(name_format.format(model_id) for model_id in ids if isinstance(model_id, str)), base_url
-    )
+    models = tuple(name_format.format(model_id) for model_id in ids if isinstance(model_id, str))
+    return ModelServer(name, url, models, base_url)

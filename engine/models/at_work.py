@@ -1,6 +1,6 @@
-"""Which request the process of litellm works at: it writes that into shared memory, where it is read after its end too.
+"""Marks in shared memory which request the provider process is working on, readable after it has died.
 
-A process that had to be ended, or was by the system, ended because of one request; the others are sent again.
+If the process hangs or is killed, only that request is blamed; the others are sent again.
 """
 
 import mmap
@@ -9,13 +9,14 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 BYTES = 8
+"""Size of the shared memory."""
 
 
 class AtWork:
-    """The number of a request, or 0, in memory that two processes share.
+    """The id of a request, in memory that two processes share.
 
     Args:
-        descriptor: Of a file of `BYTES`; -1 shares with nobody.
+        descriptor: Descriptor of a file of `BYTES`; -1 for private memory.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -23,7 +24,7 @@ class AtWork:
 
     @property
     def id(self) -> int:
-        """The request; 0 means none."""
+        """Id of the present request; 0 if there is none."""
         return int.from_bytes(self._memory[:], "big")
 
     @id.setter
@@ -32,7 +33,7 @@ class AtWork:
 
 
 class RequestMarker(Generic[T]):
-    """Awaits something, and writes down a request during each step of that between two waits."""
+    """Awaits `work`, and marks a request during each of its steps between two waits."""
 
     def __init__(self, at_work: AtWork, id: int, work: Awaitable[T]) -> None:
         self._at_work = at_work
@@ -53,5 +54,5 @@ class RequestMarker(Generic[T]):
             error = None
             try:
                 yield waited
-            except BaseException as thrown:  # The wait was cancelled: that is for what waits.
+            except BaseException as thrown:  # such as a cancellation: passed on to `work`
                 error = thrown

@@ -1,7 +1,7 @@
-"""Limits on time, counted only while this process runs.
+"""Time limits that count only time in which the event loop of this process ran.
 
-A first request imports hundreds of modules, and a computer may be busy or suspended: time in which the loop stood still
-says nothing about a provider, which may not even have been asked yet.
+The first request imports hundreds of modules, and a computer may be busy or suspended: time in which the loop stood
+still must not count against a provider, which may not have received the request yet.
 """
 
 import time
@@ -13,7 +13,7 @@ import anyio
 
 TICK_S = 0.05
 MAX_TICK_S = 0.25
-"""The most that counts between two ticks; the rest is time in which the loop stood still."""
+"""Maximum that counts between two ticks, in seconds; in the rest the loop stood still."""
 
 
 @dataclass(eq=False)
@@ -23,10 +23,10 @@ class _Limit:
 
 
 class AwakeTimer:
-    """Cancels what takes too long.
+    """Cancels scopes that take too long.
 
     Args:
-        now_s: The clock, in seconds.
+        now_s: Returns the time in seconds.
     """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -38,7 +38,7 @@ class AwakeTimer:
 
     @contextmanager
     def limit(self, seconds: float) -> Iterator[anyio.CancelScope]:
-        """Open a scope that is cancelled when it has taken so many seconds."""
+        """Open a scope that is cancelled after `seconds`."""
         if not self._limits:
             self._last_tick_s = self._now_s()
             self._limits_set.set()
@@ -51,7 +51,7 @@ class AwakeTimer:
                 self._limits.discard(limit)
 
     async def run(self) -> None:
-        """Count for ever; rests while there is no limit."""
+        """Count time until cancelled; sleeps while there is no limit."""
         while True:
             await self._limits_set.wait()
             while self._limits:
@@ -60,7 +60,7 @@ class AwakeTimer:
             self._limits_set = anyio.Event()
 
     def tick(self) -> None:
-        """Count the time since the last tick, and cancel what has taken too long."""
+        """Count the time since the last tick, and cancel scopes that took too long."""
         now_s = self._now_s()
         self._awake_s += min(now_s - self._last_tick_s, MAX_TICK_S)
         self._last_tick_s = now_s

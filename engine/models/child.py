@@ -1,8 +1,8 @@
 """The child process that talks to model providers.
 
 It keeps the import of litellm (seconds), its memory and its work per chunk out of the engine. It reads and writes the
-messages of `child_messages` as lines on standard input and output, and ends when the engine is gone. Its environment
-holds the variables it needs and nothing else.
+messages of `child_messages` as lines on standard input and output, and exits when the engine is gone. Its environment
+contains only the variables that it needs.
 """
 
 import os
@@ -45,7 +45,7 @@ class Server:
     Args:
         output: The stream to the engine.
         litellm: Sends the requests.
-        at_work: Where it writes down what it works at.
+        at_work: Marks the request that it is working on.
     """
 
     def __init__(self, output: BinaryIO, litellm: Litellm, at_work: AtWork) -> None:
@@ -88,7 +88,7 @@ class Server:
                     reply = await RequestMarker(self._at_work, message.id, self._ask(message))
                 self._write_pieces()
                 self._write(reply)
-            except Exception as error:  # One answer that cannot be understood must not end the others.
+            except Exception as error:  # an answer that cannot be read must not end the other requests
                 text = failure_of(error, self._secrets, now_s=time.time()).text
                 self._write(messages.Failed(id=message.id, text=text, error_type="server", retryable=True))
         del self._scopes[message.id]
@@ -106,10 +106,10 @@ class Server:
                 async for piece in self._timed_chunks(ask, current):
                     for thought, text in assembly.add_chunk(piece):
                         self._add_piece(ask.id, thought=thought, text=text)
-                    await anyio.lowlevel.checkpoint()  # pieces that have arrived come without a wait
+                    await anyio.lowlevel.checkpoint()  # buffered chunks do not wait, and would block other requests
             if scope.cancelled_caught:
                 raise TookTooLong(f"took longer than {ask.request.model.timeout_s:g} s")
-        except Exception as error:  # litellm and the libraries below it raise many types.
+        except Exception as error:  # litellm and the libraries below it raise many types
             secrets = [*self._secrets, ask.key or ""]
             return self._failure_message(ask, assembly, current, failure_of(error, secrets, now_s=time.time()))
         return messages.AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly, current))
@@ -151,7 +151,7 @@ class Server:
         has_begun = assembly.characters > 0 or failure.error_type in ("cut", "timeout")
         return self._litellm.estimate(ask.request, assembly.characters) if has_begun else NO_USAGE
 
-    # What is written
+    # Output to the engine
 
     def _add_piece(self, id: int, *, thought: bool, text: str) -> None:
         last = self._pieces[-1] if self._pieces else None
@@ -187,7 +187,7 @@ def _read(requests: BinaryIO, portal: BlockingPortal, dispatch: Callable[[bytes]
 
 
 def _limit_memory() -> None:
-    """Have an allocation beyond the bound fail; some systems have no such limit."""
+    """Make allocations beyond the limit fail, if the system can."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
     is_unlimited = hard_limit == resource.RLIM_INFINITY
     soft_limit = bounds.MAX_PROCESS_BYTES if is_unlimited else min(bounds.MAX_PROCESS_BYTES, hard_limit)
@@ -196,7 +196,7 @@ def _limit_memory() -> None:
 
 
 def main() -> None:
-    """Answer the engine until it is gone."""
+    """Serve the engine until it is gone."""
     requests, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     # The real standard output belongs to the protocol: everything that litellm prints goes to standard error instead.
     null = os.open(os.devnull, os.O_RDONLY)
@@ -206,7 +206,7 @@ def main() -> None:
     server = Server(output, Litellm(), AtWork(int(sys.argv[1]) if sys.argv[1:] else -1))
     try:
         anyio.run(server.run, requests)
-    except BaseException:  # Whatever it was: the thread that reads would keep alive a process that answers nothing.
+    except BaseException:  # any error ends the process, which the reading thread would otherwise keep alive
         traceback.print_exc()
     finally:
         os._exit(1)

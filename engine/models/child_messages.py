@@ -1,7 +1,7 @@
-"""What the engine and the provider process say to each other: lines of JSON.
+"""Messages between the engine and the provider process, as lines of JSON.
 
 The engine sends `Ask`, `Look`, `Cancel` and `Ping`; the process answers an `Ask` with `Pieces` and then `AskAnswered`
-or `Failed`, a `Look` with `Found` or `Failed`, a `Ping` with `Pong`. Keys stand in an `Ask` and nowhere else.
+or `Failed`, a `Look` with `Found` or `Failed`, a `Ping` with `Pong`. Only an `Ask` contains an API key.
 """
 
 from typing import TypeAlias
@@ -20,15 +20,15 @@ PLAIN = frozenset(
         "http_proxy", "https_proxy", "all_proxy", "no_proxy",
     }
 )  # fmt: skip
-"""Variables that the process gets besides keys: those of every child program, and the way out of this network."""
+"""Environment variables that the process gets besides keys: the usual ones, certificates and proxies."""
 
 
 class Facts(Struct, frozen=True, omit_defaults=True):
-    """What litellm's own table says of a model."""
+    """A model in litellm's table."""
 
     provider: str
     variables: tuple[str, ...] = ()
-    """Those that litellm would read the provider's key from."""
+    """Environment variables from which litellm would read the provider's key."""
     price: Price | None = None
     context_tokens: int | None = None
 
@@ -39,24 +39,24 @@ class Ask(Struct, tag="ask", frozen=True):
     id: int
     request: ModelRequest
     key: str | None
-    """Of the provider; None where the environment of the process holds what it needs."""
+    """API key of the provider; None if the environment of the process contains what it needs."""
 
 
 class Look(Struct, tag="look", frozen=True):
-    """Say what is known of a model."""
+    """Look up a model in litellm's table."""
 
     id: int
     model: str
 
 
 class Cancel(Struct, tag="cancel", frozen=True):
-    """Let go of the connection of an `Ask`."""
+    """Close the connection of an `Ask`."""
 
     id: int
 
 
 class Ping(Struct, tag="ping", frozen=True):
-    """Answer, to show that the loop of the process turns."""
+    """Check that the event loop of the process runs."""
 
 
 class Pong(Struct, tag="pong", frozen=True):
@@ -64,9 +64,10 @@ class Pong(Struct, tag="pong", frozen=True):
 
 
 class Pieces(Struct, tag="pieces", frozen=True):
-    """What came of answers in the last milliseconds: of which request, whether it is thought, and the text."""
+    """Pieces of answers that arrived in the last milliseconds."""
 
     items: tuple[tuple[int, bool, str], ...]
+    """For each piece: id of its request, whether it is thought, and its text."""
 
 
 class AskAnswered(Struct, tag="answered", frozen=True):
@@ -77,7 +78,7 @@ class AskAnswered(Struct, tag="answered", frozen=True):
 
 
 class Failed(Struct, tag="failed", frozen=True, omit_defaults=True):
-    """What an `Ask` or a `Look` came to instead; without keys, in one line."""
+    """The failure of an `Ask` or a `Look`; its text is one line without keys."""
 
     id: int
     text: str
@@ -103,5 +104,5 @@ from_child = msgspec.json.Decoder(FromChild)
 
 
 def line(message: ToChild | FromChild) -> bytes:
-    """Return a message as it is sent."""
+    """Return the encoded line of a message."""
     return msgspec.json.encode(message) + b"\n"

@@ -29,13 +29,13 @@ from engine.platform import garbage
 CLOSING_S = 2.0
 """Timeout for closing a connection."""
 TIMEOUT_MARGIN_S = 10.0
-"""How long after ours litellm's own timeout comes: ours leaves out the time that we stood still."""
+"""Added to litellm's own timeout, which unlike ours counts time in which this process stood still."""
 MAX_TOKENS = 1_000_000_000
-"""Of one request; more is not a count."""
+"""Tokens of one request; a larger number is not a count."""
 MAX_USD = 10_000
-"""Of one request; more is not a cost."""
+"""Cost of one request; a larger amount is not a cost."""
 COST_DIGITS = 9
-"""Decimal digits of a stated cost: floating point has others that mean nothing."""
+"""Decimal digits of a stated cost; further ones are noise of floating point."""
 NO_KEY = "none"
 """Sent instead of a missing key: without a key litellm searches the environment for one."""
 
@@ -70,10 +70,10 @@ class Litellm:
         limit_clients()
 
     def facts(self, model: str) -> Facts:
-        """Return what is known of a model, without a request.
+        """Return a model's entry in litellm's table, without a request.
 
         Raises:
-            ValueError: If no provider is known by that name.
+            ValueError: If litellm knows no provider of that name.
         """
         name, provider = self._resolve_name(model)
         row = self._cost_row(model, name, provider)
@@ -107,15 +107,15 @@ class Litellm:
     def _takes_schema(self, name: str, provider: str) -> bool:
         try:
             return bool(self._litellm.supports_response_schema(model=name, custom_llm_provider=provider))
-        except Exception:  # an unknown model raises whatever its provider's code comes upon
+        except Exception:  # an unknown model may raise anything in its provider's code
             return False
 
     async def stream(self, ask: Ask, current: Exchange) -> AsyncIterator[Any]:
-        """Send a request; yield the pieces of its answer. Stopping early closes the connection.
+        """Send a request; yield the chunks of its answer. Stopping early closes the connection.
 
         Raises:
-            BadAnswer: If what is sent is none.
-            CutShort: If the stream ends without an end of the answer.
+            BadAnswer: If the response is not an answer.
+            CutShort: If the stream ends before the answer does.
         """
         exchange.set(current)
         try:
@@ -161,31 +161,29 @@ class Litellm:
         return arguments
 
     def provider(self, request: ModelRequest) -> str:
-        """Return who answers: the provider, and where, if it is not at its own address."""
+        """Return the provider that answers, with its address if that is not the provider's own."""
         _, provider = self._resolve_name(cast(str, request.model.model))
         return provider if request.model.base_url is None else f"{provider}@{request.model.base_url}"
 
     def answer(self, request: ModelRequest, assembly: Assembly, current: Exchange) -> ModelAnswer:
-        """Return the whole answer, with what it cost."""
+        """Return the whole answer, with its usage and cost."""
         usage = self.usage(request, assembly.usage, current)
         return structs.replace(assembly.answer(self.provider(request)), usage=usage)
 
     def usage(self, request: ModelRequest, litellm_usage: Any, current: Exchange) -> Usage:
-        """Return what litellm has counted and what that costs.
+        """Return the usage of a request and its cost.
 
-        The cost that the provider states counts before that of a price; one of 0 only where no price is known, because
-        a proxy without a price states that too.
+        A cost stated by the provider takes precedence over one computed from a price. A stated cost of 0 counts only if
+        no price is known, because a proxy without prices states 0 as well.
 
         Args:
-            litellm_usage: Usage as litellm has it; None where the provider has stated none.
+            litellm_usage: Usage as litellm reports it; None if the provider reported none.
         """
         stated_cost = _valid_cost(getattr(litellm_usage, "cost", None), current.cost)
         if litellm_usage is None:
             return copy_with(NO_USAGE, cost_usd=stated_cost)
-        prompt_tokens, completion_tokens = (
-            _valid_count(litellm_usage.prompt_tokens),
-            _valid_count(litellm_usage.completion_tokens),
-        )
+        prompt_tokens = _valid_count(litellm_usage.prompt_tokens)
+        completion_tokens = _valid_count(litellm_usage.completion_tokens)
         details = getattr(litellm_usage, "prompt_tokens_details", None)
         cached_tokens = min(_valid_count(getattr(details, "cached_tokens", None)), prompt_tokens)
         price = self._price(request)
@@ -197,11 +195,11 @@ class Litellm:
         return usage
 
     def estimate(self, request: ModelRequest, characters_out: int) -> Usage:
-        """Return about what a request has cost whose answer was cut off."""
+        """Estimate the usage of a request whose answer was cut off."""
         return usage_at(self._price(request), tokens_in=tokens_in(request), tokens_out=tokens_of(characters_out))
 
     def _price(self, request: ModelRequest) -> Price | None:
-        """Return what tokens cost: the table of prices is about the providers' own addresses."""
+        """Return the price of a model; litellm's table applies only to the providers' own addresses."""
         if request.model.price is not None or request.model.base_url is not None:
             return request.model.price
         model = cast(str, request.model.model)
@@ -209,12 +207,12 @@ class Litellm:
 
 
 def _valid_count(count: object) -> int:
-    """Return how many tokens a provider says it has counted; what cannot be a number of tokens is 0."""
+    """Return a count of tokens that a provider reports; 0 if it is not a valid count."""
     return count if isinstance(count, int) and 0 < count <= MAX_TOKENS else 0
 
 
 def _valid_cost(*amounts: object) -> Decimal | None:
-    """Return the first of the amounts that can be a cost, in US dollars."""
+    """Return the first valid cost among the amounts, in US dollars; None if there is none."""
     for amount in amounts:
         if isinstance(amount, int | float | str) and not isinstance(amount, bool):
             with suppress(ValueError):
@@ -225,10 +223,12 @@ def _valid_cost(*amounts: object) -> Decimal | None:
 
 
 def _checked_params(params: Mapping[str, Any], names: set[str], provider: str) -> dict[str, Any]:
-    """Return parameters of a request; litellm takes addresses and keys there too, which are not for a spec to say.
+    """Return the parameters of a request.
+
+    Only `names` are allowed, because litellm also takes addresses and keys as parameters, which no spec may set.
 
     Raises:
-        BadRequestError: If one is none.
+        BadRequestError: If a parameter is not allowed.
     """
     unknown = next((name for name in params if name not in names), None)
     if unknown is not None:
@@ -243,14 +243,14 @@ class BadRequestError(Exception):
 
 
 class CutShort(Exception):
-    """The stream ended, and the provider did not say that the answer is over."""
+    """The stream ended before the provider ended the answer."""
 
     def __init__(self) -> None:
         super().__init__("the answer ended early")
 
 
 async def _close(response: Any) -> None:
-    """Close the connection of a stream: litellm's wrapper does not where it was not read to its end."""
+    """Close the connection of a stream; litellm's wrapper does not unless it was read to its end."""
     for stream in (response, getattr(response, "completion_stream", None)):
         close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
         if close is not None:

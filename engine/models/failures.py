@@ -1,6 +1,6 @@
-"""Classifies the errors of litellm: their kind, and whether and when to retry.
+"""Classifies errors of litellm: their kind, and whether and when to retry.
 
-By names of classes and by status, because importing the classes would import litellm.
+Goes by names of classes and by status, because importing the classes would import litellm.
 """
 
 import ast
@@ -42,7 +42,7 @@ _TOO_LONG = re.compile(
     | exceeds?.(?:the.|its.)?(?:model.?s?.)?context.(?:length|size|window|limit)
     """
 )
-"""Words of a conversation that is too long, besides those that litellm knows; in an error of status 400 or 413."""
+"""Matches errors of status 400 or 413 about a conversation that is too long, and that litellm does not recognize."""
 _PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^\s*(?:litellm\.)?(?:[A-Z][A-Za-z]*(?:Error|Exception|Timeout)|Timeout)\s*(?::|-)\s*")
 _BYTES = re.compile(r"""\bb(?P<quote>['"])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""", re.DOTALL)
@@ -65,7 +65,7 @@ def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) ->
 
     Args:
         secrets: Keys that its message may contain.
-        now_s: The time, in seconds since the epoch: `Retry-After` may be a date.
+        now_s: The time in seconds since the epoch, because `Retry-After` may be a date.
     """
     kind = _kind(error)
     text = error_text(error, secrets)
@@ -79,7 +79,7 @@ def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) ->
 
 def error_text(error: BaseException, secrets: Iterable[str]) -> str:
     """Return the message of an error as one line, without keys and without the class names that wrap it."""
-    # First: a secret of several lines, or one that is cut, would not be recognized any more.
+    # Secrets are removed first: one that is split or cut would no longer be recognized.
     text = redact(str(getattr(error, "message", None) or error), secrets)
     text = _ORIGINAL.sub("", _BYTES.sub(_decode_literal, text))
     while (shorter := _PREFIX.sub("", text)) != text:
@@ -94,7 +94,7 @@ def error_text(error: BaseException, secrets: Iterable[str]) -> str:
 
 
 def _decode_literal(literal: re.Match[str]) -> str:
-    """Return the text of bytes that a library has written as Python does, `b'{"error": …}'`, in one line."""
+    """Return the text of a Python bytes literal in a message, such as `b'{"error": …}'`, as one line."""
     try:
         value = ast.literal_eval(literal[0])
     except (ValueError, SyntaxError):  # it was cut, or only looks like it

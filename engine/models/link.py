@@ -1,8 +1,8 @@
 """The engine's side of the connection to the child process that talks to providers.
 
-The child is started by the first request, ends with the engine, and is restarted after it died. The request that it
-worked at then fails and may be retried; others are sent to the next one, without a failure. Where it is unknown which
-that was, each of them fails.
+The child is started by the first request, ends with the engine, and is restarted after it died. The request that it was
+working on then fails and may be retried; the others are sent to the next child. If it is unknown which request that
+was, all of them fail.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ CANCEL_S = 1.0
 START_MARGIN_S = 60.0
 """Added to the timeout of a request, because the child takes seconds to start."""
 MAX_SENDS = 5
-"""How often a request is sent to children that others end."""
+"""How often a request is sent again after other requests ended the child."""
 
 
 class _Id(msgspec.Struct):
@@ -51,7 +51,7 @@ class _OtherRequestFailed(Exception):
 @dataclass
 class _Request:
     process: ProviderProcess
-    """Which child it was sent to: an earlier one may be heard of last when the next is at work."""
+    """The child that it was sent to; the end of an earlier child may be noticed when the next one already runs."""
     answer: Pending[messages.AskAnswered | messages.Found]
     on_chunk: Callable[[Chunk], None]
 
@@ -127,7 +127,7 @@ class Link:
             with anyio.move_on_after(longest_s):
                 await process.write(message(id))
                 return await pending.answer.wait()
-            # The child enforces the timeouts itself: it hangs, and the next request starts another.
+            # The child enforces the timeouts itself, so it hangs; the next request starts another child.
             process.child.kill()
             raise CallFailed(_connection_failure(id, "the provider process hangs, and was ended"))
         finally:
@@ -145,7 +145,7 @@ class Link:
             return process
 
     def _pending_ids(self, process: ProviderProcess) -> list[int]:
-        """Return the requests that wait for a child."""
+        """Return the ids of the requests that wait for a child."""
         return [id for id, request in self._pending.items() if request.process is process]
 
     async def _read(self, process: ProviderProcess) -> None:
@@ -161,9 +161,8 @@ class Link:
             self._process = None
         cause = process.at_work.id
         for id in self._pending_ids(process):
-            is_innocent = cause not in (0, id)
-            error = _OtherRequestFailed() if is_innocent else CallFailed(_connection_failure(id, process.last_words))
-            self._pending.pop(id).answer.fail(error)
+            failure = CallFailed(_connection_failure(id, process.last_words))
+            self._pending.pop(id).answer.fail(failure if cause in (0, id) else _OtherRequestFailed())
 
     def _dispatch(self, process: ProviderProcess, line: bytes) -> None:
         try:
@@ -188,7 +187,7 @@ class Link:
             pending.answer.put(message)
 
     def _fail_garbled(self, line: bytes) -> None:
-        """Fail the request whose answer cannot be read; what is not a message at all is passed over."""
+        """Fail the request whose answer cannot be read; a line without an id is ignored."""
         try:
             id = _ids.decode(line).id
         except msgspec.DecodeError:

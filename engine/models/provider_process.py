@@ -1,4 +1,4 @@
-"""The process of litellm as the engine sees it: started, written to, watched, ended."""
+"""The engine's handle on a provider process: starts it, writes to it, watches it and ends it."""
 
 import os
 import sys
@@ -15,15 +15,15 @@ from engine.models.awake import AwakeTimer
 from engine.models.redaction import redact
 
 WATCH_INTERVAL_S = 5.0
-"""Between two looks at a process that has something to do."""
+"""Interval of the checks of a busy process, in seconds."""
 
 
 class ProviderProcess:
-    """One process of litellm.
+    """One provider process.
 
     Args:
-        at_work: The request that it works at.
-        secrets: Values that its last words must not hold.
+        at_work: The request that it is working on.
+        secrets: Values to remove from its last words.
     """
 
     def __init__(self, child: Child, at_work: AtWork, secrets: Iterable[str]) -> None:
@@ -35,7 +35,7 @@ class ProviderProcess:
 
     @classmethod
     async def started(cls, variables: Iterable[str]) -> "ProviderProcess":
-        """Start one that gets these variables of the environment besides the plain ones."""
+        """Start a process with these variables of the environment in addition to the plain ones."""
         names = [name for name in variables if name in os.environ]
         environment = {name: os.environ[name] for name in (*messages.PLAIN, *names) if name in os.environ}
         with TemporaryFile() as shared:
@@ -48,7 +48,7 @@ class ProviderProcess:
 
     @property
     def last_words(self) -> str:
-        """How it ended, and what it said last."""
+        """How it ended, with the last line of its standard error."""
         return f"the provider process {redact(self.child.ending, self._secrets)}"
 
     async def write(self, message: messages.ToChild) -> None:
@@ -58,16 +58,16 @@ class ProviderProcess:
         await self.child.send(messages.line(message))
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Yield what it writes, until it is gone."""
+        """Yield the lines that it writes, until it is gone."""
         async for line in self.child.lines():
             yield line
         await self.child.reap()
 
     async def watch(self, awake: AwakeTimer, is_busy: Callable[[], bool]) -> None:
-        """End the process if it stands still: one that works at a cancelled request for ever does too.
+        """Kill the process if its event loop stands still, even if only a cancelled request blocks it.
 
         Args:
-            is_busy: Whether it has something to do; what was sent last is looked after in any case.
+            is_busy: Returns whether requests wait for it; it is checked after each message in any case.
         """
         await self._ping()  # its start takes seconds
         while True:
@@ -88,5 +88,5 @@ class ProviderProcess:
         await self._answered.wait()
 
     def answered(self) -> None:
-        """Take note of a `Pong`."""
+        """Note that a `Pong` has arrived."""
         self._answered.set()

@@ -1,22 +1,22 @@
-"""Which variables of the environment hold the keys of which provider, by the provider's name in litellm."""
+"""Environment variables with the keys of each provider, by the provider's name in litellm."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 KEY_SUFFIX = "_API_KEY"
-"""What the variable of a provider that is not listed ends with."""
+"""Suffix of the variable of a provider that is not listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What a provider takes from the environment."""
+    """The environment variables of a provider."""
 
     key: tuple[str, ...] = ()
-    """Variables of which one holds the key, the first that is set counts."""
+    """Alternative variables for the key; the first that is set counts."""
     required: tuple[str, ...] = ()
-    """Variables that have to be set besides."""
+    """Further variables that must be set."""
     optional: tuple[str, ...] = ()
-    """Variables that are passed on where they are set."""
+    """Variables that are passed on if set."""
 
 
 _AWS = Provider(
@@ -76,11 +76,11 @@ PROVIDERS: Mapping[str, Provider] = {
 
 
 def provider_named(name: str, variables: tuple[str, ...] = ()) -> Provider:
-    """Return what a provider takes.
+    """Return the variables of a provider.
 
     Args:
-        name: As litellm calls it.
-        variables: Where litellm would look for its key; counts for one that is not listed.
+        name: Its name in litellm.
+        variables: Variables in which litellm looks for its key; used if the provider is not listed.
     """
     provider = PROVIDERS.get(name)
     if provider is not None:
@@ -89,7 +89,7 @@ def provider_named(name: str, variables: tuple[str, ...] = ()) -> Provider:
 
 
 def find_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that hold a key, by provider; never their values."""
+    """Return the names of the variables that contain a key, by provider; never their values."""
     variables: dict[str, str] = {}
     for name, provider in PROVIDERS.items():
         key = next((variable for variable in provider.key if environment.get(variable)), None)
@@ -101,9 +101,9 @@ def find_keys(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def missing_key(model: str, environment: Mapping[str, str]) -> str | None:
-    """Return the variable that holds the key for a model, such as `openai/gpt-4o-mini`, where it is needed and not set.
+    """Return the variable to set for the key of a model such as `openai/gpt-4o-mini`.
 
-    None where there is one, or nothing is known of its provider.
+    None if a key is set, none is needed, or the provider is unknown.
     """
     provider = PROVIDERS.get(model.partition("/")[0])
     if provider is None or not provider.key or any(environment.get(variable) for variable in provider.key):

@@ -38,7 +38,7 @@ class RateLimits:
         turns = self._turns[key]
         while turns and turns[0].at_ms <= now_ms - WINDOW_MS:
             turns.popleft()
-        # First come, first served: a small request never goes before the turn that was reserved last.
+        # First come, first served: a small request does not overtake turns that were reserved before it.
         at_ms = max(now_ms, turns[-1].at_ms if turns else now_ms)
         if rpm is not None and len(turns) >= rpm:
             at_ms = max(at_ms, turns[-rpm].at_ms + WINDOW_MS)

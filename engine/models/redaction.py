@@ -1,7 +1,6 @@
-"""Texts without keys: what providers repeat of a request in their errors can hold one whole.
+"""Removes API keys and other secrets from texts: errors of providers may quote a whole request.
 
-A secret is found as servers repeat it: in any case, with the escapes of JSON or of addresses. See
-docs/reference/trust.md.
+A secret is recognized in any letter case, and with the escapes of JSON or URLs. See docs/reference/trust.md.
 """
 
 import re
@@ -11,27 +10,27 @@ from functools import cache, lru_cache
 from urllib.parse import unquote
 
 MIN_SECRET_CHARACTERS = 6
-"""Characters of the shortest value that is taken out wherever it stands."""
+"""Minimum length of a value that is removed anywhere in a text."""
 MIN_WORD_CHARACTERS = 4
-"""Characters of the shortest value that is taken out where it stands as a word of its own."""
+"""Minimum length of a value that is removed as a separate word."""
 KEY_PLACEHOLDER = "[key]"
 MAX_CHARACTERS = 8_000
-"""Characters of a text that are kept: what looks like a key is found in a time that grows with their square."""
+"""Characters of a text that are kept; the time of the search for keys grows with their square."""
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return the beginning of a text without the values of secrets, and without anything that looks like a key."""
+    """Return the beginning of a text without `secrets`, and without anything that looks like a key."""
     text = hide(text, ((KEY_PLACEHOLDER, secret) for secret in sorted(secrets, key=len, reverse=True)))
-    if len(text) > MAX_CHARACTERS:  # at the end of a word: half a key does not look like one
+    if len(text) > MAX_CHARACTERS:  # cut between words: half a key would not be recognized
         text = "".join(text[:MAX_CHARACTERS].rsplit(maxsplit=1)[:1])
     return _key_pattern().sub(KEY_PLACEHOLDER, text)
 
 
 def hide(text: str, secrets: Iterable[tuple[str, str]]) -> str:
-    """Return a text with something else in place of each secret.
+    """Return a text with each secret replaced.
 
     Args:
-        secrets: What stands there instead, and the secret; longer ones first.
+        secrets: Pairs of replacement and secret, longer secrets first.
     """
     folded = text.lower()
     for replacement, secret in secrets:
@@ -42,15 +41,15 @@ def hide(text: str, secrets: Iterable[tuple[str, str]]) -> str:
 
 @lru_cache(maxsize=1_000)
 def _longest_run(secret: str) -> str:
-    """Return the longest part of a secret that no server escapes: texts without it are not searched further."""
+    """Return the longest part of a secret that no server escapes; a text without it does not contain the secret."""
     return max(re.findall("[a-z0-9]+", secret.lower()), key=len, default="")
 
 
 @lru_cache(maxsize=1_000)
 def _pattern(secret: str) -> re.Pattern[str]:
-    """Return a pattern of a secret as servers repeat it."""
-    # Of backslashes in a row one stands for all: its pattern is any number of them, and several of those in a row
-    # would take long where there are many.
+    """Return a pattern for a secret with all its escapes."""
+    # Consecutive backslashes become one, whose pattern matches any number: several such patterns in a row would
+    # backtrack for very long.
     pattern = "".join(map(_character_pattern, re.sub(r"\\+", r"\\", secret)))
     if len(secret) < MIN_SECRET_CHARACTERS:
         pattern = rf"(?:(?<![^\W_])|(?<=%[0-9a-f][0-9a-f])){pattern}(?![^\W_])"
@@ -63,7 +62,7 @@ def _character_pattern(character: str) -> str:
         return character
     if character == "\\":
         return r"(?:(?:\\+u005c)+|(?:%(?:25)*5c)+|\\+)"
-    # Escapes first: in the address of a `%`, the sign itself is only the beginning.
+    # Escapes first, because the escape of `%` in a URL begins with the character itself.
     alternatives = [
         alternative for case in {character, character.lower(), character.upper()} for alternative in _escapes(case)
     ]
@@ -74,7 +73,7 @@ def _character_pattern(character: str) -> str:
 
 
 def _escapes(text: str) -> tuple[str, str]:
-    """Return patterns of a text as JSON and as addresses escape it, once or several times."""
+    """Return patterns for the JSON and URL escapes of a text, applied once or several times."""
     units, code = text.encode("utf-16-be", "surrogatepass").hex(), text.encode("utf-8", "surrogatepass")
     in_json = "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4))
     return in_json, "".join(f"%(?:25)*{byte:02x}" for byte in code)
@@ -85,16 +84,16 @@ _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?<![A-Z])PAT(?![A-Z])|PASS(?![A-Z])|_PWD(?![A-Z])", re.IGNORECASE
 )
 _sent_variables: set[str] = set()
-"""Variables whose values were sent as keys."""
+"""Names of variables whose values were sent as keys."""
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a variable is called as those of secrets are."""
+    """Return whether the name of a variable suggests a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def note_sent(name: str) -> None:
-    """Note that the value of a variable is sent as a key: then it is hidden though it is short."""
+    """Note that the value of a variable is sent as a key, so that it is hidden even if it is short."""
     _sent_variables.add(name)
 
 
@@ -104,7 +103,7 @@ def sent_variables() -> frozenset[str]:
 
 
 def credentials_in(value: str) -> list[str]:
-    """Return what gives the credentials of an address away, such as that of a proxy: `http://user:password@host`."""
+    """Return the credentials in a URL such as `http://user:password@host` of a proxy, in all their encodings."""
     if "@" not in value:
         return []
     userinfo = re.match(r"(?i)\s*(?:[a-z][a-z0-9+.-]*://)?([^/?#\s]*):([^/?#\s]*)@", value)
@@ -117,7 +116,7 @@ def credentials_in(value: str) -> list[str]:
 
 @cache
 def _key_pattern() -> re.Pattern[str]:
-    # Compiled when it is first needed: that takes 15 ms of the start of an engine.
+    # Compiled on first use, because that takes 15 ms.
     return re.compile(
         r"""(?ix)
         \b(?:sk|pk|rk|gsk|hf|xai|key|api|ghp|gho|github_pat|glpat|pplx|nvapi|tgp|r8)[-_][\w*.-]{6,}

@@ -1,15 +1,15 @@
-"""A model that says what a team file writes under `replies`: for trying a team out, for demonstrations, for tests.
+"""Scripted models: give the answers that a team file has under `replies`, for trials, demonstrations and tests.
 
     models:
       fake:
         replies:
-          - match: tides             # a regular expression, found in what was said to it last
+          - match: tides             # a regular expression that is searched in the last message
             calls: [{name: delegate, arguments: {worker: scout, instructions: "Look: {text}"}}]
           - text: "Done: {text}"
 
-Each turn of a conversation takes the first reply that no earlier turn took and that fits; so the same conversation
-always gets the same answers, also after a restart. Where none is left it repeats what was said to it. In every text,
-`{text}` is what was said to it last, `{request}` what was said first, and `{name}` a named group of the match.
+Each turn of a conversation uses the first matching reply that no earlier turn has used, so the same conversation always
+gets the same answers, also after a restart. If no reply is left, the model repeats the last message. In every text,
+`{text}` is the last message, `{request}` the first, and `{name}` a named group of the match.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ class ScriptedCall(Part):
     name: str
     arguments: JsonValue = Field(default_factory=dict)
     invalid: str | None = None
-    """What it writes in place of a JSON object."""
+    """Text that it writes instead of a JSON object."""
 
 
 class Reply(Part):
@@ -48,14 +48,14 @@ class Reply(Part):
     thought: str = ""
     calls: list[ScriptedCall] = Field(default_factory=list)
     delay_s: Annotated[float, Field(ge=0, le=86_400)] = 0.0
-    """Before the first piece."""
+    """Delay before the first piece."""
     every_s: Annotated[float, Field(ge=0, le=3_600)] = 0.0
-    """Between two pieces."""
+    """Delay between two pieces."""
     fail: str | None = None
     """The kind of error, one of `ModelError.error_type`."""
     retry_after_s: float | None = None
     tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
-    """Counted from the texts where it is left out, at four characters a token."""
+    """By default estimated from the texts, at four characters a token."""
     tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
 
 
@@ -63,7 +63,7 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
     """Return the replies of a model.
 
     Raises:
-        Unusable: If one is not a reply; the message names the place.
+        Unusable: If a reply is invalid; the message names its place.
     """
     replies = []
     for place, reply in enumerate(model.replies):
@@ -75,10 +75,10 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
 
 
 async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleep) -> ModelAnswer:
-    """Give the reply that is next in the conversation.
+    """Return the next reply of the conversation.
 
     Raises:
-        ModelError: If the reply says so, or is not one.
+        ModelError: If the reply is a failure, or invalid.
     """
     try:
         replies = replies_of(request.name, request.model)
@@ -128,7 +128,7 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
 
 
 def scripted_usage(request: ModelRequest) -> Usage:
-    """Return what the reply that is next will cost; nothing where it is none."""
+    """Return the usage of the next reply; no usage if it is invalid."""
     try:
         reply = _next_reply(replies_of(request.name, request.model), request.messages)
     except (Unusable, TooSlow):
@@ -138,7 +138,7 @@ def scripted_usage(request: ModelRequest) -> Usage:
 
 
 def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
-    """Return the reply of this turn: those of earlier turns are found anew from what was said before them."""
+    """Return the reply of this turn, after determining the replies that earlier turns have used."""
     unused_replies, reply = list(replies), Reply(text="{text}")
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     for place in [*turns, len(messages)]:
@@ -152,12 +152,12 @@ def _next_reply(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
 
 
 def _match_groups(match: str | None, text: str) -> dict[str, str] | None:
-    """Return the named groups of an expression in a text; None where it is not in there."""
+    """Return the named groups of an expression in a text; None if it does not match."""
     return {} if match is None else Pattern(match).groups_in(text, within_s=SLOW_TIMEOUT_S)
 
 
 def _last_text(messages: Sequence[Message]) -> str:
-    """Return what was said last: one message of a user, or all results since the model spoke."""
+    """Return the last message of a user, or all tool results since the last answer."""
     texts: list[str] = []
     for message in reversed(messages):
         if message.role == "assistant" or (texts and message.role != "tool"):

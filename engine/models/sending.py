@@ -1,6 +1,6 @@
 """Converts messages and tools to the form of OpenAI's protocol, which litellm translates for each provider.
 
-Rule: what is sent is a conversation that strict providers take, whatever the models of it have written.
+Rule: the conversation is made valid for strict providers, whatever its models have written.
 """
 
 import json
@@ -18,11 +18,11 @@ MAX_NAME_CHARACTERS = 64
 
 
 def to_openai_messages(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
-    """Return messages as they are sent; thinking is only sent back to the provider that sent it.
+    """Return messages in OpenAI's form; thinking is only sent back to the provider that sent it.
 
     Args:
-        with_tools: The request has tools. Without tools some providers refuse the calls of earlier runs, so these are
-            sent as text.
+        with_tools: Whether the request has tools. If not, calls of earlier runs are sent as text, because some
+            providers refuse them.
     """
     return [
         _to_openai_message(message, provider)
@@ -31,12 +31,12 @@ def to_openai_messages(messages: Iterable[Message], provider: str, *, with_tools
 
 
 def _valid_messages(messages: Iterable[Message]) -> Iterator[Message]:
-    """Yield messages in which each call has a name and an id of its own; calls without a name are told in words."""
+    """Yield messages in which each call has a name and a unique id; calls without a name become text."""
     ids: set[str] = set()
     open_calls: list[tuple[str, str]] = []
-    """Calls whose results come next: the id that the model gave, and the one that is sent, empty for a nameless one."""
+    """Calls without a result yet: the id that the model gave, and the one to send, empty for a nameless call."""
     results: list[Message] = []
-    """Those of nameless calls: in words they come after the others, which have to follow their calls at once."""
+    """Results of nameless calls, as text; they come last, because the others must directly follow their calls."""
     for message in messages:
         if message.role == "tool":
             place = next((place for place, (id, _) in enumerate(open_calls) if id == message.call_id), None)
@@ -54,22 +54,20 @@ def _valid_messages(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _unique_id(id: str, ids: set[str]) -> str:
-    """Return the id, or one made of it that is not among `ids`, and add that."""
+    """Return the id, with a number if it is in `ids` already, and add it to `ids`."""
     stem = id or "call"
-    unique = next(
-        candidate for number in count(1) if (candidate := stem if number == 1 else f"{stem}_{number}") not in ids
-    )
+    candidates = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
+    unique = next(candidate for candidate in candidates if candidate not in ids)
     ids.add(unique)
     return unique
 
 
 def _with_call_ids(message: Message, ids: list[str]) -> Message:
-    """Return a message with these ids of its calls; calls with an empty one become words."""
+    """Return a message with `ids` as the ids of its calls; calls with an empty id become text."""
     calls = tuple(replace(call, id=id) for call, id in zip(message.calls, ids, strict=True) if id)
     nameless = tuple(call for call, id in zip(message.calls, ids, strict=True) if not id)
-    return replace(
-        message, text=_calls_as_text(replace(message, calls=nameless)).text if nameless else message.text, calls=calls
-    )
+    text = _calls_as_text(replace(message, calls=nameless)).text if nameless else message.text
+    return replace(message, text=text, calls=calls)
 
 
 def _calls_as_text(message: Message) -> Message:
@@ -105,7 +103,7 @@ def _to_openai_call(call: Call) -> dict[str, Any]:
 
 
 def to_openai_tools(tools: Iterable[ToolSchema]) -> list[dict[str, Any]]:
-    """Return tools as they are sent."""
+    """Return tools in OpenAI's form."""
     return [
         {
             "type": "function",

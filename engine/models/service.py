@@ -16,11 +16,11 @@ from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, 
 from engine.models.redaction import note_sent
 
 DEFAULT_ANSWER_TOKENS = 256
-"""Estimated tokens of the first answer of a model."""
+"""Estimate for an answer of a model that has not answered yet."""
 
 
 class ModelService:
-    """Answers requests: of scripted models from their replies, of others by their provider.
+    """Answers requests to scripted models from their replies, and sends others to their provider.
 
     Args:
         spawn: Starts a task that lives as long as the engine.
@@ -75,7 +75,7 @@ class ModelService:
         """Record the usage of a request, and the delay that its provider asks for."""
         spec, turn = request.model, self._turns.pop(id(request), None)
         if turn is not None:
-            # The request was given up before its turn came: others may use it.
+            # The request was given up before its turn; another one may use it.
             if turn.at_ms > now_ms:
                 self._rate_limits.give_back(_key(spec), turn)
             turn.tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)

@@ -1,32 +1,32 @@
-"""Separates thoughts from text where the server does not: in tags before the answer, and in lists of parts."""
+"""Separates thoughts from text if the server does not: in tags before the answer, and in lists of parts."""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
 TAGS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK]"}
-"""What models write around thoughts that their server does not separate: at the beginning of an answer alone."""
+"""Opening and closing tags of a thought; they count only at the beginning of an answer."""
 MAX_BLANK_CHARACTERS = 1_000
-"""Characters of white space before a tag."""
+"""White space that may precede a tag, in characters."""
 _UNOPENED = re.compile(r"^</think>[ \t]*$\n*", re.MULTILINE)
-"""The end of a thought whose tag stood in the prompt."""
+"""The end of a thought whose opening tag was in the prompt."""
 
 
 class TaggedText:
-    """Divides a streamed text into a thought in tags, if it begins with one, and what follows."""
+    """Splits a streamed text into an initial thought in tags, if there is one, and the rest."""
 
     def __init__(self) -> None:
         self._buffer = ""
-        """Text that may be a part of a tag."""
+        """Text that may be part of a tag."""
         self._closing = ""
         """The tag that ends the thought; empty outside of one."""
         self._is_open = True
         """Whether a tag may still come."""
         self._is_blank = False
-        """Whether nothing but white space has followed the thought, which is dropped."""
+        """Whether only white space has followed the thought; it is dropped."""
 
     def feed(self, text: str) -> Iterator[tuple[bool, str]]:
-        """Yield what is certain by now: True for a thought, and its text."""
+        """Yield the text that is certain by now, each piece with whether it is thought."""
         if not self._is_open:
             text = text.lstrip() if self._is_blank else text
             self._is_blank = self._is_blank and not text
@@ -53,15 +53,15 @@ class TaggedText:
             yield True, thought[:certain]
 
     def flush(self) -> Iterator[tuple[bool, str]]:
-        """Yield what was held back; no tag follows."""
+        """Yield the buffered text at the end of the stream."""
         text, self._buffer, self._is_open = self._buffer, "", False
         yield bool(self._closing), text
 
 
 def split_unopened_thought(text: str) -> tuple[str, str]:
-    """Return the thought before a line that only ends one, and the text after it.
+    """Return the thought before a line with only a closing tag, and the text after it.
 
-    A line behind a tag that begins a thought, or in a block of code, is a part of an answer about such tags.
+    After an opening tag, or in a block of code, such a line belongs to an answer about tags.
     """
     end = _UNOPENED.search(text)
     before = "" if end is None else text[: end.start()]
@@ -71,7 +71,7 @@ def split_unopened_thought(text: str) -> tuple[str, str]:
 
 
 def split_content(content: Any) -> tuple[str, str]:
-    """Return the thought and the text of a content, which may be a list of parts."""
+    """Return the thought and the text of a message's content, which may be a list of parts."""
     if isinstance(content, str):
         return "", content
     if not isinstance(content, list):

@@ -1,7 +1,7 @@
-"""What a provider sends, before litellm reads it: bounded, decompressed, and a stream of events where one was wanted.
+"""Reads responses of providers before litellm does: bounds and decompresses them, and converts them to event streams.
 
-Rule: whatever arrives is read in pieces, and a piece too many ends the answer with a `BadAnswer`. The libraries above
-wrap errors in their own, so a fault is also kept in the `Exchange` of the request.
+Rule: a response is read in pieces, and exceeding a limit ends it with a `BadAnswer`. The libraries above wrap errors in
+their own, so the fault is also kept in the `Exchange` of the request.
 """
 
 import json
@@ -19,7 +19,7 @@ from engine.models import bounds
 from engine.models.thoughts import split_content
 
 INFLATE_BYTES = 16_384
-"""Bytes that are decompressed at once: what is made of them is worked through before others have their turn."""
+"""Bytes that are decompressed at once; other requests have their turn after each such piece."""
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _EVENTS = "text/event-stream"
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')
@@ -28,10 +28,10 @@ _OVER = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
 
 
 class BadAnswer(Exception):
-    """What was sent is no answer of a model.
+    """A response is not an answer of a model.
 
     Attributes:
-        kind: As the `error_type` of a `ModelError`.
+        kind: The `error_type` of the `ModelError`.
     """
 
     def __init__(self, text: str, kind: str) -> None:
@@ -41,21 +41,21 @@ class BadAnswer(Exception):
 
 @dataclass(eq=False)
 class Exchange:
-    """What was noticed of one request and its answer."""
+    """Observations about one request and its response."""
 
     fault: BadAnswer | None = None
     is_over: bool = False
-    """Whether the server ended its stream as the protocol has it."""
+    """Whether the server ended its stream as the protocol requires."""
     cost: str | None = None
-    """What a proxy says that the answer costs."""
+    """Cost of the answer, as a proxy states it."""
 
 
 exchange: ContextVar[Exchange] = ContextVar("exchange")
-"""That of the request which this task sends."""
+"""The exchange of the request that the present task sends."""
 
 
 def limit_clients() -> None:
-    """Let the answers of every client of httpx that is made from now on be read by `_receive`."""
+    """Make every httpx client created from now on pass its responses through `_receive`."""
     init = httpx.AsyncClient.__init__
 
     def bounded_init(client: httpx.AsyncClient, *args: Any, **options: Any) -> None:
@@ -67,7 +67,7 @@ def limit_clients() -> None:
 
 
 async def _receive(response: httpx.Response) -> None:
-    """Have a response read within bounds; runs before anything of its body is read."""
+    """Replace the body of a response by a bounded one; runs before any of it is read."""
     current, headers = exchange.get(Exchange()), response.headers
     media = headers.get("content-type", "").partition(";")[0].strip().lower()
     current.cost = headers.get("x-litellm-response-cost")
@@ -88,11 +88,11 @@ async def _receive(response: httpx.Response) -> None:
 
 
 class _Body(httpx.AsyncByteStream):
-    """The bytes of an answer, as they are read.
+    """The body of a response, bounded and decompressed.
 
     Args:
-        encoding: How they are compressed.
-        is_stream: They are events, each ended by an empty line.
+        encoding: Its content encoding.
+        is_stream: It is a stream of events, each ended by an empty line.
     """
 
     def __init__(self, stream: httpx.AsyncByteStream, encoding: str, current: Exchange, *, is_stream: bool) -> None:
@@ -102,7 +102,7 @@ class _Body(httpx.AsyncByteStream):
         self._is_stream = is_stream
 
     def fail(self, text: str, kind: str = "server") -> BadAnswer:
-        """Return an error that is kept for the request."""
+        """Return an error, and keep it in the exchange."""
         self._exchange.fault = BadAnswer(text, kind)
         return self._exchange.fault
 
@@ -123,12 +123,12 @@ class _Body(httpx.AsyncByteStream):
                     yield lines
                 if events.excess:
                     raise self.fail(f"sent an event of more than {events.excess}")
-            await anyio.lowlevel.checkpoint()  # what has arrived is read without a wait: others have their turn
+            await anyio.lowlevel.checkpoint()  # buffered data does not wait, and would block other requests
         if self._is_stream:
             yield events.flush()
 
     async def _decompressed(self) -> AsyncIterator[bytes]:
-        """Yield the bytes, decompressed a step at a time: two kilobytes may stand for two megabytes."""
+        """Yield the bytes, decompressed in small steps: two kilobytes may expand to two megabytes."""
         if self._encoding in ("", "identity"):
             async for piece in self._stream:
                 yield piece
@@ -147,23 +147,23 @@ class _Body(httpx.AsyncByteStream):
 
 
 class _Events:
-    """Divides a stream into its lines, and counts those of an event."""
+    """Splits a stream into lines, and measures each event."""
 
     def __init__(self, current: Exchange) -> None:
         self._exchange = current
         self._pieces: list[bytes] = []
         self._size = self._lines = 0
-        """Of the event whose end has not come."""
+        """Bytes and lines of the present event."""
 
     @property
     def excess(self) -> str | None:
-        """Which bound an event exceeds."""
+        """The limit that an event exceeds; None if there is none."""
         if self._size + sum(map(len, self._pieces)) > bounds.MAX_EVENT_BYTES:
             return f"{bounds.MAX_EVENT_BYTES:,} bytes"
         return f"{bounds.MAX_EVENT_LINES:,} lines" if self._lines > bounds.MAX_EVENT_LINES else None
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the lines that are complete by now, unless there is an excess."""
+        """Yield the complete lines, unless a limit is exceeded."""
         end = piece.rfind(b"\n") + 1
         if not end:
             self._pieces.append(piece)
@@ -175,15 +175,15 @@ class _Events:
             self._lines = self._lines + 1 if line else 0
             if self.excess:
                 return
-        self._pieces = [piece[end:]]  # of what comes next
+        self._pieces = [piece[end:]]  # the beginning of the next line
         yield self._adapt(lines)
 
     def flush(self) -> bytes:
-        """Return what is left at the end."""
+        """Return the rest at the end of the stream."""
         return self._adapt(b"".join(self._pieces))
 
     def _adapt(self, lines: bytes) -> bytes:
-        """Return lines in which the content of a message is a text."""
+        """Return the lines with text in place of lists of parts, and note the end of the stream."""
         if _OVER.search(lines) is not None:
             self._exchange.is_over = True
         if _PARTS.search(lines) is None:
@@ -192,7 +192,7 @@ class _Events:
 
 
 def _join_line_parts(line: bytes) -> bytes:
-    """Return a line of a stream, without lists of parts in the place of a text, which litellm drops."""
+    """Return a line of a stream in which the content of a message is a text: litellm drops lists of parts."""
     start, _, data = line.partition(b"data:")
     if start or _PARTS.search(data) is None:
         return line
@@ -214,7 +214,7 @@ def _join_parts(message: dict[str, Any]) -> None:
 
 
 def _events_of(body: bytes) -> bytes | None:
-    """Return a whole answer, or an error, as the events of a stream; None if it is neither."""
+    """Return a complete answer or an error as the events of a stream; None if it is neither."""
     value = _object_in(body)
     if value is None:
         return None
