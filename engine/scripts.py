@@ -1,4 +1,4 @@
-"""What scripts are made of that stand in for agents and for models: their parts, and texts with places to fill.
+"""Building blocks of scripted agents and scripted models: parts of a script, and texts with placeholders.
 
 See `engine.runtimes.scripted` and `engine.models.scripted`.
 """
@@ -39,7 +39,7 @@ def fill_placeholders(value: str, values: Mapping[str, str]) -> str: ...
 @overload
 def fill_placeholders(value: JsonValue, values: Mapping[str, str]) -> JsonValue: ...
 def fill_placeholders(value: JsonValue, values: Mapping[str, str]) -> JsonValue:
-    """Return a JSON value with each `{name}` that is known replaced in all its texts; other braces stay."""
+    """Return a JSON value with each known `{name}` replaced in all its texts; other braces stay."""
     if isinstance(value, str):
         return re.sub(r"\{(\w+)\}", lambda placeholder: values.get(placeholder[1], placeholder[0]), value)
     if isinstance(value, list):

@@ -1,12 +1,12 @@
 """A child process: start, pipes, exit, kill.
 
-Every child leads a session and a process group of its own: Ctrl-C in the terminal reaches only the engine, and a kill
-reaches everything that the child started. It is started by exec, never by fork, because a forked child would keep the
-engine's lock. What it leaves behind in its group is killed at its exit. Children of our own code end with their input,
-also when the engine is killed; for other programs `runtimes.programs.watched` has a watcher.
+Every child leads its own session and process group: Ctrl-C in the terminal reaches only the engine, and a kill reaches
+everything that the child started. It is started by exec, never by fork, because a forked child would keep the engine's
+lock. Processes that it leaves in its group are killed at its exit. Children of our own code exit when their input ends,
+also after the engine was killed; other programs have the watcher in `runtimes.programs.watched`.
 
-Exits are taken from the protocol, not from `Process.wait`, which before Python 3.12.5 also waits for every process that
-holds the pipes.
+Exits are taken from the asyncio protocol, not from `Process.wait`, which before Python 3.12.5 also waits for every
+process that holds the pipes.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ EXIT_TIMEOUT_S = 5.0
 """How long to wait for a killed child to exit."""
 CHUNK_BYTES = 65_536
 LINES_PER_TURN = 20
-"""Lines that are read before the loop has its turn: what is buffered may be a million of them."""
+"""Lines that are read before the event loop has its turn, because a million of them may be buffered."""
 
 
 class Child(asyncio.SubprocessProtocol):
@@ -44,7 +44,7 @@ class Child(asyncio.SubprocessProtocol):
         self.errors = Tail()
         """The end of its standard error."""
         self.on_errors: Callable[[bytes], None] = self.errors.add
-        """Called with what it writes on standard error."""
+        """Called with each chunk of its standard error."""
         self.errors_ended = anyio.Event()
         self.exited = anyio.Event()
         """Set once it has exited and its group is killed; its pipes can still be read."""
@@ -70,7 +70,7 @@ class Child(asyncio.SubprocessProtocol):
             _kill(self.pid, number)
 
     def kill(self, reason: str = "") -> None:
-        """Kill its group; the first reason counts."""
+        """Kill its group; the first reason is kept."""
         self.kill_reason = self.kill_reason or reason
         self.signal(signal.SIGKILL)
 
@@ -135,10 +135,10 @@ class Child(asyncio.SubprocessProtocol):
         if not self.stdin.transport.is_closing() or self.stdin.transport.get_write_buffer_size():
             self.stdin.transport.abort()
 
-    # What asyncio calls
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to read."""
+        """Connect standard output to its reader."""
         assert isinstance(transport, asyncio.SubprocessTransport)
         self._transport, self.pid = transport, transport.get_pid()
         output = transport.get_pipe_transport(1)
@@ -159,7 +159,7 @@ class Child(asyncio.SubprocessProtocol):
             self.stdout.set_exception(exc)
 
     def process_exited(self) -> None:
-        """Kill what it leaves behind."""
+        """Kill the rest of its group."""
         # At once, while the id of the group cannot have been reused.
         _kill(self.pid, signal.SIGKILL)
         self.exited.set()
@@ -194,7 +194,7 @@ async def start_child(
         env: Its whole environment.
         cwd: Its working folder; None for that of the engine.
         line_bytes: As for `Child`.
-        pass_fds: Descriptors that it gets besides its pipes.
+        pass_fds: Descriptors that it inherits in addition to its pipes.
 
     Raises:
         OSError: If it cannot be started.

@@ -1,4 +1,4 @@
-"""How a child process ended, in words: by which signal or status, and what it wrote last on its standard error."""
+"""Describes how a child process ended: its signal or exit status, and the last line of its standard error."""
 
 import signal
 
@@ -8,29 +8,29 @@ TAIL_BYTES = 4_000
 
 
 class Tail:
-    """The end of what a process wrote on its standard error."""
+    """The end of a process's standard error."""
 
     def __init__(self) -> None:
         self._end = b""
         self.bytes_read = 0
-        """Bytes that were read so far."""
+        """Total number of bytes so far."""
 
     def add(self, chunk: bytes) -> None:
-        """Add what was read."""
+        """Add a chunk."""
         self._end = (self._end + chunk)[-TAIL_BYTES:]
         self.bytes_read += len(chunk)
 
     @property
     def line(self) -> str:
         """The last line that is not blank, without secrets of the environment; empty if there is none."""
-        # Secrets first: one of several lines would not be recognized any more.
+        # Secrets are removed before the split: one of several lines would no longer be recognized.
         text = without_secrets(self._end.decode(errors="replace"), is_end=self.bytes_read > TAIL_BYTES)
         lines = clean(text).splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def how_ended(code: int | None) -> str:
-    """Return how a process ended by its exit status, or the negative number of a signal; None is unknown."""
+    """Describe how a process ended, by its exit status or the negative number of a signal; None if unknown."""
     if code is None:
         return "ended"
     return f"was killed by {signal_name(-code)}" if code < 0 else f"exited with {code}"

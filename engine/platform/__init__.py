@@ -1,1 +1,1 @@
-"""The machine and the installation: clock, memory, folders, version, sender, patterns, plugins."""
+"""Services of the computer and the installation: clock, memory, folders, version, sender, patterns, plugins."""

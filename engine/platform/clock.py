@@ -1,9 +1,9 @@
 """Clocks: the engine's time, and waiting for it. Times are UTC milliseconds.
 
 The real clock starts at the wall clock and then counts by the boot clock, so that setting the wall clock back has no
-effect. If the wall clock is far ahead, because the boot clock stood still or the time of the computer was corrected, it
-follows. The virtual clock stands still while anything works, and then jumps to the next sleeper: hours pass in the time
-it takes to compute them, reproducibly.
+effect. It follows the wall clock if that is far ahead, because the boot clock stood still or the time of the computer
+was corrected. The virtual clock stands still while anything works, and then jumps to the next sleeper, so that hours
+pass reproducibly in the time that their work takes.
 """
 
 import heapq
@@ -22,7 +22,7 @@ from store.wall_clock import wall_ms
 class Clock(ABC):
     """The time, and waiting for it."""
 
-    # The methods that are not abstract are for clocks that are moved; for real time they do nothing.
+    # The methods that are not abstract are for virtual clocks; on a real clock they do nothing.
 
     @abstractmethod
     def now_ms(self) -> int:
@@ -52,7 +52,7 @@ class Clock(ABC):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the clock in the body, such as while a thread works: whatever it takes, no time passes."""
+        """Hold the clock in the body, for example while a thread works."""
         self.hold()
         try:
             yield
@@ -70,13 +70,13 @@ if hasattr(time, "CLOCK_BOOTTIME"):
 
 
 class RealClock(Clock):
-    """The time of this computer; each of its methods raises ClockUnusable where no database could hold that time.
+    """The time of this computer; its methods raise ClockUnusable if a database cannot store that time.
 
     Args:
-        wall_ns: Tells the time of day, in nanoseconds since 1970 (UTC); it may be set.
-        steady_ns: Counts nanoseconds and is never set; it may stand still while the computer is suspended.
-        awake_ns: The same, and it stands still while the computer is suspended.
-        look_s: How often a sleeper checks the time: the timers of an event loop stand still during suspension.
+        wall_ns: Returns the time of day in nanoseconds since 1970 (UTC), which may be set.
+        steady_ns: Returns a count of nanoseconds that is never set, and may stand still during suspension.
+        awake_ns: Returns a count of nanoseconds that is never set, and stands still during suspension.
+        look_s: Interval in which a sleeper checks the time: timers of the event loop stand still during suspension.
     """
 
     AHEAD_MS = 1_000
@@ -105,11 +105,11 @@ class RealClock(Clock):
 
     def now_ms(self) -> int:
         """Return the start time plus the time since then; the wall clock if that is far ahead."""
-        steady_ns, of_day_ms = self._steady_ns(), wall_ms(self._wall_ns)
+        steady_ns, wall_clock_ms = self._steady_ns(), wall_ms(self._wall_ns)
         now_ms = self._start_ms + (steady_ns - self._start_ns) // 1_000_000
-        if of_day_ms - now_ms > self.AHEAD_MS:
-            self._start_ms, self._start_ns = of_day_ms, steady_ns
-            return of_day_ms
+        if wall_clock_ms - now_ms > self.AHEAD_MS:
+            self._start_ms, self._start_ns = wall_clock_ms, steady_ns
+            return wall_clock_ms
         return now_ms
 
     def awake_ms(self) -> int:
@@ -117,7 +117,7 @@ class RealClock(Clock):
         return self._awake_ns() // 1_000_000
 
     def take_slept_ms(self) -> int:
-        """Return by how much the time went ahead of the time for which the computer ran, if by more than `AHEAD_MS`."""
+        """Return how far the time has moved ahead of `awake_ms` since the last call; 0 up to `AHEAD_MS`."""
         ahead_ms = self.now_ms() - self.awake_ms()
         slept_ms = ahead_ms - self._ahead_ms
         if slept_ms <= self.AHEAD_MS:
@@ -133,9 +133,9 @@ class RealClock(Clock):
 
 
 class VirtualClock(Clock):
-    """A clock that moves only when nothing else can happen, one sleeper at a time, in the order of their moments.
+    """A clock that moves only when nothing else can happen, to one sleeper after the other, in order of their times.
 
-    Work that does not wait for this clock holds it meanwhile; the engine does so for itself and for each attempt.
+    Work that does not wait for this clock holds it; the engine does so for itself and for each attempt.
     """
 
     SETTLE = 10
@@ -169,7 +169,7 @@ class VirtualClock(Clock):
         try:
             await woken.wait()
         finally:
-            # Also if cancelled after it was woken: `drive` took a hold for this sleeper, which nobody else releases.
+            # Also if cancelled after it was woken: `drive` took a hold that only this sleeper releases.
             if woken.is_set():
                 self.release()
             else:

@@ -18,7 +18,7 @@ def home_folder() -> Path:
     """Return the home folder of this user.
 
     Raises:
-        NoHome: If there is none, or HOME is empty or relative: it would be the root or another one in each folder.
+        NoHome: If there is none, or HOME is empty or relative, so that it would depend on the working folder.
     """
     if not Path(os.environ.get("HOME", os.sep)).is_absolute():
         raise NoHome
@@ -32,7 +32,7 @@ def data_folder() -> Path:
     """Return the folder of this user's databases and trust list; it may not exist yet.
 
     Raises:
-        NoHome: If nothing says where.
+        NoHome: If neither XDG_DATA_HOME nor a home folder is set.
     """
     xdg_folder = os.environ.get("XDG_DATA_HOME", "")
     if Path(xdg_folder).is_absolute():

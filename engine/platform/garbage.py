@@ -1,7 +1,7 @@
-"""Memory of a process that holds a team's state: large, long-lived, and without cycles.
+"""Garbage collection and memory of a process with a team's state, which is large, long-lived and free of cycles.
 
-By default garbage collection walks the whole state again and again: a sixth of an engine's time, and in a dashboard
-pauses of 200 ms. A program that embeds the engine keeps its own settings.
+By default the collector scans the whole state again and again: a sixth of an engine's time, and in a dashboard pauses
+of 200 ms. A program that embeds the engine keeps its own settings.
 """
 
 import gc
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 _NEW_OBJECTS, _YOUNG, _OLD = 20_000, 20, 100
 _MIN_NEW_OBJECTS = 1_000
-"""New objects that are looked through in half a millisecond."""
+"""Number of new objects, which are collected in half a millisecond."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """From `malloc.h` of glibc."""
 
@@ -19,22 +19,24 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 def collect_rarely(*, is_told: bool = False) -> None:
     """Freeze existing objects and raise the collection thresholds; for the whole process.
 
-    Where the program tells when to collect (`is_told`), only a heap of new objects is ever looked through unasked.
+    Args:
+        is_told: The program calls `collect_young` and `collect_all` itself; only new objects are collected
+            automatically.
     """
     gc.freeze()
     gc.set_threshold(_NEW_OBJECTS, _NEVER if is_told else _YOUNG, _OLD)
 
 
 def collect_young() -> None:
-    """Look through what is new where there is some of it: now, so that no collection falls into what is urgent."""
+    """Collect new objects if there are enough of them; call it when idle, so that no collection delays urgent work."""
     if gc.isenabled() and gc.get_count()[0] >= _MIN_NEW_OBJECTS:
         gc.collect(0)
 
 
 def collect_all() -> None:
-    """Collect what is garbage, and give back to the system what is free between blocks in use; 50 ms in a dashboard.
+    """Run a full collection, and return free memory to the system, also between blocks in use; 50 ms in a dashboard.
 
-    glibc by itself gives back only what is free at the end of its heap: 13 MB stayed after a run of 25,000 tasks.
+    By default glibc returns only the free end of its heap: 13 MB stayed after a run of 25,000 tasks.
     """
     import ctypes
 
@@ -44,15 +46,15 @@ def collect_all() -> None:
 
 
 def keep_memory_small() -> None:
-    """Have the C library share what is free among threads, and give large blocks back; for the whole process.
+    """Make glibc share one heap among threads, and return large freed blocks to the system; for the whole process.
 
-    glibc otherwise has a heap for each thread: what one of them read and freed no other can use, 5 to 6 MB in a
-    dashboard. And it raises the bound from which on freed blocks go back to the system to the largest that was freed,
-    such as the text of a snapshot, and keeps what is smaller: 10 MB for a large team. Other C libraries do neither.
+    By default glibc has a heap for each thread, whose free memory no other thread can use: 5 to 6 MB in a dashboard. It
+    also raises the size from which freed blocks are returned to that of the largest freed block, such as the text of a
+    snapshot, and keeps smaller ones: 10 MB for a large team. Other C libraries do neither.
     """
-    import ctypes  # 2 ms, which other readers of this module need not pay
+    import ctypes  # takes 2 ms
 
-    with suppress(AttributeError, OSError):  # the second where nothing can be loaded, as in a static build
+    with suppress(AttributeError, OSError):  # OSError in a static build, which cannot load libraries
         tune = ctypes.CDLL(None).mallopt
         tune(_M_ARENA_MAX, 1)
         tune(_M_MMAP_THRESHOLD, 128 * 1024)
@@ -60,7 +62,7 @@ def keep_memory_small() -> None:
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Collect nothing while a state is built: all of it is new, and none of it garbage. Any thread."""
+    """Pause collection while a state is built, since its new objects are not garbage; from any thread."""
     global _pauses  # the collector is one for the process
     with _lock:
         if gc.isenabled():
@@ -80,10 +82,10 @@ def collection_paused() -> Iterator[None]:
 
 @contextmanager
 def importing_package() -> Iterator[None]:
-    """Let no full collection fall into the import of a large package, nor walk through what it made later. Any thread.
+    """Prevent full collections during the import of a large package, and freeze its objects; from any thread.
 
-    A full collection holds the interpreter, and with it the event loop: 80 ms in the first import of `mcp`. What an
-    import makes lives as long as the program, so that it is frozen; so is everything else that lives by then.
+    A full collection blocks the interpreter, and with it the event loop: 80 ms in the first import of `mcp`. Imported
+    objects live as long as the program, so they are frozen, with all others that exist by then.
     """
     global _imports, _full_after
     with _lock:
@@ -106,6 +108,6 @@ def importing_package() -> Iterator[None]:
 _lock = threading.Lock()
 _NEVER = 1_000_000_000
 _imports = _full_after = 0
-"""How many packages are imported at the moment, and the threshold of full collections before."""
+"""Number of imports under way, and the threshold of full collections before them."""
 _pauses = 0
-"""How many ask for it at the moment; 0 where a program has turned the collector off by itself."""
+"""Number of open pauses; stays 0 if the program itself has disabled the collector."""

@@ -1,17 +1,17 @@
-"""Regular expressions whose time and memory are bounded: people write them, and texts of agents are matched.
+"""Regular expressions with bounded time and memory, for expressions of users on texts of agents.
 
-Python's own cannot be interrupted, and some that a person can type in a second would hold the process for hours. The
-package `regex` reads the same language and gives up in time; this is the one file that imports it.
+Python's `re` cannot be interrupted, and a short expression can block the process for hours. The package `regex` has the
+same syntax and a timeout; only this file imports it.
 """
 
 import re
 
 SLOW_TIMEOUT_S = 0.1
-"""Time for what an engine looks at while it does nothing else, in seconds."""
+"""Time limit if nothing else waits for the result, in seconds of processor time."""
 FAST_TIMEOUT_S = 0.01
-"""Time for what has to be answered at once, in seconds; what people write takes a hundredth of it."""
+"""Time limit in the event loop, in seconds of processor time; usual expressions take a hundredth of it."""
 _BRACE = re.compile(r"\\[NpP]\{[^}]*\}|\\.|\{(?!\d*,?\d*\})", re.DOTALL)
-"""A brace that repeats nothing, which `regex` would read as leave for errors; before that, what is not a brace."""
+"""A brace that is no repetition, which `regex` would read as fuzzy matching; the first alternatives are escapes."""
 
 
 class BadPattern(ValueError):
@@ -27,7 +27,7 @@ class BadPattern(ValueError):
 
 
 class TooSlow(BadPattern):
-    """A pattern took longer than it may."""
+    """A pattern exceeded its time limit."""
 
     def __init__(self, expression: str, within_s: float) -> None:
         super().__init__(expression, f"it takes longer than {within_s:g} s; write it without nested repetitions")
@@ -37,11 +37,11 @@ class Pattern:
     """A compiled regular expression.
 
     Args:
-        written: In Python's syntax.
+        expression: The expression in Python's syntax.
         any_case: Whether case is ignored.
 
     Raises:
-        BadPattern: If it is none, or repeats too much.
+        BadPattern: If it is invalid, or repeats a part too often.
     """
 
     def __init__(self, expression: str, *, any_case: bool = False) -> None:
@@ -49,7 +49,7 @@ class Pattern:
 
         from engine.core.specs.guard import MAX_REPEATS, count_repeats
 
-        if count_repeats(expression) > MAX_REPEATS:  # it unfolds them
+        if count_repeats(expression) > MAX_REPEATS:  # `regex` expands repetitions in memory
             raise BadPattern(expression, f"it repeats a part more than {MAX_REPEATS:,} times")
         self._expression = expression
         escaped = _BRACE.sub(lambda brace: r"\{" if brace[0] == "{" else brace[0], expression)
@@ -70,10 +70,10 @@ class Pattern:
         return self.groups_in(text, within_s=within_s) is not None
 
     def groups_in(self, text: str, *, within_s: float = FAST_TIMEOUT_S) -> dict[str, str] | None:
-        """Return what the named groups of the first match have, those without anything as an empty text.
+        """Return the named groups of the first match, unmatched ones as empty texts; None if there is no match.
 
         Raises:
-            TooSlow: As of `is_in`.
+            TooSlow: As `is_in`.
         """
         try:
             first_match = self._search(text, timeout=within_s, concurrent=within_s > FAST_TIMEOUT_S)

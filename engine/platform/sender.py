@@ -1,6 +1,6 @@
 """The sender of a command, as recorded in the journal: user, computer, process and program.
 
-It is unverified, for the audit: file modes decide who may send commands. It is cleaned where it is shown.
+It is for the audit and not verified: file modes decide who may send commands.
 """
 
 import os
@@ -16,7 +16,7 @@ def sender_of(program: str | None = None) -> str:
     """Return this process as a sender, such as `ann@box:4711 quarterdeck swap`.
 
     Args:
-        program: What the person called; None takes the Python program that runs, such as `python crew.py`.
+        program: The command that the person ran; by default the running Python program, such as `python crew.py`.
     """
     python = f"python {Path(sys.argv[0]).name if sys.argv else ''}".rstrip()
     return clean(f"{_account()}:{os.getpid()} {program or python}")

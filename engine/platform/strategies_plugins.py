@@ -1,7 +1,6 @@
-"""Strategies of packages that are installed: found by their entry points in the group `quarterdeck.strategies`.
+"""Loads strategies of installed packages by their entry points in the group `quarterdeck.strategies`.
 
-Called once where a program begins. One rule holds inside: a package that cannot be loaded is told in one line, and
-takes nothing with it.
+Rule: a package that cannot be loaded is reported in one line, and does not affect the others.
 
     [project.entry-points."quarterdeck.strategies"]
     relay = "relay.strategy:Relay"
@@ -17,20 +16,20 @@ from engine.core.strategies.wiring import Strategy
 
 GROUP = "quarterdeck.strategies"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""What names of strategies look like."""
+"""Pattern of names of strategies."""
 
 
 def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
-    """Make the strategies of installed packages known, beside those that are built in.
+    """Register the strategies of installed packages in `STRATEGIES`; a second call changes nothing.
 
-    An entry point names a class without arguments, or an instance, with what `engine.core.strategies.wiring.Strategy`
-    asks for; `is_sparse` may be missing and is then True. Called again it changes nothing.
+    An entry point names a class without arguments, or an instance, that implements
+    `engine.core.strategies.wiring.Strategy`; `is_sparse` may be missing and is then True.
 
     Args:
-        points: Where to look; None is what is installed.
+        points: Entry points; None takes those of the installed packages.
 
     Returns:
-        A line for each that cannot be used, which says why; the others are in `STRATEGIES`.
+        A line for each strategy that cannot be used, with the reason.
     """
     faults = []
     for point in entry_points(group=GROUP) if points is None else points:
@@ -46,12 +45,12 @@ def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
 
 @cache
 def installed_strategies() -> tuple[str, ...]:
-    """Make the strategies of installed packages known, once in a process; return what cannot be used, in lines."""
+    """Register the strategies of installed packages once in a process; return a line for each unusable one."""
     return tuple(load_strategies())
 
 
 def _register(loaded: object, point: EntryPoint) -> str | None:
-    """Make one strategy known; return what is wrong with it, if something is."""
+    """Register one strategy; return its fault, or None."""
     candidate = loaded() if isinstance(loaded, type) else loaded
     missing = [name for name in ("check", "wire", "grow") if not callable(getattr(candidate, name, None))]
     if missing:

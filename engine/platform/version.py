@@ -1,4 +1,4 @@
-"""Which version of quarterdeck this is, and which build of it."""
+"""The installed version of quarterdeck, and its build."""
 
 import hashlib
 from functools import cache
@@ -6,12 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _PACKAGES = ("engine", "store")
-"""The Quarterdeck build that an engine runs."""
+"""Packages whose code identifies a build."""
 
 
 @cache
 def program_version() -> str:
-    """Return the version that is installed, "unknown" where none is; its metadata is read once, 5 ms."""
+    """Return the installed version, or "unknown" without an installation; reads the metadata once, 5 ms."""
     try:
         return version("quarterdeck")
     except PackageNotFoundError:
@@ -20,7 +20,7 @@ def program_version() -> str:
 
 @cache
 def program_build() -> str:
-    """Return the version with eight digits of a hash of its code, as `1.0.0+0a1b2c3d`; it is read once, 12 ms."""
+    """Return the version with eight hex digits of a hash of its code, such as `1.0.0+0a1b2c3d`; read once, 12 ms."""
     root, content = Path(__file__).resolve().parents[2], hashlib.blake2b(digest_size=4)
     for package in _PACKAGES:
         for file in sorted((root / package).rglob("*.py")):

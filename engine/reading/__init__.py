@@ -1,1 +1,1 @@
-"""Reads the state and the texts of a file, for every reader but the engine itself."""
+"""Reads the state and the texts of a file without an engine."""

@@ -1,7 +1,7 @@
-"""Folds the state of a file in the calling thread; for all readers but the engine itself.
+"""Folds the state of a file in the calling thread, for readers without an engine.
 
-Everything here raises StoreError where there is no Quarterdeck database or it cannot be read, and CoreError where its
-journal cannot be folded.
+All functions raise StoreError if there is no Quarterdeck database or it cannot be read, and CoreError if its journal
+cannot be folded.
 """
 
 import os
@@ -16,11 +16,11 @@ from engine.core.state import RunSummary, State
 from store import Reader, Record
 
 PAGE_EVENTS = 500
-"""Events read and folded at a time; 2,000 leave the caches of the processor, and each takes a tenth longer."""
+"""Events read and folded at a time; 2,000 exceed the caches of the processor, and take a tenth longer each."""
 MAX_EVENTS = 2000
 """Events returned at a time."""
 IMPORTS = (kind_of(StateImported), kind_of(SummariesImported))
-"""Kinds of events that carry what is remembered of runs that ended before they were imported."""
+"""Kinds of events that contain summaries of runs that had finished before they were imported."""
 
 
 def fold_file(path: str | os.PathLike[str]) -> State:
@@ -30,18 +30,18 @@ def fold_file(path: str | os.PathLike[str]) -> State:
 
 
 def fold_file_at(path: str | os.PathLike[str], seq: int) -> State:
-    """Return the state as it was after event `seq`, or as of the newest where the journal ends before it."""
+    """Return the state as it was after event `seq`, or after the newest event if the journal ends before it."""
     with Reader(path) as reader:
         return fold_from(reader, seq)
 
 
 def fold_from(reader: Reader, seq: int | None = None, *, decode: Callable[[bytes], State] = decode_state) -> State:
-    """Return the state that an open file holds, as of event `seq` or of the newest.
+    """Return the state of an open file after event `seq`.
 
     Args:
-        reader: Reads the file.
-        seq: The last event to fold.
-        decode: Reads a snapshot: `decode_state_fast` for a state that is soon dropped.
+        reader: The open file.
+        seq: The last event to fold; None for the newest.
+        decode: Decodes a snapshot; use `decode_state_fast` for a short-lived state.
     """
     state = _nearest_state(reader, seq, decode)
     for records in pages(reader, state.seq, seq):
@@ -50,7 +50,7 @@ def fold_from(reader: Reader, seq: int | None = None, *, decode: Callable[[bytes
 
 
 def _nearest_state(reader: Reader, seq: int | None, decode: Callable[[bytes], State]) -> State:
-    """Return the nearest stored state; one of another shape, or of another event, is passed over."""
+    """Return the nearest snapshot; those of other versions, or with the state of another event, are skipped."""
     while (snapshot := reader.snapshot(seq)) is not None:
         with suppress(ValueError):
             state = decode(snapshot[1])
@@ -61,7 +61,7 @@ def _nearest_state(reader: Reader, seq: int | None, decode: Callable[[bytes], St
 
 
 def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Iterator[list[Record]]:
-    """Yield the records after one seq up to another, or up to the newest, `PAGE_EVENTS` at a time."""
+    """Yield the records after `after_seq` up to `until_seq` or the newest, `PAGE_EVENTS` at a time."""
     while True:
         limit = PAGE_EVENTS if until_seq is None else min(PAGE_EVENTS, until_seq - after_seq)
         records = reader.linked_records(after_seq, limit) if limit > 0 else []
@@ -72,7 +72,7 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
 
 
 def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
-    """Return the summary of a run that ended in this file, or before it was imported; None if none did."""
+    """Return the summary of a run that finished in this file or before it was imported; None if there is none."""
     records = _end_records(reader, run_id)
     return summary_in(records or reader.records(0, MAX_EVENTS, kinds=IMPORTS, contains=run_id), run_id)
 
@@ -82,12 +82,12 @@ def _end_records(reader: Reader, run_id: str) -> list[Record]:
 
 
 def end_events_of(reader: Reader, run_ids: Iterable[str]) -> list[Event]:
-    """Return how runs ended, which says what their tasks were called; nothing of those that have not."""
+    """Return the `RunFinished` events of runs, which have the titles of their tasks; open runs have none."""
     return events_of([record for run_id in run_ids for record in _end_records(reader, run_id)])
 
 
 def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
-    """Return the summary of a run out of the records of its end, or of imports."""
+    """Return the summary of a run from records of finished runs or of imports; None if they do not have it."""
     for record, event in zip(reversed(records), reversed(events_of(records)), strict=True):
         if isinstance(event, RunFinished) and event.run_id == run_id:
             return summary_of(event, record.seq)
@@ -99,16 +99,16 @@ def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
 
 
 def events_after(path: str | os.PathLike[str], seq: int) -> list[tuple[int, Event]]:
-    """Return the next events after `seq`, each with its own, at most `MAX_EVENTS`."""
+    """Return the events after `seq`, each with its seq, at most `MAX_EVENTS`."""
     with Reader(path) as reader:
         records = reader.records(seq, MAX_EVENTS)
     return list(zip([record.seq for record in records], events_of(records), strict=True))
 
 
 def events_of(records: list[Record]) -> list[Event]:
-    """Return the events that records hold.
+    """Return the decoded events of records.
 
     Raises:
-        CoreError: If one of them is not what its kind says, or is of a newer kind.
+        CoreError: If an event does not match its kind, or its kind is unknown.
     """
     return decode_events([(record.seq, record.kind, record.body) for record in records])

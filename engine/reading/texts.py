@@ -55,13 +55,13 @@ class Texts:
         if name is None:
             return
         value = getattr(event, name)
-        # Stands in the state itself, so that nothing refers to the event.
+        # A short text is in the state itself, so nothing refers to the event.
         if isinstance(value, str) and len(value) <= INLINE_CHARS:
             return
         self._remember(seq, event, size_bytes)
 
     async def resolve(self, value: StoredValue) -> JsonValue:
-        """Return the value itself.
+        """Return a value, read from the journal if it is a reference.
 
         Raises:
             store.NoSuchSeq: If the journal does not have the event.
@@ -89,7 +89,7 @@ class Texts:
 
 
 def resolve_value(value: StoredValue, body: Callable[[int], bytes]) -> JsonValue:
-    """Return the value itself; `body` reads the body of an event by its seq."""
+    """Return a value, read from the journal if it is a reference; `body` returns the body of an event by its seq."""
     if not isinstance(value, TextRef):
         return value
     text: JsonValue = walk(json.loads(body(value.seq)), value.path)

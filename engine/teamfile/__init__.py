@@ -66,7 +66,7 @@ class TeamFile:
                 if warning
             ]
         texts += missing_programs(self.team, self.folder, self.document)
-        from engine.platform.strategies_plugins import installed_strategies  # reads what is installed
+        from engine.platform.strategies_plugins import installed_strategies  # takes 20 ms
 
         return texts + list(installed_strategies())
 
@@ -125,7 +125,7 @@ def parse_team(text: str, path: Path) -> TeamFile:
 
 
 def declares(command: LoadTeam) -> bool:
-    """Return whether a command loads the very team that its text describes; blocks."""
+    """Return whether a command loads exactly the team that its text describes; blocks."""
     if len(command.text) > MAX_FILE_BYTES:
         return False
     try:
@@ -133,10 +133,9 @@ def declares(command: LoadTeam) -> bool:
     except TeamFileError:
         return False
     load = file.load_command(folder=Path(command.folder))
-    # Compared as they are written: reading a command turns tuples into lists.
-    return encode_command(
-        copy_with(load, path=command.path, on_conflict=command.on_conflict, prune=command.prune)
-    ) == encode_command(command)
+    load = copy_with(load, path=command.path, on_conflict=command.on_conflict, prune=command.prune)
+    # Compared in encoded form, because decoding a command turns tuples into lists.
+    return encode_command(load) == encode_command(command)
 
 
 def _validate(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
@@ -159,7 +158,7 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
     """Return the text of a regular file; a pipe or a device is refused before it can block.
 
     Raises:
-        UnusableTeamFile: If it cannot be read; `missing` tells whether there is no file.
+        UnusableTeamFile: If it cannot be read; the message is `missing` if there is no file.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

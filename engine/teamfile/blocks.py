@@ -1,7 +1,7 @@
-"""Makes the blocks of a team file from the records of the core: the same keys, types, bounds and defaults.
+"""Makes the blocks of a team file from the records of the core, with the same keys, types, bounds and defaults.
 
-A block that stands for one record is read as that record, whose refusals are errors of the block. What a file writes in
-another way than the record is declared in `policies` and `schema`.
+A block of one record is converted to that record, whose refusals become errors of the block. Differences between file
+and record are declared in `policies` and `schema`.
 """
 
 import inspect
@@ -27,7 +27,7 @@ REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*
 Reference = Annotated[str, StringConstraints(pattern=REFERENCE_PATTERN, max_length=500)]
 """`module:qualname`."""
 FILE_TYPES: dict[Any, Any] = {}
-"""By record, or union of records: its type in a team file, if that is not the block of the same keys alone."""
+"""Type in a team file of a record or a union of records, if it is not simply a block of the same keys."""
 
 
 def _describe(schema: dict[str, Any], model: type["Block"]) -> None:
@@ -44,9 +44,9 @@ class Block(BaseModel):
         extra="forbid", strict=True, allow_inf_nan=False, defer_build=True, json_schema_extra=_describe
     )
     records: ClassVar[tuple[type, ...]] = ()
-    """The records from which it has keys."""
+    """The records whose fields are its keys."""
 
-    if TYPE_CHECKING:  # checkers know none of the keys that come from records
+    if TYPE_CHECKING:  # type checkers do not know the keys that come from records
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -57,12 +57,12 @@ BlockT = TypeVar("BlockT", bound=Block)
 def keys_of(
     *records: Any, leave: Container[str] = (), first: Iterable[str] = ()
 ) -> Callable[[type[BlockT]], type[BlockT]]:
-    """Give a block the keys of records; one that it declares itself replaces that of a record.
+    """Add the fields of records to a block as keys; keys that the block declares itself take precedence.
 
     Args:
-        records: Classes of records; their fields are the keys.
-        leave: Fields that a file cannot set, or sets in another way.
-        first: Keys in the order in which they begin the block; the others follow as they are declared.
+        records: Classes of records.
+        leave: Fields to leave out.
+        first: Keys at the beginning of the block, in order; the others follow in the order of their declaration.
     """
 
     def with_keys(block: type[BlockT]) -> type[BlockT]:
@@ -91,7 +91,7 @@ def block_of(record: Any) -> type[Block]:
 
 
 def as_record(record: Any) -> Any:
-    """Return the type in a team file for a record: its block, which is read as the record."""
+    """Return the type in a team file for a record: its block, which is converted to the record."""
     return Annotated[block_of(record), AfterValidator(partial(_record_of, record))]
 
 
@@ -125,7 +125,7 @@ def _file_type(hint: Any) -> Any:
         return Reference
     if hint is JsonValue:
         return Annotated[hint, AfterValidator(rule_for(hint).check)]
-    if origin is Annotated and args[0] is Decimal:  # YAML has none; pydantic would take any number of digits
+    if origin is Annotated and args[0] is Decimal:  # YAML has no decimals; pydantic would accept any number of digits
         return Annotated[hint, Strict(False), AfterValidator(rule_for(hint).check)]
     if origin is Annotated:
         return Annotated[(_file_type(args[0]), *args[1:])]
@@ -137,7 +137,7 @@ def _file_type(hint: Any) -> Any:
 
 
 def blocks_in(hint: Any) -> list[type[BaseModel]]:
-    """Return the models of the blocks that a type allows, in lists and mappings too."""
+    """Return the models of the blocks that a type allows, also in lists and mappings."""
     if inspect.isclass(hint) and issubclass(hint, BaseModel):
         return [hint]
     return [block for arg in get_args(hint) for block in blocks_in(arg)]

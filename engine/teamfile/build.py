@@ -1,4 +1,4 @@
-"""Converts the blocks of a team file that are no records yet to the records of the core."""
+"""Converts the blocks of a team file to commands and specs of the core."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,17 +17,17 @@ from engine.teamfile.schema import AgentBlock, AmountsBlock, TeamBlock, TeamDocu
 
 def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
     """Return a supervisor with everything under it, its members in order."""
-    chief = block.supervisor
+    supervisor = block.supervisor
     members: dict[str, AgentSpec | SupervisorSpec] = {agent.name: agent_spec(agent) for agent in block.agents}
     leads: dict[str, Any] = {}
-    if chief.model is not None:
-        members = {chief.name: lead_spec(chief.name, chief.model, chief.instructions), **members}
-        leads = {"lead": chief.name}
+    if supervisor.model is not None:
+        members = {supervisor.name: lead_spec(supervisor.name, supervisor.model, supervisor.instructions), **members}
+        leads = {"lead": supervisor.name}
     members |= {team.supervisor.name: supervisor_spec(team) for team in block.teams}
-    first = chief.order or chief.participants or []
+    first = supervisor.order or supervisor.participants or []
     return SupervisorSpec(
-        **_values(SupervisorSpec, chief),
-        mode="delegate" if leads else chief.strategy,
+        **_values(SupervisorSpec, supervisor),
+        mode="delegate" if leads else supervisor.strategy,
         options=copy_with(_options(block), **leads),
         members=[members[name] for name in dict.fromkeys([*first, *members])],
     )
@@ -63,22 +63,14 @@ def _limits(block: AmountsBlock | None) -> Limits | None:
 
 
 def references_of(team: TeamDocument) -> list[str]:
-    """Return what the file refers to outside of it, each once: what its agents are in their order, then addresses."""
-    whole = supervisor_spec(team)
-    specs = [*specs_in(whole), *(agent_spec(block) for block in team.registry)]
-    return list(
-        dict.fromkeys(
-            [
-                *(reference for _, agent in agents_of(team) for reference in _code_of(agent)),
-                *(reference for spec in specs for reference in code.references_of(spec)),
-                *(
-                    reference
-                    for each in supervisors_in(whole)
-                    for reference in code.references_in_options(each.options)
-                ),
-            ]
-        )
-    )
+    """Return the external references of the file, each once: code of its agents in order, then addresses."""
+    root = supervisor_spec(team)
+    references = [reference for _, agent in agents_of(team) for reference in _code_of(agent)]
+    for spec in [*specs_in(root), *(agent_spec(block) for block in team.registry)]:
+        references += code.references_of(spec)
+    for supervisor in supervisors_in(root):
+        references += code.references_in_options(supervisor.options)
+    return list(dict.fromkeys(references))
 
 
 def _code_of(agent: AgentBlock) -> Iterable[str]:

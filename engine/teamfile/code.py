@@ -23,7 +23,7 @@ from engine.trusted_code.references import Origin, name_of, resolve
 
 
 class TeamCode:
-    """What the references of a team file import from its folder, as it is at the first look. Blocks.
+    """The code that a team file imports from its folder, in a snapshot that is taken on first use; blocks.
 
     Attributes:
         team: The file.
@@ -38,7 +38,7 @@ class TeamCode:
         self.team = team
         self._folder = Folder(team.folder)
         self.warnings: list[str] = []
-        """What its code declares that is valid but probably a mistake, once it was looked at."""
+        """Warnings about its code, after `reference_problems`."""
 
     @cached_property
     def files(self) -> dict[str, str]:
@@ -61,8 +61,8 @@ class TeamCode:
     def reference_problems(self) -> list[Problem]:
         """Import every reference of a trusted team file and return those that do not resolve to a callable.
 
-        A module that cannot be imported is one fault, where it is first named. Unlike all other checks of a team file,
-        this runs its code.
+        A module that cannot be imported is reported once, where it is first named. Unlike all other checks of a team
+        file, this runs its code.
         """
         faults, model_tools, broken_modules = list[tuple[Loc, str, str]](), self._tools_of_models(), Counter[str]()
         tools: dict[Loc, list[str]] = {}
@@ -81,8 +81,7 @@ class TeamCode:
                 if loc[-1] != "run":
                     tools.setdefault(loc[:-2], []).append(tool)
                 if loc in model_tools:
-                    # Loads pydantic's schemas, which few need.
-                    from engine.runtimes.toolbox.schemas import FunctionSchema
+                    from engine.runtimes.toolbox.schemas import FunctionSchema  # loads pydantic
 
                     FunctionSchema(tool, function)
             except NotImported as error:
@@ -96,7 +95,7 @@ class TeamCode:
         ]
 
     def _rules_without_tool(self, tools: Mapping[Loc, Sequence[str]]) -> Iterator[tuple[Loc, str, str]]:
-        """Yield the agents with an approval rule for what is no tool of theirs, if the code of all tools is there."""
+        """Yield faults of approval rules for unknown tools, of agents whose tools were all loaded."""
         for loc, block in agents_of(self.team.team):
             names = tools.get(loc, [])
             if type_of(block) in PROGRAM_TYPES or len(names) < len(block.tools):
@@ -107,9 +106,9 @@ class TeamCode:
                 yield (*loc, "approve"), refused.reason.removeprefix("approve: "), ""
 
     def servers(self) -> Iterator[tuple[Loc, list[str] | Unusable]]:
-        """Start every tool server of a trusted team file; yield its path in the file and its tools, or its error.
+        """Start every tool server of a trusted team file; yield its path in the file, and its tools or its error.
 
-        Takes seconds for each of them.
+        Takes seconds for each server.
         """
         from engine.runtimes.toolbox.probing import probe_server
 
@@ -121,7 +120,7 @@ class TeamCode:
                     yield (*loc, "mcp", name), unusable
 
     def server_problems(self) -> list[Problem]:
-        """Return the tool servers of a trusted team file that do not work."""
+        """Return a fault for each tool server of a trusted team file that does not work."""
         return [
             self._problem(loc, f"the server does not work: {outcome.reason}")
             for loc, outcome in self.servers()
@@ -130,8 +129,10 @@ class TeamCode:
 
     def _tools_of_models(self) -> set[Loc]:
         """Return the paths of tools that models call."""
-        played = ((loc, block) for loc, block in agents_of(self.team.team) if agent_spec(block).is_played_by_model)
-        return {(*loc, "tools", at) for loc, block in played for at in range(len(block.tools))}
+        model_agents = [
+            (loc, block) for loc, block in agents_of(self.team.team) if agent_spec(block).is_played_by_model
+        ]
+        return {(*loc, "tools", at) for loc, block in model_agents for at in range(len(block.tools))}
 
     def _problem(self, loc: Loc, text: str) -> Problem:
         document = self.team.document
@@ -145,7 +146,7 @@ class TeamCode:
 
 
 def _unused_by_function(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterator[tuple[Loc, str, str]]:
-    """Yield the keys of an agent that its function cannot use, because it takes its text alone."""
+    """Yield the keys of an agent that have no effect because its function takes only the text."""
     from engine.runtimes.functions.function import count_arguments
 
     if block.run_in != "process" and count_arguments(function, block.name) == 1:
@@ -154,5 +155,5 @@ def _unused_by_function(loc: Loc, block: AgentBlock, function: Callable[..., Any
 
 
 def _count_others(count: int, module: str) -> str:
-    """Return how many other references a module that cannot be imported leaves without code."""
+    """Return the part of a message about the other references to a module that cannot be imported."""
     return f"; {count:,} other reference{'s' * (count > 1)} to {module!r} cannot be used either" if count else ""

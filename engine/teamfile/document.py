@@ -18,10 +18,11 @@ Loc = tuple[str | int, ...]
 """Path of a value: keys and list indices."""
 
 MAX_SHOWN = 20
+"""Faults, or names, that a message lists."""
 MAX_PROBLEMS = 100
-"""Most faults that are described; to find the nearest name for each takes a millisecond."""
+"""Faults that are described; finding the nearest name for one takes a millisecond."""
 MAX_COMPARED_NAMES = 1_000
-"""Most names that a wrong one is compared with."""
+"""Names that a wrong name is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class TeamFileError(Exception):
 
     Attributes:
         path: The file.
-        problems: The faults, in the order of the file; of each kind of check the first `MAX_PROBLEMS`.
+        problems: The faults in the order of the file; each kind of check reports at most `MAX_PROBLEMS`.
     """
 
     def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
@@ -99,7 +100,7 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
 
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
-"""Most values of a file, with aliases expanded."""
+"""Values of a file, with aliases expanded."""
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -127,7 +128,7 @@ _UNCLOSED = {
     "while parsing a flow sequence": "[",
     "while parsing a flow mapping": "{",
 }
-"""What is not closed if the text ends within it, by the parser's word for it."""
+"""The unclosed sign at the end of a text, by the context that the parser reports."""
 
 
 def read_document(text: str, path: Path) -> Document:
@@ -149,7 +150,8 @@ def read_document(text: str, path: Path) -> Document:
             text_of_fault = "a tab cannot indent a line; use spaces"
         raise TeamFileError(path, [Problem(line, "", f"not valid YAML: {printable(text_of_fault)}")]) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
-        character = yaml.reader.Reader.NON_PRINTABLE.search(text)  # its place is counted in bytes, or in characters
+        # Searched again, because the position in the error may count bytes or characters.
+        character = yaml.reader.Reader.NON_PRINTABLE.search(text)
         line = text.count("\n", 0, character.start()) + 1 if character is not None else 1
         sign = f" ({printable(character[0])})" if character is not None else ""
         text_of_fault = f"not valid YAML: a control character{sign}; in double quotes it can be written as an escape"
@@ -163,7 +165,7 @@ class _Reader:
     """One pass over the events of a file."""
 
     def __init__(self, text: str, path: Path) -> None:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times faster, where it was built in
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, if present, is ten times faster
         self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
         self._path = path
         self._lines: dict[Loc, int] = {}
@@ -261,7 +263,7 @@ class _Reader:
 
 
 def plain_value(text: str) -> Any:
-    """Return what an unquoted word means: the core schema of YAML 1.2, without octal and hexadecimal numbers."""
+    """Return the value of an unquoted word in the core schema of YAML 1.2, without octal and hexadecimal numbers."""
     if _NULL.fullmatch(text):
         return None
     if _BOOL.fullmatch(text):

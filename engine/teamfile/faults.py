@@ -44,10 +44,10 @@ _SHAPES = {
     "x00": "leave out characters with the number 0",
     "{0,63}": "use an ASCII letter, then up to 63 of these, digits, '_' or '-'",
 }
-"""What a value must look like, by a part of its pattern."""
+"""Advice on the form of a value, by a part of its pattern."""
 
 _MAX_ROUNDS = 20
-"""Most rounds of removing faults; one may uncover another in the same block: a wrong name is a missing one next."""
+"""Rounds of removing faults: a removal may uncover another fault, such as a missing name after a wrong one."""
 
 
 def problems_of(
@@ -70,7 +70,7 @@ def problems_of(
             break
         loc, text = place_of(document.value, (*under, *error["loc"])), ""
         refusal = error.get("ctx", {}).get("error")
-        if isinstance(refusal, BadValue | InvalidValue):  # of a record, at a place below its block
+        if isinstance(refusal, BadValue | InvalidValue):  # from a record, with a path inside its block
             loc, text = (*loc, *refusal.path), refusal.text
         elif error["type"] == "extra_forbidden" and loc[-1] not in LATER_KEYS:
             text = f"is not a key here; {suggest(str(loc[-1]), _keys_at(model, loc[len(under) : -1]))}"
@@ -151,7 +151,7 @@ def _text(error: ErrorDetails, loc: Loc) -> str:
     if kind == "string_pattern_mismatch":
         pattern = str(bounds.get("pattern"))
         shape = next((words for part, words in _SHAPES.items() if part in pattern), _SHAPES["{0,63}"])
-        if _VARIABLE in pattern:  # what stands there in error is often the key itself; messages end up in logs
+        if _VARIABLE in pattern:  # the wrong value is often the key itself, which must not appear in logs
             return f"is not allowed; {shape}, not a key"
         return f"{describe_value(value)} is not allowed; {shape}"
     if kind in ("too_long", "string_too_long"):
@@ -200,7 +200,7 @@ def _remove(part: Any, loc: Loc, names: Iterable[str], *, is_missing: bool) -> N
     *parent, last = loc
     block = _container_at(part, tuple(parent))
     if block is None:
-        return  # taken out with what it stood in
+        return  # removed with its container
     if isinstance(last, int):
         filler = _filler(str(parent[-1]) if parent else "", names)
         if filler is None:

@@ -41,7 +41,7 @@ class Meaning:
     """
 
     def __init__(self, team: TeamDocument, document: Document, *, faulty: Sequence[Loc] = ()) -> None:
-        from engine.platform.strategies_plugins import installed_strategies  # 20 ms, which the schema does not need
+        from engine.platform.strategies_plugins import installed_strategies  # takes 20 ms
 
         installed_strategies()
         self._team = team

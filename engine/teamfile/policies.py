@@ -1,6 +1,6 @@
-"""How a team file writes failure policies: `skip`, `{retry: 3}`, `{retry: {retries: 3, base_s: 0.5}}`.
+"""The form of failure policies in a team file: `skip`, `{retry: 3}`, `{retry: {retries: 3, base_s: 0.5}}`.
 
-They follow from the records: a policy is called as its class, and a number in place of its settings is the first one.
+It is derived from the records: a policy has the name of its class, and a number in place of its settings is the first.
 """
 
 from functools import reduce
@@ -16,13 +16,13 @@ from engine.teamfile.blocks import Block, as_record, block_of
 
 _RECORDS: dict[str, Any] = {policy.__name__.lower(): policy for policy in get_args(FailurePolicy)}
 BLOCKS = {name: block_of(policy) for name, policy in _RECORDS.items() if names(policy)}
-"""The models of policies that have settings."""
+"""The blocks of policies that have settings."""
 _ALLOWED = f"must be one of {', '.join(_RECORDS)}, such as {{retry: 3}}"
 _ONE_POLICY = "must be one policy, its settings in a block of their own, such as {retry: {retries: 3, base_s: 0.5}}"
 
 
 def short_setting(policy: Any) -> str:
-    """Return the setting of a policy that a number in place of all of them stands for; empty if it has none."""
+    """Return the name of the setting that a single number sets; empty if the policy has no settings."""
     return next(iter(names(policy)), "")
 
 
@@ -41,7 +41,7 @@ def _with_settings(name: str) -> type[Block]:
 
 
 def _form(name: str) -> Any:
-    """Return the type of a policy, which is read as its record."""
+    """Return the type of a policy in a team file, which is converted to its record."""
     if name in _WITH_SETTINGS:
         shape, record = _WITH_SETTINGS[name], AfterValidator(attrgetter(name))
     else:
@@ -59,7 +59,7 @@ def _check_shape(value: Any) -> Any:
 
 
 def _tag(value: Any) -> str:
-    """Return the tag of a policy; unlike its name it is no key of a file, as tags stand in the places of errors."""
+    """Return the tag of a policy; it differs from its key in a file, because tags appear in the paths of errors."""
     name = str(next(iter(value), "")) if isinstance(value, dict) else str(value)
     return name.capitalize()
 

@@ -27,11 +27,9 @@ def unpriced_models(file: TeamFile) -> list[Problem]:
     problems = []
     for loc, name, model in uses:
         if model.base_url is not None or model.model not in priced:
-            words = (
-                f"no price is known for {name!r}, so a budget of cost_usd would not count it; give it a 'price' under"
-                " 'models', or bound tokens instead"
-            )
-            problems.append(Problem(file.document.line(loc), field(file.document, loc), words))
+            fault = f"no price is known for {name!r}, so a budget of cost_usd would not count it"
+            text = f"{fault}; give it a 'price' under 'models', or bound tokens instead"
+            problems.append(Problem(file.document.line(loc), field(file.document, loc), text))
     return problems
 
 
@@ -68,12 +66,12 @@ def _unpriced_uses(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelSpec]]:
 def _unpriced_in(
     loc: Loc, names: Any, blocks: dict[Loc, TeamBlock], *, own: AmountsBlock | None
 ) -> Iterator[tuple[Loc, str, ModelSpec]]:
-    around = [blocks[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in blocks]
-    if not any(_bounds_money(limits) for limits in (own, *(block.limits for block in around))):
+    enclosing_teams = [blocks[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in blocks]
+    if not any(_bounds_money(limits) for limits in (own, *(team.limits for team in enclosing_teams))):
         return
     for name in [names] if isinstance(names, str) else names or ():
-        named = (block.models[name] for block in around if name in block.models)
-        model = next(named, None) or ModelSpec(model=name)
+        definitions = (team.models[name] for team in enclosing_teams if name in team.models)
+        model = next(definitions, None) or ModelSpec(model=name)
         if not model.replies and model.price is None:
             yield loc, name, model
 

@@ -1,6 +1,6 @@
-"""The programs that a team file names, as they are on this computer: those that are not here are warned about.
+"""Warns about programs that a team file names and that are missing on this computer.
 
-A warning and no fault, because a team may be checked on one computer and run on another.
+These are no faults, because a team may be checked on one computer and run on another.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from engine.teamfile.schema import TeamDocument
 
 
 def missing_programs(team: TeamDocument, folder: Path, document: Document) -> Iterator[str]:
-    """Yield what is not here of agents that are programs, and of tool servers, each with its place in the file."""
+    """Yield a warning for each missing program of an agent or a tool server, with its path in the file."""
 
     @cache
     def fault_of(name: str, cwd: str, env: tuple[str, ...]) -> str | None:
@@ -27,7 +27,7 @@ def missing_programs(team: TeamDocument, folder: Path, document: Document) -> It
             return unusable.reason
         return None
 
-    def at(loc: Loc, name: str, cwd: str, env: tuple[str, ...]) -> Iterator[str]:
+    def warnings_at(loc: Loc, name: str, cwd: str, env: tuple[str, ...]) -> Iterator[str]:
         fault = fault_of(name, cwd, env)
         if fault is not None:
             yield f"{field(document, loc)}: {fault}"
@@ -37,11 +37,11 @@ def missing_programs(team: TeamDocument, folder: Path, document: Document) -> It
         if agent.type in PROGRAM_TYPES:
             has_acp = has_acp or agent.type == "acp"
             argv, env = [*_texts(agent.options.get("argv"))], tuple(_texts(agent.options.get("env")))
-            yield from at((*loc, "options", "argv"), argv[0], str(agent.options.get("cwd") or "."), env)
+            yield from warnings_at((*loc, "options", "argv"), argv[0], str(agent.options.get("cwd") or "."), env)
     for loc, block in teams_of(team):
         for name, server in block.mcp.items():
             if server.argv:
-                yield from at((*loc, "mcp", name), server.argv[0], ".", tuple(server.env))
+                yield from warnings_at((*loc, "mcp", name), server.argv[0], ".", tuple(server.env))
     if has_acp:
         try:
             check_acp()

@@ -1,7 +1,7 @@
-"""The format of a team file: which records its blocks have their keys from, and the keys that no record has.
+"""The format of a team file: the records of its blocks, and the keys that are not in a record.
 
-Types, bounds, defaults and descriptions are those of the records (`blocks`). Checks across keys (name clashes, missing
-members) are in `meaning`; `build` converts blocks that are no records. See docs/reference/team-file.md.
+Types, bounds, defaults and descriptions come from the records (`blocks`). Checks across keys (name clashes, missing
+members) are in `meaning`; `build` converts the blocks to specs. See docs/reference/team-file.md.
 """
 
 import re
@@ -26,7 +26,7 @@ _RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
 
 
 def _range_in_full(value: Any) -> Any:
-    """Return the bounds of a pool for `1..8`."""
+    """Return the block of a pool for a range such as `1..8`."""
     if not isinstance(value, str):
         return value
     bounds = _RANGE.fullmatch(value)
@@ -82,7 +82,7 @@ class AgentBlock(Block):
 
 
 _TEAM_KEYS = ("strategies", "models", "mcp")
-"""Options of a supervisor that a file has beside its block, with its limits."""
+"""Options of a supervisor that a file has beside the `supervisor` block, with the limits."""
 _LIMIT_FIELDS = ("limits", "run_limits", "task_limits", "agent_limits")
 
 

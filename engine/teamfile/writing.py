@@ -1,7 +1,7 @@
 """Writes an agent spec as YAML that the reader of team files turns into the same spec.
 
 The YAML is what a person would write: defaults are left out, short forms used, and long texts written as blocks.
-`inexpressible` returns the fields that the format cannot express, so that they are not lost silently.
+`inexpressible_fields` returns the fields that the format cannot express, so that they are not lost silently.
 """
 
 import re
@@ -33,7 +33,7 @@ def agent_yaml(spec: AgentSpec) -> str:
     node: Any = _Writer(default_flow_style=None, sort_keys=False).represent_data(_block(spec))  # type: ignore[arg-type]
     node.flow_style = False
     text = str(yaml.serialize(node, Dumper=yaml.SafeDumper, width=_LINE_WIDTH, allow_unicode=True))
-    # They stand in double quotes alone, where YAML has escapes for them.
+    # Such characters occur only in double quotes, where YAML has escapes for them.
     return "".join(
         character if character.isprintable() or character == "\n" else f"\\U{ord(character):08x}" for character in text
     )
@@ -97,7 +97,7 @@ def _amounts(limits: Limits | None) -> dict[str, Any]:
 
 
 def _own_values(record: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """Return those values of a record that are not the default."""
+    """Return the values of a record that differ from the default."""
     defaults = {field.name: field.default for field in fields(type(record))}
     return {key: getattr(record, key) for key in keys if getattr(record, key) != defaults[key]}
 

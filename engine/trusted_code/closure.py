@@ -53,7 +53,7 @@ class Folder:
                 if name in sources:
                     continue
                 sources[name], imported = self._modules[name]
-                waiting += [each for each in imported if each not in queued_modules]
+                waiting += [module for module in imported if module not in queued_modules]
                 queued_modules.update(imported)
         return sources
 
@@ -72,7 +72,7 @@ class Folder:
         if not chain:
             try:
                 return find_spec(module.partition(".")[0]) is None
-            except (ImportError, ValueError):  # of a name that no module has
+            except (ImportError, ValueError):  # not a valid module name
                 return True
         path = Path(self._modules[chain[-1]][0].path)
         if chain[-1] != module or path.suffix != ".py":
@@ -96,9 +96,9 @@ class Folder:
         """Return the packages around a module, and the module, as far as they are in the folder."""
         if name not in self._chains:
             located = list(_locate(name, self.path))
-            for each, path in located:
-                self._read(each, path)
-            self._chains[name] = [each for each, _ in located]
+            for module, path in located:
+                self._read(module, path)
+            self._chains[name] = [module for module, _ in located]
         return self._chains[name]
 
     def _read(self, name: str, path: Path) -> None:
@@ -139,18 +139,17 @@ def _locate(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
     for place, part in enumerate(parts, 1):
         if not part.isidentifier():
             return
-        each = ".".join(parts[:place])
+        module = ".".join(parts[:place])
         init = directory / part / "__init__.py"
-        file = next(
-            (path for path in (init, *(directory / f"{part}{end}" for end in SUFFIXES)) if path.is_file()), None
-        )
+        candidates = (init, *(directory / f"{part}{suffix}" for suffix in SUFFIXES))
+        file = next((path for path in candidates if path.is_file()), None)
         if file is not None:
-            yield from [*pending, (each, file)]
+            yield from [*pending, (module, file)]
             pending = []
             if file is not init:
                 return
         elif (directory / part).is_dir():
-            pending.append((each, directory / part))
+            pending.append((module, directory / part))
         else:
             return
         directory /= part
@@ -161,7 +160,7 @@ def _imported_modules(content: bytes, package: str, folder: Path) -> Iterator[st
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # The import itself will report the error.
+        return  # the import itself reports the error
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -43,7 +43,7 @@ def is_bound(reference: str) -> bool:
 
 
 def name_of(reference: str) -> str:
-    """Return the short name of `reference`: its last part."""
+    """Return the last part of `reference`, such as the name of the function."""
     return reference.removeprefix(BOUND).partition("#")[0].rpartition(":")[2].rpartition(".")[2]
 
 

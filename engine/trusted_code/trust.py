@@ -167,7 +167,7 @@ class TrustList:
             allowing = [entry for entry in entries if reference in entry.references]
             if not allowing:
                 continue
-            with suppress(Unusable):  # Unreadable code cannot be the code that was allowed.
+            with suppress(Unusable):  # unreadable code cannot be the code that was allowed
                 sources = folder.sources(reference)
                 if any(entry.holds(files_of(sources, folder.path)) for entry in allowing):
                     granted_sources[reference] = sources
@@ -193,25 +193,23 @@ class TrustList:
             db: The database that this is for; None for a team file. Earlier references of the same file stay allowed
                 for the database.
         """
-        of = "" if db is None else str(db)
+        db_name = "" if db is None else str(db)
         databases: dict[str, str] = {}
         with self._locked_entries() as entries:
-            for key in [key for key, entry in entries.items() if (entry.path, entry.db) == (str(path), of)]:
+            for key in [key for key, entry in entries.items() if (entry.path, entry.db) == (str(path), db_name)]:
                 before = entries.pop(key)
                 databases = before.databases
                 # Agents of an earlier import may be at work in this database, so their references stay allowed.
-                if of:
+                if db_name:
                     references = list(dict.fromkeys([*before.references, *references]))
                     files = {**before.files, **files}
-            entries[_key(path, sha256, of)] = Allowed(
-                str(path), sha256, list(references), at_ms, dict(files), of, databases
-            )
+            allowed = Allowed(str(path), sha256, list(references), at_ms, dict(files), db_name, databases)
+            entries[_key(path, sha256, db_name)] = allowed
 
     def work_folder(self, path: Path, db: Path) -> str | None:
         """Return where the agents of a team file work in a database; None if the user did not load it there."""
-        return next(
-            (folder for entry in self._entries_of(path) if (folder := entry.databases.get(str(db))) is not None), None
-        )
+        folders = (entry.databases.get(str(db)) for entry in self._entries_of(path))
+        return next((folder for folder in folders if folder is not None), None)
 
     def assign(self, path: Path, sha256: str, *, db: Path, folder: Path, at_ms: int) -> None:
         """Note that the user loads a team file into a database; one without code gets an entry without references.
@@ -233,7 +231,7 @@ class TrustList:
                     entry.databases[str(db)] = str(folder)
 
     def inherit(self, db: Path, fork: Path) -> None:
-        """Note that a fork of a database has the team files that the user loaded into that one."""
+        """Note that the user's team files of a database are also those of its fork."""
         if any(str(db) in entry.databases for entry in self._read().values()):
             with self._locked_entries() as entries:
                 for entry in entries.values():
@@ -334,13 +332,14 @@ def _key(path: Path, sha256: str, db: str) -> str:
     return hashlib.sha256(f"{path}\n{sha256}\n{db}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
-# Allowing code for one database that a spec file, an archive or another process brings; these block.
+# Code from a spec file, an archive or another process, which is allowed for one database. These functions block.
 
 
 def needs_assignment(state: State, *, path: str, folder: str, references: Sequence[str]) -> bool:
-    """Return whether only the user of the engine may load a team file: others edit the present team, or load a first.
+    """Return whether only the user of the engine may load a team file.
 
-    Another file means another folder for code and programs that are trusted already.
+    Others may change the present team, or load a first one without code. Another file would mean another folder for
+    code and programs that are trusted already.
     """
     if state.team is not None:
         return (state.team.path, state.team.folder) != (path, folder)
