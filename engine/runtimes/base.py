@@ -14,7 +14,7 @@ from engine.runtimes.code import Code
 
 
 class Runtime(Protocol):
-    """What executes the attempts of agents with one spec."""
+    """Executes the attempts of agents with one spec."""
 
     async def check(self) -> None:
         """Prepare and check the runtime; called once, before the first attempt.
@@ -28,4 +28,4 @@ class Runtime(Protocol):
 
 
 Factory: TypeAlias = Callable[[AgentSpec, Code], Runtime]
-"""Makes the runtime of a spec; raises `Unusable` when the spec is not one for it."""
+"""Makes the runtime of a spec; raises `Unusable` if it cannot execute the spec."""

@@ -24,7 +24,7 @@ _BUILT_IN = {
 
 
 _loaded: set[str] = set()
-"""Types whose runtime is imported; one that is being imported stands in `sys.modules` already."""
+"""Types whose runtime is imported; unlike `sys.modules`, without those whose import has not finished."""
 
 
 def built_in() -> "dict[str, Factory]":
@@ -33,7 +33,7 @@ def built_in() -> "dict[str, Factory]":
 
 
 def load_all() -> None:
-    """Import every runtime now, so that the first agent of a kind is made as fast as those after it."""
+    """Import every runtime now, so that no agent is delayed by an import."""
     for agent_type in _BUILT_IN:
         load(agent_type)
 

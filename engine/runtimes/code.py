@@ -29,7 +29,7 @@ class Code:
         threads: Threads for imports and plain functions.
         processes: Child processes for `run_in: process`.
         programs: External programs.
-        tool_cache: Tools made of functions so far; None starts an empty cache, which starts no server.
+        tool_cache: The engine's cache of tools; None starts an empty one, which cannot start servers.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Looks at values by JSON Schemas that others wrote: in a time that is bounded, and without reading anything else."""
+"""Validates values by untrusted JSON Schemas: in bounded time, and without reading files or addresses."""
 
 from collections.abc import Iterator
 from time import thread_time
@@ -10,32 +10,32 @@ from engine.platform.patterns import SLOW_TIMEOUT_S, Pattern
 NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
 """Keywords of a schema whose keys are arbitrary names."""
 MAX_CHECK_S = 2
-"""Processor time that one value may take, in seconds: schemas can be written that would take years."""
+"""Limit on the processor time of one validation, in seconds: a schema could make it take years."""
 
 
 class CheckTimeout(Exception):
-    """A value took more time to look at than it may."""
+    """A validation exceeded its time limit."""
 
 
 def faults_of(value: Any, schema: Any, *, within_s: float = MAX_CHECK_S) -> Iterator[Any]:
-    """Yield what does not fit, as jsonschema tells it.
+    """Yield the validation errors of jsonschema.
 
     Args:
-        within_s: Processor time that it may take, in seconds.
+        within_s: Limit on the processor time, in seconds.
 
     Raises:
-        CheckTimeout: If that takes longer than it may.
-        TooSlow: If a `pattern` does.
-        Unresolvable: If the schema refers to what is not in it.
+        CheckTimeout: If it takes longer.
+        TooSlow: If a `pattern` takes too long.
+        Unresolvable: If the schema refers to something outside of it.
         RecursionError: If it refers to itself without end.
     """
-    from referencing import Registry  # the usual one fetches what is referred to, from any address and any file
+    from referencing import Registry  # the default one reads referenced files and addresses
 
     yield from _bounded_validator(within_s)(_without_dialect(schema), registry=Registry()).iter_errors(value)
 
 
 def _bounded_validator(within_s: float) -> Any:
-    """Return a class that looks at one value."""
+    """Return a validator class whose checks end after `within_s`."""
     from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
@@ -62,7 +62,7 @@ def _bounded_validator(within_s: float) -> Any:
 
 
 def _without_dialect(schema: Any) -> Any:
-    """Return a schema without `$schema`, which would call for another validator."""
+    """Return a schema without `$schema`, which would select another validator."""
     if isinstance(schema, list):
         return [_without_dialect(subschema) for subschema in schema]
     if not isinstance(schema, dict):

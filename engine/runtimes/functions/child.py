@@ -25,9 +25,9 @@ reporter: contextvars.ContextVar[Callable[[int, int, str], None] | None] = conte
 )
 """Receiver of `report_progress`, set by the runtime of the function."""
 MAX_LEAVES = 100
-"""Of an exception group, how many exceptions are looked at."""
+"""Exceptions of an exception group that are examined."""
 SHOWN_LEAVES = 3
-"""Of an exception group, how many exceptions are told."""
+"""Exceptions of an exception group that a message names."""
 
 
 def report_progress(done: int, total: int, note: str = "") -> None:
@@ -107,9 +107,9 @@ def check_callable(target: Callable[..., Any]) -> None:
 
 
 def traits_of(error: BaseException) -> dict[str, Any]:
-    """Return the traits of an exception as JSON; a group has those of what it holds as well as its own.
+    """Return the traits of an exception as JSON; a group has its own and those of its exceptions.
 
-    A task group wraps what its tasks raise, so that a failure policy would else never see the class that it names.
+    A task group wraps the errors of its tasks, and a failure policy has to recognize the class that it names.
 
     Returns:
         `types`, the names of its class and the bases of that; `retryable`, a bool or None; and `retry_after_s`, a
@@ -127,7 +127,7 @@ def traits_of(error: BaseException) -> dict[str, Any]:
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
-    """Return what an exception group holds, also in groups of groups, up to `MAX_LEAVES`."""
+    """Return the exceptions in an exception group, also nested ones, up to `MAX_LEAVES`; none for other exceptions."""
     leaves: list[BaseException] = []
     open_groups = [error] if isinstance(error, BaseExceptionGroup) else []
     while open_groups and len(leaves) < MAX_LEAVES:
@@ -199,18 +199,17 @@ def _answer(request: dict[str, Any]) -> str:
 
 
 def missing_module_hint(name: str) -> str:
-    """Return what to do about a missing module; its package may say so of modules that it no longer has."""
+    """Return advice about a missing module; a package may define its own for modules that it has removed."""
     package = sys.modules.get(name.rpartition(".")[0])
     return str(getattr(package, "MISSING_MODULE_HINT", "install it or put it beside the team"))
 
 
 def error_text(error: BaseException) -> str:
-    """Return the text of an exception, with its class if the text is empty or only a key; of a group, what it holds."""
+    """Return the text of an exception, with its class if the text is empty or a key; for a group, of its exceptions."""
     leaves = _leaves(error)
     if leaves:
-        return "; ".join(_with_class(leaf) for leaf in leaves[:SHOWN_LEAVES]) + (
-            f" and {len(leaves) - SHOWN_LEAVES} more" if len(leaves) > SHOWN_LEAVES else ""
-        )
+        more = f" and {len(leaves) - SHOWN_LEAVES} more" if len(leaves) > SHOWN_LEAVES else ""
+        return "; ".join(_with_class(leaf) for leaf in leaves[:SHOWN_LEAVES]) + more
     try:
         text = str(error)
     except BaseException as inner:  # the exception is the user's: its text may raise anything, SystemExit too

@@ -55,7 +55,7 @@ class Context:
 
     @property
     def _work(self) -> Work:
-        """The attempt, for a call that has to reach it; raises WrongLoop or AttemptOver where it would hang or harm."""
+        """The attempt; raises WrongLoop in another thread, and AttemptOver after the function has returned."""
         if threading.get_ident() != self._thread.ident:
             instead = "in a thread use anyio.from_thread.run(ctx.step, …), or anyio.from_thread.run_sync(ctx.emit, …)"
             raise WrongLoop("the ctx of an async def", self._thread.name, instead)
@@ -106,14 +106,14 @@ class Context:
             args: Its positional arguments.
             named: Its keyword arguments.
 
-        A tool that is not declared idempotent (`@tool(idempotent=True)`) is journaled before it is called. Where the
-        attempt is cut off in the middle of the call, a person is asked whether it happened before anything goes on. One
-        that is idempotent is called again, and gets the id of the step as `idempotency_key` where it takes that.
+        The call of a tool that is not declared idempotent (`@tool(idempotent=True)`) is journaled before it is made. If
+        the attempt is interrupted during the call, a person is asked whether it happened. An idempotent tool is called
+        again, with the id of the step as `idempotency_key` if it has that parameter.
 
         Raises:
             UnknownTool: If the spec does not name it.
-            ToolTimeout: If it takes longer than it may.
-            ToolRejected: If a person has to allow the call, and does not.
+            ToolTimeout: If it exceeds its timeout.
+            ToolRejected: If the call needs approval and is rejected.
             ToolError: If a tool of a server fails.
         """
         arguments = json_value([list(args), named])
@@ -158,7 +158,7 @@ class Context:
 
         Raises:
             DelegationFailed: The first failure, once all have ended; never with `return_failures`.
-            TypeError, NotJson: If it cannot be asked.
+            TypeError, NotJson: If the arguments are invalid.
         """
         work = self._work
         work.attempt.raise_if_stopping()
@@ -178,7 +178,7 @@ class Context:
 
         Args:
             question: One line.
-            options: Possible answers; none lets the person write any text.
+            options: Possible answers; without any the person may write any text.
             default: The answer if none is given within `due_s`; one of `options`, if there are any.
             due_s: Time limit, in seconds; None waits for ever.
 
@@ -191,10 +191,8 @@ class Context:
         """
         work = self._work
         work.attempt.raise_if_stopping()
-        question, choices = (
-            _text("ask", "question", question),
-            [_text("ask", "an option", option) for option in options],
-        )
+        question = _text("ask", "question", question)
+        choices = [_text("ask", "an option", option) for option in options]
         question_fields = checked_question(question, choices, default, due_s)
         return await work.people.ask(work.attempt.key("ask", [question, *choices]), **question_fields)
 
@@ -326,7 +324,7 @@ def _blocking(
 
 
 def _blocking_sync(method: Callable[Concatenate[Context, P], T]) -> Callable[Concatenate["BlockingContext", P], T]:
-    """The same for a method that waits for nothing."""
+    """As `_blocking`, for a method that is not a coroutine."""
 
     @wraps(method)
     def call(self: "BlockingContext", /, *args: P.args, **named: P.kwargs) -> T:
@@ -396,7 +394,7 @@ def _split_arguments(arguments: JsonValue) -> tuple[list[JsonValue], dict[str, J
 
 
 def _shown_arguments(arguments: JsonValue) -> JsonValue:
-    """Return the arguments of a tool call as they are shown: without the kind that is empty."""
+    """Return the arguments of a tool call for display: only positional or only named ones if the others are empty."""
     positional, named = _split_arguments(arguments)
     return arguments if positional and named else positional or named
 

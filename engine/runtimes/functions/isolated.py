@@ -32,7 +32,7 @@ class Source(NamedTuple):
 
 
 Sources = Mapping[str, Source]
-"""Modules of a folder by the names that its own code calls them by."""
+"""Modules of a folder, by the names under which its own code imports them."""
 
 MAX_LOADED_VERSIONS = 20
 """Versions of a folder that stay loaded: each edit of its code makes another one."""

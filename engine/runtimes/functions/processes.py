@@ -16,7 +16,7 @@ from engine.trusted_code.references import Origin
 
 PROGRAM = Path(__file__).with_name("child.py")
 CHECK_TRIES = 3
-"""How often a reference is checked whose process is killed meanwhile: memory ran out, or somebody meant another one."""
+"""Tries of a check whose process is killed by a signal, which may have nothing to do with the checked code."""
 
 Report = Callable[[int, int, str], None]
 
@@ -39,7 +39,7 @@ class Processes:
 
         Raises:
             CallFailed: If it is not.
-            ProcessDied: If the import ended the process; where a signal did, `CHECK_TRIES` times in a row.
+            ProcessDied: If the import ended the process; if signals killed it, after `CHECK_TRIES` tries.
         """
         async with self._checks:
             for checks_left in reversed(range(CHECK_TRIES)):
@@ -75,8 +75,7 @@ class Processes:
         worker = await self._worker()
         try:
             answer = await worker.ask(line, report)
-        # Also when cancelled: the child is still busy with this call, so it cannot be reused.
-        except BaseException:
+        except BaseException:  # also when cancelled: the child is still busy with this call, so it cannot be reused
             await self._end(worker)
             raise
         self._idle.append(worker)

@@ -9,7 +9,7 @@ from engine.core.records.values import as_text
 from engine.models.records import Message
 from engine.runtimes.values import copy_json
 
-# Requests and inputs may be large, and most items of a list look at neither: they are copied when they are looked at.
+# Requests and inputs may be large, and most tasks do not read them, so they are copied on first use.
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Task:
     """The task's own input as it was given; another agent may have given a list or an object."""
     _request: JsonValue = field(repr=False)
     inputs: list[TaskInput]
-    """Results of all tasks before it: those before the teams around it first, its direct predecessor last."""
+    """Results of all earlier tasks: first those before the enclosing teams, last its direct predecessor."""
     folder: Path | None
     """The team's folder."""
     attempt: int

@@ -120,9 +120,7 @@ def takes_key(call: Callable[..., Any]) -> bool:
 
 def _check_rule(rule: JsonValue) -> None:
     from engine.core.errors import Refused
-    from engine.core.specs.approval import (
-        check_approval,  # strategies come with it, which few programs need at this point
-    )
+    from engine.core.specs.approval import check_approval  # imports the strategies
 
     try:
         check_approval("@tool: approve", rule)

@@ -1,5 +1,5 @@
-"""Agents that models play: a conversation whose turns and tool calls are recorded steps of the attempt.
+"""Model agents: a conversation whose turns and tool calls are recorded steps of the attempt.
 
-What is recorded is the conversation: an attempt that goes on takes its answers and results from there, and asks for
-what is missing alone. See docs/reference/model-agents.md.
+A later attempt takes answers and results from the record, and only requests what is missing. See
+docs/reference/model-agents.md.
 """

@@ -1,7 +1,7 @@
 """Interface of the engine's own tools to the loop, and results of their calls.
 
-Rule: such a tool records its calls itself, because a delegation is a record already (`CallResult`). See `tools` for
-those that the loop records.
+Rule: a built-in tool records its calls itself, because some calls, such as delegations, are in the journal already.
+Calls of other tools are recorded by the loop (`tools`).
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ from engine.runtimes.model.tools import Arguments, error_result
 
 @dataclass(frozen=True, slots=True)
 class ForwardedAnswer:
-    """The answer of a worker that is that of the task."""
+    """An answer of a worker that becomes the output of the task."""
 
     task_id: str
     output: JsonValue
@@ -26,39 +26,39 @@ class ForwardedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What became of a call."""
+    """The result of a call."""
 
     value: JsonValue
     forwarded: ForwardedAnswer | None = None
     is_read: bool = False
     """It is a part of an earlier result."""
     key: str = ""
-    """Of the call; empty where it has none."""
+    """Key of the call; empty if it has none."""
 
 
 class BuiltinTool(ABC):
-    """A tool of the engine, of one attempt."""
+    """A tool of the engine, for one attempt."""
 
     name: ClassVar[str]
     """Its name in the engine; the model may know it by another one."""
     only_delegates: ClassVar[bool] = False
-    """It only delegates work: the answer that calls it and the delegation are one commit."""
+    """It only delegates work, so the answer that calls it is journaled together with the delegation."""
     runs_last: ClassVar[bool] = False
-    """It is called once the other calls of the turn have ended."""
+    """It is called after the other calls of the turn have ended."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
 
     @abstractmethod
     def schema(self, name: str) -> ToolSchema | None:
-        """Return its schema for the model under `name`; None while it is of no use."""
+        """Return its schema for the model under `name`; None while it cannot be used."""
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
-        """Return the result of a call; it is recorded under `key` by then, or derived from recorded steps.
+        """Return the result of a call, after recording it under `key`, or as derived from recorded steps.
 
         Args:
             name: The name by which the model calls the tool.
-            key: Key of the call; nothing is recorded under it yet, unless the tool says otherwise.
+            key: Key of the call; only tools that run last may be called with a recorded key.
         """
         work, began_ms = self._work, self._work.attempt.now_ms()
         try:
@@ -75,15 +75,15 @@ class BuiltinTool(ABC):
 
     @abstractmethod
     async def _result(self, arguments: Arguments, key: str) -> "JsonValue | CallResult":
-        """Return the result of a call, which is recorded then; a `CallResult` stands in the journal already.
+        """Return the result of a call; a plain value is recorded by the caller, a `CallResult` is in the journal.
 
         Raises:
-            CallRefused, BadValue, CommandRefusedError: If the call fails; the model is told why.
+            CallRefused, BadValue, CommandRefusedError: If the call fails; the model gets the reason.
         """
 
 
 class CallRefused(Exception):
-    """A call of a built-in tool failed; the model is told why."""
+    """A call of a built-in tool failed; the model gets the reason."""
 
     def __init__(self, error: str, **details: JsonValue) -> None:
         super().__init__(error)
@@ -91,10 +91,10 @@ class CallRefused(Exception):
 
 
 def text_in(arguments: Arguments, name: str, *, needed: bool = True) -> str:
-    """Return a text that a call has to say.
+    """Return a text argument of a call; with `needed` it must not be empty.
 
     Raises:
-        CallRefused: If it is none.
+        CallRefused: If it is not a text.
     """
     value = arguments.get(name, "")
     if not isinstance(value, str) or (needed and not value.strip()):
@@ -103,10 +103,10 @@ def text_in(arguments: Arguments, name: str, *, needed: bool = True) -> str:
 
 
 def texts_in(arguments: Arguments, name: str) -> list[str]:
-    """Return a list of texts that a call may say.
+    """Return an optional list of texts among the arguments of a call.
 
     Raises:
-        CallRefused: If it is none.
+        CallRefused: If it is not a list of texts.
     """
     value = arguments.get(name) or []
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):

@@ -78,17 +78,17 @@ class Calls:
         return tool is not None and tool.only_delegates
 
     async def perform(self, calls: Sequence[Call], begun: Callable[[], None]) -> list[CallResult]:
-        """Make calls at once, and return what became of each, in order; what forwards an answer comes after the rest.
+        """Make calls concurrently and return their results in order; tools that run last are called after the rest.
 
         Args:
-            calls: Those of one turn.
-            begun: Called in the same turn of the event loop in which the first of them is made.
+            calls: The calls of one turn.
+            begun: Called in the iteration of the event loop in which the first call is made.
 
         Raises:
-            AttemptInterrupted: If the attempt is asked to stop; once each of them has come to its next step.
+            AttemptInterrupted: If the attempt is asked to stop, after all calls have reached their next step.
         """
         results: dict[int, CallResult] = {}
-        # Keys count how often the same was called before, so they are taken in the order of the calls.
+        # Before the calls are made, in their order, because a key contains the number of equal calls before it.
         jobs = [(place, *self._prepare(call), self._runs_last(call)) for place, call in enumerate(calls)]
 
         async def put(place: int, make: Handler) -> None:
@@ -104,7 +104,7 @@ class Calls:
                 if is_late is not is_last:
                     continue
                 if self._work.attempt.is_recorded(key) or self._work.delegations.was_answered(key):
-                    await put(place, make)  # from the journal: fifty tasks of the loop would only wait for each other
+                    await put(place, make)  # from the journal, which needs no concurrency
                 else:
                     waiting_jobs.append((place, make))
             await run_concurrently([partial(put, *job) for job in waiting_jobs])
@@ -128,10 +128,10 @@ class Calls:
         work, arguments, tool = self._work, call.arguments, self._builtin.get(call.name)
         is_recorded = work.attempt.is_recorded(key)
         if tool is None and self.workers is not None and self._work.delegations.has_delegated(key):
-            # It was renamed since.
+            # The tool was renamed since.
             tool = next((candidate for candidate in self._builtin.values() if candidate.name == call.name), None)
         if tool is None and not is_recorded and self._work.people.has_asked(key):
-            tool = AskHuman(self._work)  # a person is asked since an attempt that might: the answer is its result
+            tool = AskHuman(self._work)  # an earlier attempt asked a person; the answer is the result
         if tool is not None and isinstance(arguments, dict) and (tool.runs_last or not is_recorded):
             return lambda: tool.answer(call.name, arguments, key)
         if is_recorded:
@@ -153,7 +153,7 @@ class Calls:
         return CallResult(result)
 
     async def _call_tool(self, call: Call, arguments: dict[str, JsonValue], key: str) -> CallResult:
-        if call.name not in self._tools:  # the turn was answered by an attempt before this one
+        if call.name not in self._tools:  # the answer is from an earlier attempt, with other tools
             await self.refresh()
         tool = self._tools.get(call.name)
         if tool is None:

@@ -1,7 +1,7 @@
-"""A conversation that outgrows a share of the model's context is summarised, by a recorded step, never silently.
+"""Compaction: summarises a conversation that exceeds a share of the model's context, as a recorded step.
 
-What is kept as it was: what the task asks for, and the last answer with its results where they fit. What was between
-is written down by the model itself; of a model that writes nothing down, twice, the beginning and the end are kept.
+The message with the task is kept, and the last answer with its results if they fit. The model itself summarises the
+messages in between; if it writes no summary in two tries, excerpts of their beginning and end are kept.
 """
 
 import json
@@ -13,13 +13,13 @@ from engine.runtimes.model.conversation import Conversation, length_of
 from engine.runtimes.model.turn import Turns, is_text
 
 CHARACTERS_PER_TOKEN = 4
-"""About how many characters a token has."""
+"""Average number of characters of a token."""
 KEPT_SHARE = 0.3
 """Largest share of the context at which the last answer and its results are kept verbatim."""
 _SUMMARISED_SHARE = 0.6
-"""Share of the context for what is to be summarised, which leaves room for the summary."""
+"""Share of the context for the messages to be summarised, which leaves room for the summary."""
 _EXCERPT_SHARE = 0.2
-"""Share of the context for the beginning and the end of it, where the model writes no summary."""
+"""Share of the context for excerpts of these messages, if the model writes no summary."""
 _SUMMARY_PROMPT = (
     "Write down what this conversation has come to, for yourself to go on from: what was asked for, what was found out"
     " and decided, with names, numbers and quotes that matter, and what is left to do. Write nothing else."
@@ -30,8 +30,8 @@ class Compaction:
     """Summarises the conversation of one attempt.
 
     Args:
-        turns: Who is asked for it.
-        share: Of the context, from which on it is done.
+        turns: Asks the model for summaries.
+        share: Share of the context above which the conversation is compacted.
     """
 
     def __init__(self, work: Work, turns: Turns, conversation: Conversation, share: float) -> None:
@@ -44,7 +44,7 @@ class Compaction:
         """Return True once the conversation exceeds its share of the context.
 
         Args:
-            extra_characters: Characters that a request holds besides.
+            extra_characters: Characters of a request in addition to the conversation.
         """
         tokens = self._turns.context_tokens
         return (
@@ -73,31 +73,25 @@ class Compaction:
         return True
 
     async def summarise(self, key: str) -> None:
-        """Have the model summarise it, as a recorded step.
+        """Summarise the conversation, as a recorded step.
 
         Raises:
             ModelError: If no model answers.
         """
         messages = self._conversation.messages
-        # An answer of an earlier run is not the last one of this.
+        # Only after the task: answers before it are from earlier runs.
         task_place = next(place for place, message in enumerate(messages) if message is self._conversation.task)
-        last_place = max(
-            (place for place, message in enumerate(messages) if place > task_place and message.role == "assistant"),
-            default=None,
-        )
-        last_place = len(messages) if last_place is None else last_place
+        answer_places = [place for place, message in enumerate(messages) if message.role == "assistant"]
+        last_place = max((place for place in answer_places if place > task_place), default=len(messages))
         keep_count = len(messages) - last_place
         if sum(map(length_of, messages[last_place:])) / CHARACTERS_PER_TOKEN > KEPT_SHARE * self._context_tokens:
             keep_count = 0
         if keep_count + 1 >= len(messages):
-            keep_count = 0  # there is nothing else
-        middle = [
-            message for message in messages[: len(messages) - keep_count] if message is not self._conversation.task
-        ]
-        request = Message(
-            role="user",
-            text=f"{_SUMMARY_PROMPT}\n\n{self._cut_text([self._conversation.task, *middle], _SUMMARISED_SHARE)}",
-        )
+            keep_count = 0  # otherwise there would be nothing to summarise
+        task = self._conversation.task
+        middle = [message for message in messages[: len(messages) - keep_count] if message is not task]
+        text = self._cut_text([task, *middle], _SUMMARISED_SHARE)
+        request = Message(role="user", text=f"{_SUMMARY_PROMPT}\n\n{text}")
         answer, step = await self._turns.ask("compact", key, messages=[request], tools=(), kind="compact", plain=True)
         summary = answer.text if is_text(answer) else self._cut_text(middle, _EXCERPT_SHARE)
         output: dict[str, JsonValue] = {"summary": summary, "kept": keep_count, "messages": len(middle)}
@@ -105,7 +99,7 @@ class Compaction:
         self._conversation.replace_by_summary(summary, keep_count=keep_count, key=key)
 
     def _cut_text(self, messages: list[Message], share: float) -> str:
-        """Return messages as one text, cut in the middle where it takes more than a share of the context."""
+        """Return messages as one text, cut in the middle if it exceeds a share of the context."""
         text = "\n\n".join(_message_text(message) for message in messages)
         limit = int(self._context_tokens * CHARACTERS_PER_TOKEN * share)
         if len(text) <= limit:

@@ -21,7 +21,7 @@ class Conversation:
         self.task = Message(role="user")
         """The message with the task."""
         self._utterances: list[Said | None] = []
-        """The place of each message in the journal; None for messages before the task."""
+        """The reference of each message to the journal; None for messages up to the task."""
         self._digest = ""
 
     @property

@@ -1,7 +1,7 @@
 """The tools of a lead: delegate to a worker, and answer with a worker's output.
 
-Rule: whatever a model asks for, a call ends with one result and the run goes on; who may be asked is looked up when the
-call is made, not when its schema was.
+Rule: every call ends with one result, also an invalid one, and the run continues. The available workers are looked up
+when a call is made, not when its schema is.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Workers:
     def available(self) -> list[Worker]:
         """The workers available now, with their track records if the supervisor's settings ask for that."""
         state, effect = self._work.attempt.state, self._work.effect
-        # Only events change a state: the fifty calls of one turn look once, and the schemas of a turn too.
+        # Only events change a state, so the lookup is shared by all calls and schemas of a turn.
         if self._cached_at is None or self._cached_at[0] is not state or self._cached_at[1] != state.seq:
             task = state.tasks.get(effect.task_id)
             category = None if task is None else track_record_category(state, self._home, task)
@@ -46,12 +46,12 @@ class Workers:
 
     @property
     def names(self) -> list[str]:
-        """Their names, of the first hundred."""
+        """Their names, up to `MAX_LISTED_AGENTS`."""
         return [worker.name for worker in self.available[:MAX_LISTED_AGENTS]]
 
     @property
     def name_schema(self) -> dict[str, JsonValue]:
-        """The JSON Schema of who may be given work now."""
+        """The JSON Schema of the name of an available worker."""
         return {"type": "string", **_worker_enum(self.available)}
 
     def why_not(self, worker: str) -> str | None:
@@ -62,7 +62,7 @@ class Workers:
         return why_no_worker(self._work.attempt.state, self._home, worker, lead_id=self._work.effect.agent_id)
 
     def answers(self) -> list[tuple[str, Task]]:
-        """Return the tasks that were asked for and are done, the one that ended last behind, by who did them."""
+        """Return the delegated tasks that are done, in the order of their ends, each with the name of its worker."""
         state = self._work.attempt.state
         task = state.tasks[self._work.effect.task_id]
         children = [state.tasks[child] for call in task.calls.values() for child in call.children]
@@ -81,11 +81,7 @@ class Workers:
 
 
 class WorkersTool(BuiltinTool):
-    """A tool about the workers of a lead.
-
-    Args:
-        workers: Whom it may give work to.
-    """
+    """A tool about the workers of a lead."""
 
     def __init__(self, work: Work, workers: Workers) -> None:
         super().__init__(work)
@@ -94,12 +90,16 @@ class WorkersTool(BuiltinTool):
     async def _outcomes(
         self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[PlannedItem] = ()
     ) -> list[DelegationResult]:
-        """Return the outcomes of work that is given, by this attempt or an earlier one; refuse if nobody takes it."""
+        """Return the outcomes of a delegation, made now or by an earlier attempt.
+
+        Raises:
+            CallRefused: If no member can do the work.
+        """
         try:
             before = await self._work.delegations.earlier_results(key)
             return before or await self._work.delegations.ask(kind, key, target, items, plan=plan)
         except DelegationFailed as failure:
-            self._work.attempt.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
+            self._work.attempt.raise_if_stopping()  # a refusal because of the stop is no outcome of this call
             raise CallRefused(failure.reason) from failure
 
 
@@ -111,7 +111,7 @@ class Delegate(WorkersTool):
 
     @override
     def schema(self, name: str) -> ToolSchema | None:
-        """Name exactly who may be asked now; of very many, what they can do."""
+        """Name the available workers; if there are very many, their capabilities."""
         if not self._workers.available:
             return None
         instructions: dict[str, JsonValue] = {"type": "string", "description": "What to do, in full."}
@@ -120,7 +120,7 @@ class Delegate(WorkersTool):
 
     @override
     async def _result(self, arguments: Arguments, key: str) -> CallResult:
-        """Delegate to a worker; return its answer, or why there is none."""
+        """Return the answer of a worker; a refusal names the available workers."""
         try:
             return CallResult(await self._delegate(arguments, key))
         except CallRefused as refused:
@@ -161,7 +161,7 @@ class ForwardMessage(WorkersTool):
         called = None if work.attempt.is_recorded(key) else await super().answer(name, arguments, key)
         result = await work.attempt.recorded(key) if called is None else called.value
         forwarded_id = result.get("forwarded") if isinstance(result, dict) else None
-        # In another database it has another id, and still is that worker's last.
+        # In a fork the task may have another id; then it is the last task of the worker.
         matching_tasks = (task for _, task in self._workers.answers() if task.id == forwarded_id)
         task = next(matching_tasks, self._last_of(arguments)) if forwarded_id is not None else None
         if task is None:
@@ -183,6 +183,6 @@ class ForwardMessage(WorkersTool):
 
 
 def _worker_enum(workers: Sequence[Worker]) -> dict[str, JsonValue]:
-    """Return the enum of workers, or of what very many of them can do."""
+    """Return the enum of the workers' names, or of their capabilities if there are very many."""
     lists_names = len(workers) <= MAX_LISTED_AGENTS
     return {"enum": [*([worker.name for worker in workers] if lists_names else capabilities_of(workers))]}

@@ -1,7 +1,7 @@
 """Failures of model agents themselves: one class each, with a message that says what to do.
 
-Trying again cannot help: the recorded turns are the conversation, and would be taken again. What a provider fails with
-is a `ModelError`, which may be worth another try.
+They are not retried, because a retry would repeat the recorded turns. Failures of a provider are `ModelError`s, which
+may be retried.
 """
 
 from collections.abc import Sequence
@@ -60,17 +60,17 @@ class EmptyAnswer(ModelStopped):
 
 
 def all_failed(errors: Sequence[ModelError]) -> ModelError:
-    """Return what an attempt fails with when none of its models answered: worth another try where one of them is."""
+    """Return the failure of an attempt whose models have all failed; retryable if one of the errors is."""
     last = errors[-1]
     if len(errors) == 1:
         return last
-    again = [error for error in errors if error.retryable]
-    waits = [error.retry_after_s or 0.0 for error in again]
+    retryable_errors = [error for error in errors if error.retryable]
+    delays_s = [error.retry_after_s or 0.0 for error in retryable_errors]
     text = "; ".join(str(error) for error in errors)
     return ModelError(
         text,
         model=last.model,
-        error_type=(again[-1] if again else last).error_type,
-        retryable=bool(again),
-        retry_after_s=min(waits, default=0.0) or None,
+        error_type=(retryable_errors[-1] if retryable_errors else last).error_type,
+        retryable=bool(retryable_errors),
+        retry_after_s=min(delays_s, default=0.0) or None,
     )

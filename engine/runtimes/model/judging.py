@@ -1,12 +1,13 @@
-"""Answers that strategies evaluate: approval, score, split, or choice of a branch.
+"""The form of answers that strategies evaluate: approval, score, split, or choice of a branch.
 
-Rule: what is looked for is asked for in a form that is read strictly, as structured output; a model that answers in
-another form is told why and asked once again, and fails then.
+Rule: such an answer is requested as structured output and parsed strictly. A model that answers in another form is told
+why and asked once more; then the attempt fails.
 """
 
 from dataclasses import dataclass
 
 from engine.core.records.records import JsonValue
+from engine.core.specs.check import Check
 from engine.core.specs.guard import describe_guard
 from engine.core.state import State, Task
 
@@ -16,9 +17,9 @@ class AnswerForm:
     """The form of an answer that a strategy evaluates."""
 
     instructions: str
-    """For the model."""
+    """Instructions for the model."""
     schema: JsonValue = None
-    """The form of the answer; None leaves it free."""
+    """JSON Schema of the answer; None allows any text."""
 
 
 _TEXT: JsonValue = {"type": "string"}
@@ -36,19 +37,11 @@ ITEMS: JsonValue = {"type": "object", "properties": {"items": {"type": "array"}}
 
 
 def answer_form_of(state: State, task: Task) -> AnswerForm | None:
-    """Return what the strategy of its graph wants of the answer to a task; None where it looks for nothing in it."""
-    successors = (state.tasks.get(task_id) for task_id in task.before)
-    check = next(
-        (
-            successor
-            for successor in successors
-            if successor is not None and successor.check is not None and _inspects(successor, task)
-        ),
-        None,
-    )
-    if check is None or check.check is None:
+    """Return the form that the strategy requires of the answer to a task; None if it does not evaluate the answer."""
+    check = _check_of(state, task)
+    if check is None:
         return None
-    check_kind, args, role = check.check.what, check.check.args, task.role.partition(":")[0]
+    check_kind, args, role = check.what, check.args, task.role.partition(":")[0]
     if check_kind == "approved":
         return _review_form(args.get("rejects")) if role == "level" else _APPROVAL_FORM
     if check_kind == "score":
@@ -68,8 +61,15 @@ def answer_form_of(state: State, task: Task) -> AnswerForm | None:
     return AnswerForm(f"How it goes on is read from your answer, by the first of these that holds: {conditions}.")
 
 
-def _inspects(check: Task, task: Task) -> bool:
-    return task.id in (check.after if check.sees is None else check.sees)
+def _check_of(state: State, task: Task) -> Check | None:
+    """Return the first check after a task that evaluates its answer."""
+    for task_id in task.before:
+        successor = state.tasks.get(task_id)
+        if successor is not None and successor.check is not None:
+            evaluated_ids = successor.after if successor.sees is None else successor.sees
+            if task.id in evaluated_ids:
+                return successor.check
+    return None
 
 
 _APPROVAL_FORM = AnswerForm(
@@ -80,7 +80,7 @@ _APPROVAL_FORM = AnswerForm(
 
 
 def _review_form(rejects: JsonValue) -> AnswerForm:
-    """Return what a reviewer is asked for whose answer goes on where it approves."""
+    """Return the form for a reviewer whose answer is passed on if it approves."""
     word = str(rejects[0]).upper() if isinstance(rejects, list) and rejects else "REJECTED"
     return AnswerForm(
         f"You review the work that you are given. To send it back, begin your answer with {word} and say what is to"

@@ -1,7 +1,7 @@
-"""Which models an agent asks: looked up when an attempt begins, by name, in the state of that moment.
+"""Looks up the models of an agent, when an attempt begins.
 
-A name stands under `models` of the agent's supervisor or of one above it, the nearest first; else it is one that
-litellm knows. An agent that names none asks the model in `QUARTERDECK_MODEL`.
+A name refers to an entry under `models` of the agent's supervisor or the nearest one above it, or else to a model of
+litellm. An agent that names no model uses the one in `QUARTERDECK_MODEL`.
 """
 
 import os
@@ -18,7 +18,7 @@ MODEL_VARIABLE = "QUARTERDECK_MODEL"
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """A model under the name that the spec has for it."""
+    """A model with its name in the spec."""
 
     name: str
     spec: ModelSpec
@@ -29,7 +29,7 @@ class NoModel(PermanentFailure):
 
 
 def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedModel]:
-    """Return the models of an agent, in the order in which they are asked; at least one.
+    """Return the models of an agent in the order of failover; at least one.
 
     Raises:
         NoModel: If neither its spec nor the environment names one.
@@ -42,7 +42,7 @@ def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedMo
 
 
 def model_named(state: State, supervisor_id: str, name: str) -> ModelSpec:
-    """Return what a name stands for under a supervisor."""
+    """Return the model that a name refers to under a supervisor."""
     for supervisor in lineage_of(state, state.supervisors[supervisor_id]):
         if name in supervisor.options.models:
             return supervisor.options.models[name]

@@ -65,7 +65,7 @@ class Loop:
             extra_instructions: Text in addition to the instructions.
 
         Raises:
-            ModelStopped: If the model does not come to an output.
+            ModelStopped: If the model does not produce an output.
             ModelError: If no model answers.
         """
         self._extra_instructions, self._takes_steers = extra_instructions, text is None
@@ -94,11 +94,11 @@ class Loop:
         if not answer.calls:
             return await self._finish(answer)
         outcomes = await self._calls.perform(answer.calls, self._report)
-        self._hear(turn, answer.calls, outcomes)
+        self._add_results(turn, answer.calls, outcomes)
         forwarded = next((outcome.forwarded for outcome in outcomes if outcome.forwarded is not None), None)
         if forwarded is not None:
             return True, forwarded.output
-        self._look_for_loop(answer.calls, outcomes)
+        self._check_loop(answer.calls, outcomes)
         return False, None
 
     async def _add_earlier_messages(self) -> None:
@@ -219,7 +219,7 @@ class Loop:
             step, self._unreported = self._unreported, None
             self._work.record_soon(step())
 
-    def _hear(self, turn: int, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
+    def _add_results(self, turn: int, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
         """Add the results to the conversation."""
         for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             text = as_text(outcome.value)
@@ -228,8 +228,8 @@ class Loop:
             key = outcome.key if self._work.memory.is_in_journal(outcome.key) else ""
             self._conversation.add_result(call.id, excerpt, full_text=full_text, key=key)
 
-    def _look_for_loop(self, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
-        """Detect a loop.
+    def _check_loop(self, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
+        """Check that the model does not repeat itself.
 
         Raises:
             Looping: If the last `LOOP_TURNS` turns had the same calls with the same results.
@@ -256,13 +256,14 @@ class Loop:
             return True, answer.text
         try:
             return True, await parse_output(answer.text, schema)
-        except SchemaMismatch as unfit:
-            words = f"Your answer does not fit the schema of the output: {unfit}. Answer again, with the JSON alone."
-            return self._ask_again(words, InvalidOutput(str(unfit)))
+        except SchemaMismatch as mismatch:
+            text = f"Your answer does not fit the schema of the output: {mismatch}. Answer again, with the JSON alone."
+            return self._ask_again(text, InvalidOutput(str(mismatch)))
 
-    def _ask_again(self, words: str, otherwise: Exception) -> tuple[bool, JsonValue]:
+    def _ask_again(self, text: str, failure: Exception) -> tuple[bool, JsonValue]:
+        """Ask for another answer; raise `failure` if that was done before."""
         if self._has_retried:
-            raise otherwise
+            raise failure
         self._has_retried = True
-        self._conversation.add_user_text(words)
+        self._conversation.add_user_text(text)
         return False, None

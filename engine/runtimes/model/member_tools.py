@@ -1,7 +1,7 @@
-"""Tools about who is in the team: to list the members, and to add an agent.
+"""Tools about the members of the team: `list_workers` and `create_agent`.
 
-Rule: an agent that a model makes can do no more than the agent that made it: a model plays it, its tools, servers,
-rights and models are among its creator's, and its budget is no larger.
+Rule: a created agent has at most the rights of its creator: it is a model agent, its tools, servers, rights and models
+are among its creator's, and its budget is no larger.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class ListWorkers(BuiltinTool):
 
     @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
-        """Return one object for each."""
+        """Return an object for each worker."""
         work = self._work
         agent = work.attempt.state.agents[work.effect.agent_id]
         home = work.attempt.state.supervisors[agent.supervisor_id]
@@ -63,7 +63,7 @@ class CreateAgent(BuiltinTool):
 
     @override
     def schema(self, name: str) -> ToolSchema | None:
-        """Name what the creator has to give."""
+        """Name the tools, servers, rights and models of the creator."""
         spec = self._work.spec
         text: JsonValue = {"type": "string"}
         optional: dict[str, JsonValue] = {
@@ -82,7 +82,7 @@ class CreateAgent(BuiltinTool):
 
     @override
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
-        """Add it by a command of the agent's own, once; what it comes to is recorded."""
+        """Add the agent; one call after the other, because each is a command of this agent."""
         async with self._lock:
             return await super().answer(name, arguments, key)
 
@@ -95,18 +95,19 @@ class CreateAgent(BuiltinTool):
         return {"created": spec.name}
 
     def _spec(self, arguments: Arguments) -> AgentSpec:
-        """Return what is to be made.
+        """Return the spec of the new agent.
 
         Raises:
-            CallRefused: If its creator has no right to something of it.
+            CallRefused: If it exceeds the rights of its creator.
         """
         creator_spec = self._work.spec
         model = text_in(arguments, "model", needed=False)
         models = _check_within("model", [model] if model else [], self._models)
         tools = _check_within("tools", texts_in(arguments, "tools"), self._tools)
         mcp = _check_within("mcp", texts_in(arguments, "mcp"), creator_spec.mcp)
-        return copy_with(  # how long and how much it may work is as of its creator
-            creator_spec,
+        rights = _check_within("may", texts_in(arguments, "may"), creator_spec.may)
+        return copy_with(
+            creator_spec,  # time limits and concurrency are those of the creator
             name=text_in(arguments, "name"),
             agent_type="llm",
             instructions=text_in(arguments, "instructions"),
@@ -116,11 +117,7 @@ class CreateAgent(BuiltinTool):
             tools=[self._tools[name] for name in tools],
             mcp=mcp,
             approve={name: rule for name, rule in creator_spec.approve.items() if self._is_among(name, tools, mcp)},
-            may=[
-                right
-                for right in creator_spec.may
-                if right in _check_within("may", texts_in(arguments, "may"), creator_spec.may)
-            ],
+            may=[right for right in creator_spec.may if right in rights],
             limits=_limits(arguments, creator_spec.limits),
             output=None,
             category=None,
@@ -131,7 +128,7 @@ class CreateAgent(BuiltinTool):
         )
 
     def _is_among(self, rule_name: str, tools: Sequence[str], mcp: Sequence[str]) -> bool:
-        """Return whether a rule of its creator is for one of these tools, or for a tool of these servers."""
+        """Return whether an approval rule applies to one of these tools or servers."""
         return rule_name in (*tools, *mcp) or rule_name.partition("/")[0] in mcp
 
 
@@ -143,7 +140,7 @@ def _check_within(field: str, requested: Sequence[str], allowed: Sequence[str] |
 
 
 def _limits(arguments: Arguments, creator_limits: Limits | None) -> Limits | None:
-    """Return the budget of what is made: its creator's, and no more tokens than were said."""
+    """Return the budget of the new agent: its creator's, with the requested number of tokens if one is given."""
     tokens = arguments.get("tokens")
     if tokens is None:
         return creator_limits

@@ -1,4 +1,4 @@
-"""Memory of model agents: tools to store and search insights, and the `MemoryAgent`, which uses both on its own."""
+"""Memory of model agents: tools to store and search insights, and the automatic memory of a `MemoryAgent`."""
 
 import msgspec
 from typing_extensions import override
@@ -10,9 +10,9 @@ from engine.runtimes.model.builtin_tools import BuiltinTool, CallRefused, text_i
 from engine.runtimes.model.tools import Arguments, object_schema
 
 RECALLED_INSIGHTS = 5
-"""How many things are recalled at once."""
+"""Number of insights that a search returns."""
 KEPT_CHARACTERS = 2_000
-"""Of a request and its answer, each, that a `MemoryAgent` keeps."""
+"""Characters of a request, and of its answer, that a `MemoryAgent` stores."""
 
 
 class Remember(BuiltinTool):
@@ -22,7 +22,7 @@ class Remember(BuiltinTool):
 
     @override
     def schema(self, name: str) -> ToolSchema | None:
-        """It takes a text, and words that it is found by."""
+        """The tool takes a text, tags and an importance."""
         text: JsonValue = {"type": "string"}
         optional: dict[str, JsonValue] = {
             "tags": {"type": "array", "items": text, "description": "Words that it is found by."},
@@ -32,7 +32,7 @@ class Remember(BuiltinTool):
 
     @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
-        """Keep it once; the call is recorded besides, with the id of what is kept."""
+        """Store an insight; return its id."""
         importance = arguments.get("importance", 0.5)
         if isinstance(importance, bool) or not isinstance(importance, int | float):
             raise CallRefused("importance must be a number from 0 to 1")
@@ -47,13 +47,13 @@ class Recall(BuiltinTool):
 
     @override
     def schema(self, name: str) -> ToolSchema | None:
-        """The schema: the words to look for."""
+        """The tool takes the words to search for."""
         query: JsonValue = {"type": "string", "description": "Words to look for."}
         return ToolSchema(name, "Find what you remembered in earlier tasks.", object_schema(query=query))
 
     @override
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
-        """Return what is found, the best first."""
+        """Return the matching insights, best first."""
         insights: JsonValue = msgspec.to_builtins(
             await self._work.memory.recall(text_in(arguments, "query"), RECALLED_INSIGHTS)
         )
@@ -61,7 +61,7 @@ class Recall(BuiltinTool):
 
 
 async def recall_text(work: Work, request: str) -> str:
-    """Return what is remembered that has to do with a request, as a `MemoryAgent` is told it; a recorded step."""
+    """Return the insights that match a request, as text for a `MemoryAgent`; a recorded step."""
     key = work.attempt.key("recalled", request)
     if work.attempt.is_recorded(key):
         return str(await work.attempt.recorded(key))
@@ -72,6 +72,6 @@ async def recall_text(work: Work, request: str) -> str:
 
 
 async def remember_answer(work: Work, request: str, answer: str) -> None:
-    """Keep what was asked and answered."""
+    """Store a request and its answer as an insight."""
     text = f"Asked: {request[:KEPT_CHARACTERS]}\nAnswered: {answer[:KEPT_CHARACTERS]}"
     await work.memory.remember(text, ("task",), 0.5)

@@ -1,4 +1,4 @@
-"""What `options` of a model agent may say, and what its type allows; refused in one line that names the place."""
+"""The `options` of model agents, by their type; an invalid value is refused in one line that names its place."""
 
 from typing import Annotated, Literal
 
@@ -19,13 +19,13 @@ TOOL_NAMES = (
     "recall",
     "read_result",
 )
-"""Tools of the engine's own, which `tool_names` may give other names."""
+"""Built-in tools, which `tool_names` may rename."""
 ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 MemberName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class ModelOptions(BaseModel):
-    """Options of every agent that a model plays."""
+    """Options of every model agent."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -90,21 +90,21 @@ _OF_TYPES: dict[str, type[ModelOptions]] = {"MultiAgent": TeamOptions, "Conversa
 
 
 def options_class(agent_type: str) -> type[ModelOptions]:
-    """Return what the options of a type are made of."""
+    """Return the class of the options of an agent type."""
     return _OF_TYPES.get(agent_type, ModelOptions)
 
 
 def options_of(spec: AgentSpec) -> ModelOptions:
-    """Return the options of a spec that a model plays.
+    """Return the options of a model agent.
 
     Raises:
-        Unusable: If they do not fit.
+        Unusable: If they are invalid.
     """
     return options_in(spec, options_class(spec.agent_type or ""))
 
 
 def uses_tools(spec: AgentSpec) -> bool:
-    """Return True for an agent that calls tools in a loop; `llm` is one where it is given any."""
+    """Return whether an agent calls tools in a loop; an agent of type `llm` does if its spec gives it any."""
     if spec.agent_type == "llm":
         return bool(spec.tools or spec.mcp or spec.may or spec.approve)
     return spec.agent_type != "SimpleAgent"

@@ -1,4 +1,4 @@
-"""Structured output: an answer that has to fit a JSON Schema, with one clear reason where it does not."""
+"""Structured output: answers that must fit a JSON Schema, with one clear reason if they do not."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from engine.platform.patterns import BadPattern, Pattern
 from engine.runtimes.json_schema import MAX_CHECK_S, NAMED, CheckTimeout, faults_of
 
 _FENCE = "```"
-"""What many models put around JSON, as Markdown has it."""
+"""The Markdown fence that many models put around JSON."""
 
 
 class SchemaMismatch(ValueError):
@@ -28,10 +28,10 @@ class SchemaMismatch(ValueError):
 
 
 def check_schema(schema: JsonValue) -> None:
-    """Return when `schema` is a JSON Schema that refers to nothing outside of it.
+    """Check that `schema` is a JSON Schema without references to anything outside of it.
 
     Raises:
-        Unusable: If it is none; one line.
+        Unusable: If it is not; one line.
     """
     from jsonschema import Draft202012Validator, SchemaError  # 60 ms, which agents without a schema do not need
 
@@ -60,7 +60,7 @@ def check_schema(schema: JsonValue) -> None:
 
 
 def _unresolved_references(schema: dict[str, JsonValue]) -> Iterator[str]:
-    """Yield what a schema refers to and does not have."""
+    """Yield the references of a schema that it does not define."""
     from referencing import Registry
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012
@@ -77,11 +77,11 @@ def _unresolved_references(schema: dict[str, JsonValue]) -> Iterator[str]:
 
 
 _VALUES = frozenset({"const", "default", "enum", "examples"})
-"""Keywords of a schema under which values stand, and no schemas."""
+"""Keywords of a schema that contain values, not schemas."""
 
 
 def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each keyword of a schema and of those in it, with what stands there."""
+    """Yield each keyword of a schema and of its subschemas, with its value."""
     if isinstance(schema, list):
         for value in schema:
             yield from _keywords(value)
@@ -95,7 +95,7 @@ def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 async def parse_output(text: str, schema: Any) -> JsonValue:
-    """Return the JSON that an answer is, as `validate_output` does; what takes long is done in a thread.
+    """Return the JSON value of an answer, as `validate_output` does; long checks run in a thread.
 
     Raises:
         SchemaMismatch: As `validate_output`.
@@ -105,16 +105,16 @@ async def parse_output(text: str, schema: Any) -> JsonValue:
             value = _parse_json(text)
             _check_fit(value, schema, IN_LOOP_S)
             return value
-    import anyio.to_thread  # what reads team files is not to load it
+    import anyio.to_thread  # not needed to read team files
 
     return await anyio.to_thread.run_sync(validate_output, text, schema, abandon_on_cancel=True)
 
 
 def validate_output(text: str, schema: Any) -> JsonValue:
-    """Return the JSON that an answer is: the whole text, or the one fenced block in it.
+    """Return the JSON value of an answer: of the whole text, or of the only fenced block in it.
 
     Raises:
-        SchemaMismatch: If it is not JSON, or does not fit the schema, or the schema leads nowhere.
+        SchemaMismatch: If it is not JSON, or does not fit the schema, or the schema cannot be resolved.
     """
     value = _parse_json(text)
     check_value(value, schema)
@@ -122,10 +122,10 @@ def validate_output(text: str, schema: Any) -> JsonValue:
 
 
 def check_value(value: JsonValue, schema: Any) -> None:
-    """Return when a value fits a schema.
+    """Check that a value fits a schema.
 
     Raises:
-        SchemaMismatch: If it does not, or the schema leads nowhere.
+        SchemaMismatch: If it does not, or the schema cannot be resolved.
     """
     try:
         _check_fit(value, schema, MAX_CHECK_S)
@@ -150,23 +150,22 @@ def _check_fit(value: JsonValue, schema: Any, within_s: float) -> None:
     except BadPattern as error:
         raise SchemaMismatch(_one_line(str(error))) from error
     except (Unresolvable, RecursionError) as error:
-        raise SchemaMismatch(
-            f"its schema refers to what is not there, or to itself without end: {_one_line(str(error))}"
-        ) from error
+        reason = "its schema refers to what is not there, or to itself without end"
+        raise SchemaMismatch(f"{reason}: {_one_line(str(error))}") from error
     if fault is not None:
         at = ".".join(str(part) for part in fault.absolute_path)
         raise SchemaMismatch(f"{at}: {_one_line(fault.message)}" if at else _one_line(fault.message))
 
 
 def _extract_json(text: str) -> str:
-    """Return the part of an answer that is meant.
+    """Return the JSON text in an answer: the whole answer, or its only fenced block.
 
     Raises:
-        SchemaMismatch: If it is longer than can be looked at.
+        SchemaMismatch: If it exceeds a limit.
     """
     text = text.strip()
     if _FENCE in text and not text.startswith(("{", "[", '"')):
-        lines = text.split("\n")  # a text of the JSON may hold other characters that end lines
+        lines = text.split("\n")  # not `splitlines`: texts in the JSON may contain other line ends
         fences = [place for place, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
         if len(fences) == 2:
             text = "\n".join(lines[fences[0] + 1 : fences[1]]).strip()

@@ -16,7 +16,7 @@ class AskHuman(BuiltinTool):
 
     @override
     def schema(self, name: str) -> ToolSchema | None:
-        """It takes a question, and the answers to choose from where there are any."""
+        """The tool takes a question, and optionally the possible answers."""
         text: JsonValue = {"type": "string"}
         optional: dict[str, JsonValue] = {"options": {"type": "array", "items": text}}
         about = "Ask a person, and wait for the answer. Ask only what you cannot find out or decide yourself."
@@ -24,7 +24,7 @@ class AskHuman(BuiltinTool):
 
     @override
     async def _result(self, arguments: Arguments, key: str) -> CallResult:
-        """Ask; the answer is recorded under the key of the call."""
+        """Return the answer, which is recorded under the key of the call."""
         question, options = text_in(arguments, "question"), texts_in(arguments, "options")
         try:
             question_fields = checked_question(question, options, None, None)

@@ -1,7 +1,7 @@
 """Plans written by a model: tasks with dependencies, dispatched to workers as they become ready.
 
-Rule: a plan is one call, whose tasks wait for each other in the state as the nodes of a graph do; so what is left of it
-is seen, and an attempt that goes on is answered by the same tasks.
+Rule: a plan is one call, whose tasks wait for each other in the state like the nodes of a graph. So its progress is
+visible, and a later attempt is answered by the same tasks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class CreatePlan(WorkersTool):
 
     @override
     def schema(self, name: str) -> ToolSchema | None:
-        """A plan is a list of tasks; each names its worker as `delegate` does."""
+        """The tool takes a list of tasks, each with a worker as in `delegate`."""
         if not self._workers.available:
             return None
         text: JsonValue = {"type": "string"}
@@ -71,7 +71,7 @@ class CreatePlan(WorkersTool):
         return {name: {**outcome} for name, outcome in outcomes.items()}
 
     async def _carry_out(self, tasks: Sequence[PlannedTask], key: str) -> dict[str, dict[str, JsonValue]]:
-        """Have the tasks done as one call, in which each waits for those that it comes after."""
+        """Delegate the tasks in one call; return the outcome of each by its name."""
         places = {task.name: place for place, task in enumerate(tasks)}
         items = [
             PlannedItem(
@@ -101,7 +101,7 @@ def parse_plan(arguments: Arguments) -> list[PlannedTask]:
     """Return the tasks of a plan.
 
     Raises:
-        CallRefused: If it cannot be carried out: ids twice or unknown, tasks that wait for themselves.
+        CallRefused: If it is invalid, for example with duplicate or unknown ids, or a cycle.
     """
     task_objects = arguments.get("tasks")
     if not isinstance(task_objects, list) or not 0 < len(task_objects) <= MAX_TASKS:
@@ -111,11 +111,8 @@ def parse_plan(arguments: Arguments) -> list[PlannedTask]:
         if not isinstance(task_object, dict):
             raise CallRefused("each task must be an object with id, worker, instructions and after")
         after = tuple(dict.fromkeys(texts_in(task_object, "after")))
-        tasks.append(
-            PlannedTask(
-                text_in(task_object, "id"), text_in(task_object, "worker"), text_in(task_object, "instructions"), after
-            )
-        )
+        name, worker, instructions = (text_in(task_object, field) for field in ("id", "worker", "instructions"))
+        tasks.append(PlannedTask(name, worker, instructions, after))
     names = [task.name for task in tasks]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:

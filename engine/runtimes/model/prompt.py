@@ -1,6 +1,6 @@
 """The system prompt: the user's instructions first, then the engine's.
 
-Rule: what changes least stands first, so that the beginning stays in the provider's cache.
+Rule: the parts that change least come first, so that the beginning stays in the provider's cache.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ def system_text(
     """Return the system message.
 
     Args:
-        spec: Whose.
-        options: What it calls the engine's tools.
-        workers: Whom it may give work to; None where it does not lead.
-        extra_instructions: What it is told besides.
+        spec: Spec of the agent.
+        options: Its options, with the names of the built-in tools.
+        workers: Its workers; None if it does not lead.
+        extra_instructions: Further instructions, after its own.
     """
     parts = [spec.instructions.strip() or _about(spec)]
     if workers is not None:
@@ -61,7 +61,7 @@ def _worker_line(worker: Worker) -> str:
 
 
 def _records(workers: Sequence[Worker]) -> str:
-    """Return what came of earlier work; it changes most, and so stands last."""
+    """Return the track records of the workers; they change most, so they come last."""
     if len(workers) > MAX_LISTED_AGENTS:
         return ""
     records = [(worker.name, worker.record) for worker in workers if worker.record is not None]
@@ -80,5 +80,5 @@ def _format_number(value: float) -> str:
 
 
 def capabilities_of(workers: Sequence[Worker]) -> list[str]:
-    """Return what workers can do, each once."""
+    """Return the specialties of workers, each once."""
     return list(dict.fromkeys(skill for worker in workers for skill in worker.specialties))

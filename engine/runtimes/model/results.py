@@ -1,6 +1,6 @@
 """Results as shown to a model: large ones are truncated, with a tool to read on.
 
-Rule: the journal has a result whole; what the model is shown of it follows from that and from the options alone.
+Rule: the journal has the whole result; the excerpt for the model depends only on it and the options.
 """
 
 from engine.core.records.records import JsonValue
@@ -14,18 +14,18 @@ class Results:
     """The results of one conversation.
 
     Args:
-        options: How much the model is shown, and what it calls the tool that reads on.
+        options: Set the size of an excerpt, and the name of the tool that reads on.
     """
 
     def __init__(self, options: ModelOptions) -> None:
         self._max_characters = options.result_chars
         self.tool = options.name_of("read_result")
-        """What the model calls the tool that reads on."""
+        """Name of the tool that reads on."""
         self._full_texts: dict[str, str] = {}
-        """Texts that were cut, by the names that the model has for them."""
+        """Truncated texts, by the names under which the model can read on."""
 
     def schemas(self) -> list[ToolSchema]:
-        """Return the tool that reads on, once there is something to read."""
+        """Return the tool that reads on, once a text was truncated."""
         if not self._full_texts:
             return []
         about = "Read on in a result that was too long to be shown whole."
@@ -34,7 +34,7 @@ class Results:
         return [ToolSchema(self.tool, about, object_schema(result=result, start=start))]
 
     def excerpt_of(self, value: JsonValue, name: str) -> str:
-        """Return what the model is shown of a result; `name` is what it is called where it is cut."""
+        """Return a result as text for the model; if it is truncated, the model can read on under `name`."""
         text = as_text(value)
         if len(text) <= self._max_characters:
             return text
@@ -42,7 +42,7 @@ class Results:
         return self._excerpt_from(name, 0)
 
     def read(self, arguments: Arguments) -> JsonValue:
-        """Return the part of a result that the model asks for."""
+        """Return the requested part of a truncated result."""
         name, start = arguments.get("result"), arguments.get("start", 0)
         if not isinstance(name, str) or name not in self._full_texts:
             return error_result(f"there is no result {name!r} to read on in", results=[*self._full_texts])

@@ -1,4 +1,4 @@
-"""Runtime of agents that a model plays: `SimpleAgent`, `ReactAgent` and those made of them, by their agent type."""
+"""Runtime of model agents: `SimpleAgent`, `ReactAgent` and those built on them, by their agent type."""
 
 from collections.abc import Sequence
 
@@ -29,10 +29,10 @@ from engine.runtimes.typed_output import check_output_schema, typed_value
 
 
 def model_runtime(spec: AgentSpec, code: Code) -> Runtime:
-    """Make the runtime of a spec that a model plays; with `run` it is a function that does.
+    """Create the runtime of a model agent; a spec with `run` is executed as a function.
 
     Raises:
-        Unusable: If its options cannot be right.
+        Unusable: If its options are invalid.
     """
     if spec.run is not None:
         return function_runtime(spec, code)
@@ -40,7 +40,7 @@ def model_runtime(spec: AgentSpec, code: Code) -> Runtime:
 
 
 class ModelRuntime:
-    """Let a model work, with tools where its spec gives it any."""
+    """Runs a model, with tools if its spec gives it any."""
 
     def __init__(self, spec: AgentSpec, code: Code, options: ModelOptions) -> None:
         self._spec = spec
@@ -49,7 +49,7 @@ class ModelRuntime:
         self._kit = Kit(spec, code, {})
 
     async def check(self) -> None:
-        """Import the tools, and look at the schema of the output."""
+        """Import the tools, and check the schema of the output."""
         await check_output_schema(self._spec)
         if uses_tools(self._spec):
             tools = await self._code.load_tools(self._spec, described=True)
@@ -62,7 +62,7 @@ class ModelRuntime:
             self._kit = Kit(self._spec, self._code, tools)
 
     async def execute(self, work: Work) -> JsonValue:
-        """Do the work of one attempt, as the type of the agent has it."""
+        """Do the work of one attempt according to the agent's type."""
         if isinstance(self._options, TeamOptions):
             output = await run_team(work, self._options, self._own_model(work))
             return output if self._spec.model else await typed_value(work, output, self._code.threads)
@@ -74,9 +74,8 @@ class ModelRuntime:
         builtin_tools = self._builtin_tools(work, workers, [model.name for model in models])
         calls = Calls(work, self._options, kit=self._kit, builtin_tools=builtin_tools, workers=workers)
         answer_form = None if task is None or work.spec.output is not None else answer_form_of(work.attempt.state, task)
-        extra_instructions, output_schema = (
-            ("", work.spec.output) if answer_form is None else (answer_form.instructions, answer_form.schema)
-        )
+        extra_instructions = "" if answer_form is None else answer_form.instructions
+        output_schema = work.spec.output if answer_form is None else answer_form.schema
         loop = Loop(work, self._options, self._turns(work, models, output_schema), calls)
         if self._spec.agent_type != "MemoryAgent":
             return await loop.run(extra_instructions=extra_instructions)
@@ -94,18 +93,18 @@ class ModelRuntime:
         return Turns(work, models, params=self._options.request_params, output=output)
 
     def _own_model(self, work: Work) -> AskModel | None:
-        """Return what lets the agent's own model speak, where it has one."""
+        """Return a function that asks the agent's own model; None if it has no model."""
         if not work.spec.model:
             return None
 
-        async def says(text: str, schema: JsonValue) -> JsonValue:
+        async def ask_model(text: str, schema: JsonValue) -> JsonValue:
             turns = self._turns(work, self._models(work), schema)
             return await Loop(work, self._options, turns, Calls(work, self._options)).run(text)
 
-        return says
+        return ask_model
 
     def _builtin_tools(self, work: Work, workers: Workers | None, models: Sequence[str]) -> list[BuiltinTool]:
-        """Return the engine's own tools that the agent may use: those of a lead, and those that its spec allows."""
+        """Return the built-in tools of the agent: those of a lead, and those that its spec allows."""
         if work.spec.agent_type == "SimpleAgent":
             return []
         builtin_tools: list[BuiltinTool] = []

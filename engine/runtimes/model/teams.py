@@ -1,7 +1,7 @@
-"""Agents made of others: `MultiAgent`, a team as one agent, and `ConversationAgent`, members who speak in turn.
+"""Agents composed of others: `MultiAgent`, a team as one agent, and `ConversationAgent`, members that speak in turn.
 
-Rule: what a member does is a delegation, what the model of the agent itself says is a turn; both are recorded, so an
-attempt that goes on comes to where the one before it was cut off.
+Rule: work of a member is a delegation, an answer of the agent's own model is a turn. Both are recorded, so a later
+attempt continues where the last one was interrupted.
 """
 
 import json
@@ -53,7 +53,7 @@ AskModel: TypeAlias = Callable[[str, JsonValue], Awaitable[JsonValue]]
 
 
 async def run_team(work: Work, options: TeamOptions, ask_model: AskModel | None) -> JsonValue:
-    """Run a `MultiAgent`; if it has a model of its own, that one makes the final answer."""
+    """Run a `MultiAgent`; if it has its own model, that gives the final answer."""
     request = as_text(await work.value())
     listener, results = _SteerListener(work), list[TaskInput]()
     if options.mode == "parallel":
@@ -151,8 +151,8 @@ class _Moderation:
             moderator = self._options.moderator or ""
             try:
                 decision = await parse_output(as_text(await delegate_to(self._work, moderator, question)), schema)
-            except SchemaMismatch as unfit:
-                raise BadModerator(f"{moderator} was to say who speaks next, and {unfit}") from unfit
+            except SchemaMismatch as mismatch:
+                raise BadModerator(f"{moderator} was to say who speaks next, and {mismatch}") from mismatch
         assert isinstance(decision, dict)
         return decision
 
@@ -182,7 +182,7 @@ class _SteerListener:
 
         Args:
             text: The text for the next member.
-            was_sent: Whether an earlier attempt has sent this text; then messages sent after a crash come later.
+            was_sent: Returns whether an earlier attempt has sent this text; then newer messages have to come later.
         """
         self._turn += 1
         if not self._work.attempt.is_recorded(steers_key(self._turn)) and was_sent(text):

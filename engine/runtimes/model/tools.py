@@ -1,7 +1,7 @@
 """Tools for models: their protocol, and how a call becomes one recorded step.
 
-Rule: a call ends in exactly one recorded outcome, its result or its error; neither is made again. The step of a tool
-that must not be called twice is announced before it begins, so that an engine that dies in the middle of it knows.
+Rule: a call ends with exactly one recorded outcome, its result or its error, and is not repeated. The call of a tool
+that must not run twice is journaled before it begins, so that the next engine knows about an interrupted one.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ class Tool(Protocol):
 
     @property
     def name(self) -> str:
-        """What the model calls it: letters, digits, `_` and `-`."""
+        """Its name for the model: letters, digits, `_` and `-`."""
 
     @property
     def description(self) -> str:
-        """What it does, for the model."""
+        """Its description for the model."""
 
     @property
     def parameters(self) -> Mapping[str, JsonValue]:
@@ -35,30 +35,30 @@ class Tool(Protocol):
     async def call(self, work: Work, arguments: Arguments, key: str) -> JsonValue:
         """Call it and return its result.
 
-        A tool that must not be called twice announces itself (`Work.tool_began`) before it begins.
+        A tool that must not run twice calls `Work.tool_began` before it begins.
 
         Args:
-            arguments: An object, as the model wrote it: what does not fit `parameters` is the tool's to refuse.
-            key: The key of the step, the same one when an idempotent tool is called again.
+            arguments: The object that the model wrote; the tool itself checks it against `parameters`.
+            key: Key of the step; the same when an idempotent tool is called again.
 
         Raises:
-            ToolError: If there is no result; the model is told why.
-            AgentCrashed: If it says that the agent broke down; the call has ended all the same.
+            ToolError: If there is no result; the model gets the reason.
+            AgentCrashed: If the tool raised it; the call has ended.
         """
 
 
 def schema_of(tool: Tool) -> ToolSchema:
-    """Return a tool as a model is told of it."""
+    """Return the schema of a tool for a model."""
     return ToolSchema(name=tool.name, description=tool.description, parameters=tool.parameters)
 
 
 def error_result(error: str, **details: JsonValue) -> dict[str, JsonValue]:
-    """Return the result of a call that did not come about: what went wrong, and what the model may do instead."""
+    """Return the result of a failed call: the error, and details with which the model can correct it."""
     return {"error": error, **details}
 
 
 def object_schema(optional: Arguments | None = None, /, **needed: JsonValue) -> dict[str, JsonValue]:
-    """Return the JSON Schema of an object with properties that are needed, and others that are not."""
+    """Return the JSON Schema of an object with required and optional properties."""
     properties = {**needed, **(optional or {})}
     return {"type": "object", "properties": properties, "required": [*needed], "additionalProperties": False}
 
@@ -72,7 +72,7 @@ async def call_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> J
             result = await tool.call(work, arguments, key)
         except ToolError as error:
             result = error_result(str(error))
-        except AgentCrashed as crash:  # the call has ended, and the attempt ends with it
+        except AgentCrashed as crash:  # ends the call and the attempt
             work.live.tool_ended(tool.name, one_line(crash))
             await work.tool_raised(key, crash)
             raise

@@ -1,7 +1,7 @@
-"""One answer of a model: a recorded step, taken from the journal where it stands there, else asked for.
+"""One answer of a model: a recorded step, from the journal if it is there, otherwise requested.
 
-Rule: one request at a time and no retries. A model that fails hands over to the next one of the list at once; where
-none is left the attempt fails, and the failure policies of the agent say what follows.
+Rule: one request at a time and no retries. If a model fails, the next one of the list is asked at once; if none is
+left, the attempt fails, and the agent's failure policies decide.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ class Turns:
     """Asks the models of one attempt.
 
     Args:
-        models: Those of its agent, in the order in which they are asked.
+        models: Models of its agent, in the order of failover.
         output: JSON Schema of the answer; None is text.
     """
 
@@ -38,16 +38,16 @@ class Turns:
 
     @property
     def model(self) -> NamedModel:
-        """The one that is asked next."""
+        """The model that is asked next."""
         return self._models[0]
 
     @property
     def context_tokens(self) -> int | None:
-        """How many tokens a request to it may hold, where that is known."""
+        """Size of its context in tokens; None if unknown."""
         return self._work.models.context_tokens(self.model.spec)
 
     async def recorded(self, key: str) -> ModelAnswer | None:
-        """Return the answer that stands in the journal, if it does."""
+        """Return the recorded answer of a turn; None if there is none."""
         if not self._work.attempt.is_recorded(key):
             return None
         return msgspec.convert(await self._work.attempt.recorded(key), ModelAnswer)
@@ -62,18 +62,20 @@ class Turns:
         kind: Literal["model", "compact"] = "model",
         plain: bool = False,
     ) -> tuple[ModelAnswer, Callable[[JsonValue], StepFinished]]:
-        """Ask until a model answers, and return the answer with what makes the step to be recorded.
+        """Ask the models in turn until one answers.
 
         Args:
-            key: Likewise.
-            plain: A text is asked for, whatever the output has to be, and it is not shown as output; a model that
-                answers without one is asked once more.
+            name: Name of the step.
+            key: Key of the step.
+            kind: Kind of the step.
+            plain: Ask for text without a schema, and do not show it as output; a model that answers without text is
+                asked once more.
 
         Returns:
-            The answer, and a function from the output of the step to the step.
+            The answer, and a function that makes the step to record from its output.
 
         Raises:
-            ModelError: If none of them did.
+            ModelError: If all models fail.
         """
         work = self._work
         async with work.slot.step():
@@ -125,12 +127,12 @@ class Turns:
             except ModelError as error:
                 work.models.record_error(error)
                 if error.error_type == "context" and not plain:
-                    raise  # another model would not help as much as a shorter conversation
+                    raise  # the caller shortens the conversation first
                 self.use_next_model(error)
             work.attempt.raise_if_stopping()
 
     def use_next_model(self, error: ModelError) -> None:
-        """Go on with the next model.
+        """Switch to the next model.
 
         Raises:
             ModelError: If none is left.
@@ -146,7 +148,7 @@ class Turns:
 
 
 def is_text(answer: ModelAnswer) -> bool:
-    """Return True for an answer whose text can be used."""
+    """Return whether an answer contains usable text."""
     return answer.finish != "refusal" and bool(answer.text.strip())
 
 
@@ -155,7 +157,7 @@ def _ignore_chunk(chunk: Chunk) -> None:
 
 
 def answer_record(answer: ModelAnswer) -> JsonValue:
-    """Return what the journal keeps of an answer; its usage is that of the step."""
+    """Return an answer as recorded in the journal; its usage is in the step."""
     record: dict[str, JsonValue] = msgspec.to_builtins(answer)
     record.pop("usage", None)
     return record
