@@ -1,1 +1,1 @@
-"""Tools as a model is told of them, and their calls: functions of the user's own and tools of MCP servers."""
+"""Tools of agents, their schemas and their calls: functions, and tools of MCP servers."""

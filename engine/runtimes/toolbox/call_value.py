@@ -1,7 +1,7 @@
-"""The value of a call: what a function or a server gets, as guards and people see it before it happens.
+"""The arguments of a tool call as JSON, for guards and people, before the call is made.
 
-One rule: it is made of what the call then passes on, with the defaults that are filled in after that. What is not JSON
-stands there as its `repr`, and then a person is asked whatever a guard says.
+Rule: they are exactly the arguments that are passed, with the defaults that are filled in later. A value that is not
+JSON is represented by its `repr`, and such a call needs approval whatever a guard says.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from engine.runtimes.functions.tools import KEY, options_of
 from engine.runtimes.values import clean, json_value
 
 MAX_SCHEMA_PARTS = 10_000
-"""Parts of a server's schema that are looked at for defaults of one call."""
+"""Parts of a server's schema that are searched for the defaults of one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class CallValue:
 
     arguments: JsonValue
     is_exact: bool = True
-    """Whether this is all that the call passes on; else it cannot be looked at whole."""
+    """Whether these are all arguments of the call, unchanged; otherwise no guard can decide."""
 
 
 async def function_value(
     work: Work, function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
 ) -> CallValue:
-    """Return the value of a call of a function; what pydantic has to convert is converted in a thread."""
+    """Return the arguments of a call of a function; pydantic converts other types in a thread."""
     arguments = _with_defaults(function, args, named)
     if arguments is None:
         return CallValue([*args, dict(named)], is_exact=False)
@@ -44,7 +44,7 @@ async def function_value(
 def _with_defaults(
     function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Return arguments by name; None for a function that does not say what it takes, or does not take them."""
+    """Return the arguments by name; None if the function has no signature, or does not accept them."""
     try:
         bound = inspect.signature(function).bind(*args, **named)
     except (TypeError, ValueError):
@@ -86,7 +86,7 @@ def _representation(value: Any) -> str:
 
 
 def server_value(arguments: Mapping[str, JsonValue], schema: Any) -> CallValue:
-    """Return the value of a call of a server's tool: with the defaults that its schema names."""
+    """Return the arguments of a call of a server's tool, with the defaults of its schema."""
     try:
         return CallValue(_SchemaDefaults(schema).add_defaults(dict(arguments), schema))
     except RecursionError:
@@ -94,7 +94,7 @@ def server_value(arguments: Mapping[str, JsonValue], schema: Any) -> CallValue:
 
 
 class _SchemaDefaults:
-    """Adds the defaults of a schema to a value, also in objects inside it; of a union, those of each of its parts."""
+    """Adds the defaults of a schema to a value, also in nested objects; in a union, those of each alternative."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
@@ -104,7 +104,7 @@ class _SchemaDefaults:
         """Return the value with the defaults of a part of the schema.
 
         Raises:
-            RecursionError: If the schema refers to its parts without end, or very often.
+            RecursionError: If more than `MAX_SCHEMA_PARTS` are visited, for example because of a cycle.
         """
         if not isinstance(schema, Mapping) or not isinstance(value, dict | list):
             return value
@@ -127,7 +127,7 @@ class _SchemaDefaults:
         return value
 
     def _linked_schemas(self, schema: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield the schemas that hold for a value besides this one: what it refers to, and parts of a union."""
+        """Yield further schemas of the same value: the referenced one, and the parts of a union."""
         if isinstance(target := schema.get("$ref"), str):
             yield self._referenced(target)
         for keyword in ("allOf", "anyOf", "oneOf"):

@@ -36,7 +36,7 @@ class ToolTimeout(ToolError):
 
 
 class CalledTool(Protocol):
-    """A tool, as a call of it needs it."""
+    """The properties of a tool that a call needs."""
 
     @property
     def name(self) -> str:
@@ -44,11 +44,11 @@ class CalledTool(Protocol):
 
     @property
     def options(self) -> ToolOptions:
-        """What its author declares."""
+        """The options that its author declared."""
 
     @property
     def gate(self) -> Gate:
-        """How many calls may run at once."""
+        """Its limit on concurrent calls."""
 
 
 async def perform_call(work: Work, tool: CalledTool, call: Callable[[], Any], *, key: str) -> JsonValue:
@@ -63,7 +63,7 @@ async def perform_call(work: Work, tool: CalledTool, call: Callable[[], Any], *,
         ToolTimeout: If it exceeds its timeout.
         NotJson: If its result cannot be represented in JSON.
         AttemptInterrupted: If the attempt is asked to stop before the call begins.
-        ToolError: If it raises what is no `Exception`, such as `SystemExit`.
+        ToolError: If it raises a `BaseException` such as `SystemExit`.
         Exception: Any other error that the tool raises.
     """
     async with tool.gate.enter(work):
@@ -77,9 +77,9 @@ async def perform_call(work: Work, tool: CalledTool, call: Callable[[], Any], *,
 
 @contextmanager
 def _translate_exits() -> Iterator[None]:
-    """Turn what a tool raises and Python keeps for its own end, as `sys.exit` does, into an error like any other.
+    """Turn a `BaseException` of a tool, such as that of `sys.exit`, into a `ToolError`.
 
-    Only a call that was cut off has no known end, and is a question to a person.
+    A cancelled call is not translated, because its outcome is unknown.
     """
     try:
         yield
@@ -101,8 +101,8 @@ async def wait_for_approval(
 
     Args:
         name: Name of the tool in the spec.
-        options: What its author declares.
-        value: Returns what it is called with.
+        options: The options that its author declared.
+        value: Returns the arguments of the call.
         version: Standing permissions hold for this version of the tool only.
 
     Raises:
@@ -127,7 +127,7 @@ def translate_tool_errors() -> Iterator[None]:
         raise ToolError(str(error)) from error
     except NotJson as error:
         raise ToolError(f"its result cannot be told: {error}") from error
-    except Exception as error:  # the tool is the user's: whatever it raises, the model is told
+    except Exception as error:  # user code may raise anything; the model gets the error
         raise ToolError(with_class(error)) from error
 
 

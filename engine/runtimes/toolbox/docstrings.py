@@ -1,7 +1,7 @@
 """Reads docstrings in the styles of Google, NumPy and Sphinx: a description, and one for each parameter.
 
-The style is the one in which docstring_parser finds the most. A docstring that breaks the rules of its style, as with
-an argument that goes on at the margin of its section, is a description as a whole. See docs/reference/tools.md.
+Of the three styles, the one with which docstring_parser finds most sections is used. A docstring that violates its
+style, for example with an unindented continuation line, is used whole as the description. See docs/reference/tools.md.
 """
 
 import inspect
@@ -47,8 +47,7 @@ def docstring_of(function: Callable[..., Any]) -> ParsedDocstring:
 
 def parse_docstring(docstring: str) -> ParsedDocstring:
     """Return a parsed docstring; common indentation is ignored."""
-    # Here, because most programs describe no tool.
-    from docstring_parser import ParseError
+    from docstring_parser import ParseError  # most programs have no tools to describe
 
     readings: list[Docstring] = []
     for parse in _parsers():
@@ -72,7 +71,7 @@ def _parsers() -> "tuple[Callable[[str], Docstring], ...]":
     from docstring_parser import numpydoc, rest
     from docstring_parser.google import GoogleParser, Section, SectionType
 
-    # Of the other sections nothing is read: what is wrong in them does not matter.
+    # The other sections are ignored; each is a single text, so that no fault in them matters.
     sections = [Section(title, "param", SectionType.MULTIPLE) for title in _spellings(_PARAMETERS)]
     sections += [Section(title, "other", SectionType.SINGULAR) for title in _spellings(_OTHERS)]
     return GoogleParser(sections).parse, rest.parse, numpydoc.parse

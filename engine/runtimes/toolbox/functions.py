@@ -63,13 +63,13 @@ class FunctionTool:
         await self._approve(work, args, named)
         try:
             return await perform_call(work, self, call, key=key)
-        except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
+        except Exception as error:  # user code may raise anything; an error ends the call, unlike an interruption
             if not self.options.idempotent:
                 await work.tool_raised(key, error)
             raise
 
     async def _bind(self, work: Work, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
-        """Return what the function is called with by a model; in a thread where checking that runs the user's code."""
+        """Return the arguments of the function for a call by a model; in a thread if the check runs user code."""
         described = self._get_schema()
         try:
             if described.runs_code:

@@ -45,7 +45,7 @@ class Gate:
             except BaseException:
                 if pending in self._waiting:
                     self._waiting.remove(pending)
-                else:  # it was cancelled after it had been given a place
+                else:  # cancelled after it got its place
                     self._leave()
                 raise
 

@@ -65,7 +65,7 @@ class Kit:
         return next((tool for tool in tools if tool.full_name == full_name), None)
 
     def _tool_names(self) -> dict[str, set[str]]:
-        """Return the named servers, each with the named tools; an empty list means all of its tools."""
+        """Return the named servers, each with the named tools; an empty set means all of its tools."""
         tool_names: dict[str, set[str]] = {}
         whole_servers = {name for name in self._spec.mcp if "/" not in name}
         for name in self._spec.mcp:

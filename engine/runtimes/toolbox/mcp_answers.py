@@ -1,8 +1,7 @@
-"""What a tool server sends, read and checked before the `mcp` package gets it.
+"""Parses and checks messages of a tool server before the `mcp` package gets them.
 
-Rule: one bad answer costs one call. The package drops a message that it cannot read, and ends the connection where
-one request fails, so the call would wait for its time limit and others would end with it. Here such a call gets an
-error of ours (`Fault`) in place of its answer.
+Rule: an invalid answer fails only its own call. The package would drop an unreadable message, so that the call waits
+for its timeout, and would end the connection if a request fails. Instead, such a call gets an error of ours (`Fault`).
 """
 
 import re
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     from mcp_types import JSONRPCError, JSONRPCMessage
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
-"""Longest message of a server."""
+"""Size of a message of a server."""
 LOOP_BYTES = 128 * 1024
-"""Longer messages are parsed in a thread."""
+"""Larger messages are parsed in a thread."""
 MAX_BLOCKS = 1_000
-"""Most blocks (texts, pictures) of a result."""
+"""Blocks (texts, pictures) of a result."""
 MAX_TOOLS = 1_000
-"""Most tools of one server; the rest are ignored."""
+"""Tools of one server; the rest are ignored."""
 _END_BYTES = 256
-"""How much of each end of a message is searched for its id."""
+"""Bytes at each end of a message that are searched for its id."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')
 
 
@@ -49,7 +48,7 @@ async def parse(data: bytes) -> "JSONRPCMessage":
     """Return the message in `data`.
 
     Raises:
-        Unreadable: If it is none, or longer or deeper than this side reads.
+        Unreadable: If it is not a message, or exceeds a limit.
     """
     return _parse(data) if len(data) <= LOOP_BYTES else await anyio.to_thread.run_sync(_parse, data)
 
@@ -79,12 +78,12 @@ def _reason(data: bytes, error: Any) -> str:
 
 
 def _tidy(result: dict[str, Any]) -> None:
-    """Complete what servers leave out of a result, and drop the schemas of outputs.
+    """Add missing fields to a result, and drop the schemas of outputs.
 
-    The package would check each result against the latter, in the loop: what a server declares of itself is its matter.
+    The package would check each result against these schemas in the event loop, which is the server's own task.
 
     Raises:
-        Unreadable: If it has more blocks than this side reads, or its structured content is no plain JSON.
+        Unreadable: If it has too many blocks, or its structured content is not plain JSON.
     """
     if result.get("structuredContent") is not None:
         result.setdefault("content", [])
@@ -111,14 +110,14 @@ def error_response(request_id: int | str, fault: Fault, reason: str) -> "JSONRPC
 
 
 def too_large() -> str:
-    """Return why a message is not read to its end."""
+    """Return the fault of a message that exceeds `MAX_LINE_BYTES`."""
     return f"it is too large: more than {MAX_LINE_BYTES // 1024 // 1024} MB"
 
 
 def answered_id(start: bytes, end: bytes) -> int | None:
-    """Return which request an unreadable message answers, by its two ends; None if it is no answer.
+    """Return the id of the request that an unreadable message answers, from its two ends; None if it is no answer.
 
-    Looks outside the result only: before the second brace, or after the last but one.
+    Only the parts outside of the result are searched: before the second brace, or after the last but one.
     """
     first, second = start[:_END_BYTES].lstrip(), end[-_END_BYTES:].rstrip()
     if not first.startswith(b"{") or not second.endswith(b"}"):

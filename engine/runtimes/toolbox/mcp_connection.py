@@ -1,7 +1,7 @@
-"""A connection to one tool server, through the `mcp` package: this is the only file that imports it.
+"""A connection to one tool server, through the `mcp` package; the only file that imports it.
 
-Rule: what a server sends is data. It receives only the arguments of calls: sampling, elicitation and roots
-are refused. Who starts a server, and when, is said in `mcp_servers`; what it may send, in `mcp_answers`.
+Rule: a server only sends data, and only receives the arguments of calls: sampling, elicitation and roots are refused.
+`mcp_servers` starts servers; `mcp_answers` limits what they may send.
 """
 
 import json
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 MAX_PAGES = 50
+"""Pages of a server's list of tools."""
 DESCRIPTION_CHARACTERS = 10_000
-"""Most characters of a tool's description for a model."""
+"""Characters of a tool's description for a model; the rest is cut."""
 
 
 class Lost(EngineError):
@@ -113,9 +114,8 @@ class Connection:
             yield
         except MCPError as error:
             self._raise_if_lost(error)
-            raise ToolError(
-                one_line(error) if error.message else f"the server reports error {error.code}, and does not say why"
-            ) from error
+            reason = f"the server reports error {error.code}, and does not say why"
+            raise ToolError(one_line(error) if error.message else reason) from error
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"][-3:])
@@ -153,7 +153,7 @@ async def connect(spec: McpSpec, start: Callable[[], Awaitable[Child]], words: L
 
     Args:
         start: Starts it, if it is a program.
-        words: Gets the program.
+        words: Gets the started program, to describe its end.
 
     Raises:
         Exception: Any error of the connection, or a group of them.
@@ -190,7 +190,7 @@ def _to_offered_tool(tool: Any) -> OfferedTool:
 
 
 def _plain_schema(schema: dict[str, Any]) -> dict[str, JsonValue]:
-    """Return a schema of arguments; a very long one is left to the server, which looks at calls itself."""
+    """Return the schema of a tool's arguments; empty if it is very long: the server checks calls itself."""
     if len(json.dumps(schema)) > SCHEMA_CHARACTERS:
         return {}
     plain = json_value(schema)
@@ -200,7 +200,7 @@ def _plain_schema(schema: dict[str, Any]) -> dict[str, JsonValue]:
 def _output(result: "CallToolResult") -> JsonValue:
     texts = [_text(block) for block in result.content]
     if result.structured_content is not None and not any(getattr(block, "text", None) for block in result.content):
-        structured: JsonValue = result.structured_content  # `mcp_answers` made it plain
+        structured: JsonValue = result.structured_content  # plain JSON since `mcp_answers`
         return structured
     return clean("\n".join(texts))
 

@@ -1,7 +1,7 @@
-"""A tool server at an address: each message is a request over HTTP, and its answer one body or a stream of events.
+"""The transport to a tool server at an address: each message is an HTTP request, answered by a body or a stream.
 
-A session that the server has forgotten, as after its restart, ends the connection: the call was not accepted, and the
-next connection begins another session.
+If the server has lost the session, for example after a restart, the call was not accepted; the connection ends, and the
+next one begins a new session.
 """
 
 import json
@@ -24,7 +24,7 @@ from engine.runtimes.values import one_line
 FORGOTTEN = frozenset({404, 410})
 """Statuses that end a session, as the protocol says."""
 REFUSED = 400
-"""Status with which many servers refuse a session that they do not know, with words that name it."""
+"""Status with which many servers refuse an unknown session, with a message that names it."""
 GATEWAY = frozenset({502, 504})
 """Statuses of a gateway that lost the server: the call may have taken place."""
 _SESSION = "mcp-session-id"
@@ -52,7 +52,7 @@ async def over_http(spec: McpSpec, transport: Callable[..., Any]) -> AsyncIterat
             except httpx2.TransportError as error:
                 if request_id is not None:
                     return _response(request, error_response(request_id, *_transport_fault(error)))
-                if request.method == "POST":  # a notification, which has no answer: what is lost, the next call says
+                if request.method == "POST":  # a notification, which has no answer; the next call reports the loss
                     return httpx2.Response(202, request=request)
                 raise
             try:
@@ -68,10 +68,10 @@ async def over_http(spec: McpSpec, transport: Callable[..., Any]) -> AsyncIterat
                 raise
             return response
 
-    timeout = httpx2.Timeout(spec.timeout_s, read=None)  # how long a call may take is limited around it
+    timeout = httpx2.Timeout(spec.timeout_s, read=None)  # the caller limits the time of a call
     async with (
         Requests(headers={"Accept-Encoding": "identity", **headers_of(spec)}, timeout=timeout) as client,
-        # Larger events are refused here, each with the call that it answers.
+        # Without the package's limit on events: `_events` has one, which fails only the call that the event answers.
         transport(spec.url, http_client=client, max_sse_event_size=None) as streams,
     ):
         yield streams
@@ -81,7 +81,7 @@ def headers_of(spec: McpSpec) -> dict[str, str]:
     """Return the headers of each request to a server.
 
     Raises:
-        Unusable: If a variable that holds one is not set.
+        Unusable: If the variable of a header is not set.
     """
     missing = next((name for name in spec.headers_env.values() if name not in os.environ), None)
     if missing is not None:
@@ -94,7 +94,7 @@ def headers_of(spec: McpSpec) -> dict[str, str]:
 
 
 def _request_id(request: Any) -> int | str | None:
-    """Return the id of the message in a request; None if it is no message that gets an answer."""
+    """Return the id of the message in a request; None if it expects no answer."""
     if request.method != "POST":
         return None
     message = json.loads(request.content)
@@ -164,7 +164,7 @@ async def _body(response: Any) -> bytes:
 
 
 async def _refusal(response: Any, body: bytes, request_id: int | str) -> Any:
-    """Return the error in a response that refuses a request, or one that says its status."""
+    """Return the error in a response that refuses a request, or an error with the status of the response."""
     from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
     status, words = response.status_code, body[:1_000].decode(errors="replace").lower()
@@ -186,11 +186,11 @@ async def _refusal(response: Any, body: bytes, request_id: int | str) -> Any:
 
 
 def _events(response: Any, request_id: int | str | None) -> Any:
-    """Return a stream of events, each as long as a message may be.
+    """Return the checked events of a stream.
 
     Args:
-        request_id: The request that the stream answers: what is wrong with an event is its answer, and ends the stream.
-            None for a stream of notifications, which ends there.
+        request_id: The request that the stream answers; it gets an error in place of an invalid event, which ends the
+            stream. None for a stream of notifications, which ends without an error.
     """
     import httpx2
 
@@ -205,7 +205,7 @@ def _events(response: Any, request_id: int | str | None) -> Any:
                     fields = _fields(event)
                     is_resumable = is_resumable or "id" in fields
                     yield event if request_id is None else await _check_event(event, fields)
-                if request_id is None or is_resumable:  # the package asks for the rest
+                if request_id is None or is_resumable:  # the package requests the rest
                     return
                 fault = Fault.LOST, "the server ended its answer before the result"
             except httpx2.TransportError:
@@ -229,7 +229,7 @@ async def _whole_events(body: Any) -> AsyncIterator[bytes]:
     """Yield each event of a stream, with its empty line.
 
     Raises:
-        Unreadable: If one is longer than a message may be.
+        Unreadable: If an event exceeds the size limit.
     """
     rest = bytearray()
     async for piece in body:
@@ -257,7 +257,7 @@ def _fields(event: bytes) -> dict[str, bytes]:
 
 
 async def _check_event(event: bytes, fields: dict[str, bytes]) -> bytes:
-    """Return an event as the package may read it.
+    """Return an event in a form that the package can read.
 
     Raises:
         Unreadable: If its message cannot be used.

@@ -1,4 +1,4 @@
-"""A tool server that is a program: messages are lines on its standard input and output."""
+"""The transport to a tool server that is a program: messages are lines on its standard input and output."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -15,9 +15,9 @@ from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, answered_id, 
 
 CHUNK_BYTES = 256 * 1024
 MAX_SKIPPED_LINES = 8
-"""How many times as long as a message an answer may be that is passed over."""
+"""Size of a skipped answer, as a multiple of `MAX_LINE_BYTES`; a longer line ends the program."""
 EXIT_TIMEOUT_S = 0.5
-"""How long a program may take to end by itself after its input was closed, in seconds."""
+"""How long a program may take to exit after its input was closed, in seconds."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ async def over_pipes(program: Child, close_event: anyio.Event, wrap: Callable[[A
     """Yield the streams of messages from and to a program; ends the program afterwards.
 
     Args:
-        wrap: Makes what the package reads of a message.
+        wrap: Converts a message for the package.
     """
     from mcp_types import JSONRPCRequest
 
@@ -83,7 +83,7 @@ async def over_pipes(program: Child, close_event: anyio.Event, wrap: Callable[[A
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a program; of one that is too long, its two ends."""
+    """A line of a program, or the two ends of a line that is too long."""
 
     start: bytes
     end: bytes
@@ -93,7 +93,7 @@ class _Line:
 async def _lines(program: Child) -> AsyncIterator[_Line]:
     """Yield the lines that a program writes.
 
-    One that is too long is passed over to its end if it may be an answer; any other ends the program.
+    A line that is too long is skipped if it may be an answer; otherwise it ends the program.
     """
     start = last = b""
     pieces: list[bytes] = []
@@ -120,7 +120,7 @@ async def _lines(program: Child) -> AsyncIterator[_Line]:
 
 
 async def _message(line: _Line, open_request_ids: set[str]) -> Any:
-    """Return the message in a line; None if it is not one, because programs print other lines too."""
+    """Return the message in a line; None if there is none, because programs print other lines too."""
     from mcp_types import JSONRPCError, JSONRPCResponse
 
     try:

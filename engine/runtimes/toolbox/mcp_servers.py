@@ -1,7 +1,7 @@
 """Tool servers (MCP): one connection for each server in an engine, started by the first attempt that needs it.
 
-A server that ended is started again by the next attempt or call that needs it, after a pause that grows with each
-failure. It ends with the engine, however that ends (`programs.watched`). See docs/reference/tools.md.
+A server that ended is restarted by the next attempt or call that needs it, after a pause that grows with each failure.
+It ends with the engine, also if that is killed (`programs.watched`). See docs/reference/tools.md.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ class Server:
         self._scope: anyio.CancelScope | None = None
 
     async def tools(self, code: ServerCode, work: Work) -> list[OfferedTool]:
-        """Return the tools that it offers; asks it again if they may have changed.
+        """Return the tools that it offers; requests them again if they may have changed.
 
         Raises:
             ServerDown: If it does not work.
@@ -99,7 +99,7 @@ class Server:
             raise ServerDown(self.name, one_line(error)) from error
 
     async def _current_tools(self, connection: Connection) -> list[OfferedTool]:
-        async with self._listing:  # one attempt asks, and those that came meanwhile get the same answer
+        async with self._listing:  # one attempt requests the list, and waiting ones get the same
             if connection.close_event.is_set():
                 raise NotReached("it ended")
             if connection.is_stale:
@@ -118,7 +118,7 @@ class Server:
         except EngineError as error:
             connection.close_event.set()
             raise ServerDown(self.name, one_line(error)) from error
-        except BaseException:  # the attempt was stopped while it waited: the next one asks
+        except BaseException:  # the attempt was stopped while it waited; the next one requests the list
             connection.is_stale = True
             raise
 
@@ -172,7 +172,7 @@ class Server:
                     failure = ServerDown(self.name, "; ".join(filter(None, reasons)))
         except Unusable as unusable:
             failure, self._not_before_ms = ServerDown(self.name, unusable.reason, retryable=False), 0
-        except Exception as error:  # a server may break the protocol in any way, and the package in as many
+        except Exception as error:  # a violation of the protocol may raise anything in the package
             failure = ServerDown(self.name, str(words) or one_line(first_of(error)))
         finally:
             if start == self._starts:  # the end of an old start does not affect a newer one

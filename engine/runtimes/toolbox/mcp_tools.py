@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_NAME_CHARACTERS = 64
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$id", "$schema"})
-"""Schema keywords that could make a check take forever or open addresses; the server itself checks these."""
+"""Schema keywords that are not checked, because they could take forever or open addresses; the server checks them."""
 
 
 class CutOff(EngineError):
@@ -118,7 +118,7 @@ class ServerTool:
                 faults.append(f"{place}: {fault.message[:200]}" if place else fault.message[:200])
                 if len(faults) == MAX_FAULTS:
                     break
-        except Exception:  # the schema is a server's: it may raise anything, and the server looks at the call itself
+        except Exception:  # an invalid schema may raise anything; the server checks the call itself
             return
         if faults:
             raise ToolError(f"wrong arguments of {self.name}: {'; '.join(' '.join(fault.split()) for fault in faults)}")

@@ -1,4 +1,4 @@
-"""Looks whether a tool server starts, without an engine, and ends it again."""
+"""Checks that a tool server starts, without an engine, and ends it again."""
 
 from pathlib import Path
 
@@ -19,10 +19,10 @@ def probe_server(spec: McpSpec, folder: Path) -> list[str]:
     """Start a trusted server and return the names of its tools. Blocks; not for a thread with an event loop.
 
     Args:
-        folder: Where it works.
+        folder: Its working folder.
 
     Raises:
-        Unusable: If it does not start, or does not say its tools; one line.
+        Unusable: If it does not start, or does not list its tools; one line.
     """
     load()
     return anyio.run(_probe, spec, folder)

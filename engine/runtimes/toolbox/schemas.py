@@ -1,7 +1,6 @@
 """The schema of a function, made by pydantic from its signature, and the check of arguments against it.
 
-Made once for each function; what cannot be described is refused with the parameter that is at fault. See
-docs/reference/tools.md.
+A function without a schema is refused with the name of the parameter that is at fault. See docs/reference/tools.md.
 """
 
 import inspect
@@ -24,15 +23,15 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What every provider takes as the name of a tool."""
+"""Pattern of tool names that every provider accepts."""
 MAX_FAULTS = 5
-"""Wrong arguments that one message names."""
+"""Wrong arguments that a message names."""
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
 _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class BadArguments(EngineError):
-    """A tool was to be called with arguments that do not fit its schema; one line, for the model."""
+    """Arguments of a call do not fit the schema of the tool; one line, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,10 @@ class _Parameter:
 
 
 class FunctionSchema:
-    """A function as a model is told of it.
+    """The schema of a function for models.
 
     Raises:
-        Unusable: If it cannot be described; the message names the tool and the parameter.
+        Unusable: If there is none; the message names the tool and the parameter.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -65,14 +64,14 @@ class FunctionSchema:
 
     @cached_property
     def runs_code(self) -> bool:
-        """Whether checking its arguments runs code of the types: validators, default factories, `__post_init__`."""
+        """Whether a check of arguments runs user code: validators, default factories, `__post_init__`."""
         return _runs_code(self._model.__pydantic_core_schema__)
 
     def bind(self, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
-        """Return what the function is called with: values of its own types.
+        """Return positional and keyword arguments for the function, converted to the types of its parameters.
 
         Raises:
-            BadArguments: If they do not fit.
+            BadArguments: If they do not fit the schema.
         """
         from pydantic import ValidationError
 
@@ -132,7 +131,7 @@ def _parameters(name: str, function: Callable[..., Any], descriptions: Mapping[s
 
 
 def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of the parameters; what the function returns does not matter."""
+    """Return the types of the parameters, without that of the result, which need not be readable."""
     target = _unwrap(function)
     annotations = {key: hint for key, hint in getattr(target, "__annotations__", {}).items() if key != "return"}
     return {key: _hint(name, target, key, hint) for key, hint in annotations.items()}
@@ -142,7 +141,7 @@ def _hint(name: str, target: Callable[..., Any], parameter: str, hint: Any) -> A
     holder = type("Holder", (), {"__annotations__": {parameter: hint}})
     try:
         return get_type_hints(holder, getattr(target, "__globals__", {}), include_extras=True)[parameter]
-    except Exception as error:  # annotations are the user's: they may be any text, and raise anything
+    except Exception as error:  # annotations may be any text, and evaluating them may raise anything
         raise Unusable(
             f"tool {name!r}: the type of its parameter {parameter!r} cannot be read ({type(error).__name__}: {error});"
             " import what it names where the function is defined"
@@ -150,7 +149,7 @@ def _hint(name: str, target: Callable[..., Any], parameter: str, hint: Any) -> A
 
 
 def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what holds annotations and docstring of a callable."""
+    """Return the function that has the annotations and the docstring of a callable."""
     while isinstance(function, partial):
         function = function.func
     if inspect.isclass(function):
@@ -163,14 +162,14 @@ def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _model(name: str, parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
-    """Return the model of some parameters, and its schema."""
+    """Return a pydantic model of parameters, and its schema."""
     try:
         return _build_model(parameters)
-    except Exception:  # which of them it is, is said below
+    except Exception:  # find the parameter at fault
         for parameter in parameters:
             try:
                 _build_model([parameter])
-            except Exception as error:  # pydantic has a class for each way in which a type is none
+            except Exception as error:  # pydantic raises many classes for unsupported types
                 reason = next(iter(str(error).splitlines()), type(error).__name__).partition(". Set `arbitrary")[0]
                 raise Unusable(
                     f"tool {name!r}: its parameter {parameter.name!r} of type {_type_name(parameter.hint)} cannot be"
@@ -181,7 +180,7 @@ def _model(name: str, parameters: list[_Parameter]) -> "tuple[type[BaseModel], d
 
 
 def _build_model(parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
-    """Return a model with a field for each parameter, under names that clash with nothing of pydantic's."""
+    """Return a model with a field for each parameter, under names that cannot clash with pydantic's."""
     from pydantic import ConfigDict, create_model
 
     fields: dict[str, Any] = {f"p{at}": _field(parameter) for at, parameter in enumerate(parameters)}
@@ -192,7 +191,7 @@ def _build_model(parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[s
 
 
 def _runs_code(schema: Any) -> bool:
-    """Tell whether a schema of pydantic's core names anything that is called."""
+    """Return whether a schema of pydantic's core calls any function."""
     if isinstance(schema, Mapping):
         calls = any(schema.get(key) for key in ("function", "default_factory", "custom_init", "post_init", "missing"))
         return calls or any(map(_runs_code, schema.values()))
@@ -226,7 +225,7 @@ def _generator() -> Any:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generator(GenerateJsonSchema):
-        """Without titles, which repeat names, and without a word about defaults that JSON cannot hold."""
+        """Omits titles, which repeat names, and warnings about defaults that JSON cannot represent."""
 
         @override
         def field_title_should_be_set(self, schema: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The tools of one engine: each function is made into one, and described, once; each server is started once."""
+"""The tools of one engine, cached so that each function is described once and each server started once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ class ToolCache:
         self._tools: dict[str, FunctionTool] = {}
 
     def tool(self, reference: str, function: Callable[..., Any]) -> FunctionTool:
-        """Return the tool that a function is; code that was loaded anew is another tool behind the same gate."""
+        """Return the tool of a function; reloaded code gets a new tool with the same gate."""
         cached_tool = self._tools.get(reference)
         if cached_tool is not None and cached_tool.function is function:
             return cached_tool
