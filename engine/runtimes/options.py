@@ -1,4 +1,4 @@
-"""The `options` of an agent's spec, read as a model of pydantic; what is wrong is said in one line."""
+"""Parses the `options` of an agent's spec by a pydantic model; a fault is reported in one line."""
 
 from typing import TypeVar
 
@@ -11,10 +11,10 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def options_in(spec: AgentSpec, kind: type[M]) -> M:
-    """Return the options of a spec.
+    """Return the options of a spec as an instance of `kind`.
 
     Raises:
-        Unusable: If they do not fit; the message names the place.
+        Unusable: If they are invalid; the message names the place.
     """
     try:
         return kind.model_validate(dict(spec.options))
@@ -23,7 +23,7 @@ def options_in(spec: AgentSpec, kind: type[M]) -> M:
 
 
 def first_fault(error: ValidationError, *under: str | int) -> str:
-    """Return the first fault with its place, which is `under` what these keys and places name."""
+    """Return the first fault with its place; `under` is the path of the validated value."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in (*under, *first["loc"]))
     return f"{place}: {first['msg'].removeprefix('Value error, ')}"

@@ -1,6 +1,6 @@
-"""What the script of a scripted agent may say: the `options` of the type `scripted`.
+"""The format of scripts of scripted agents: the `options` of the type `scripted`.
 
-Apart from the runtime that plays it, so that a team file is checked without the event loop. See `scripted`.
+It is separate from the runtime (`scripted`), so that a team file can be checked without importing the event loop.
 """
 
 from decimal import Decimal
@@ -15,7 +15,7 @@ Delay = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class Spending(Part):
-    """What something costs."""
+    """Usage of a step or a rule."""
 
     tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
     tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
@@ -24,7 +24,7 @@ class Spending(Part):
 
 
 class ScriptedStep(Part):
-    """One step of a rule; journaled, and not done again."""
+    """One step of a rule; journaled, and not repeated."""
 
     name: str
     delay_s: Delay = 0.0
@@ -33,16 +33,16 @@ class ScriptedStep(Part):
 
 
 class ScriptedDelegation(Part):
-    """One piece of work for another member."""
+    """A delegation to another member."""
 
     to: str
     text: JsonValue = "{text}"
     or_output: JsonValue = None
-    """The answer in place of a failure; without it the attempt fails with the delegation."""
+    """The answer if the delegation fails; without it the attempt fails as well."""
 
 
 class ScriptedMap(Part):
-    """The same work on several items."""
+    """A delegation of one task for each item."""
 
     to: str
     items: list[JsonValue]
@@ -50,24 +50,24 @@ class ScriptedMap(Part):
 
 
 class Rule(Part):
-    """What to do with the texts that it matches."""
+    """The actions for texts that match."""
 
     match: Expression | None = None
     times: Annotated[int, Field(ge=1)] | None = None
     delay_s: Delay | tuple[Delay, Delay] = 0.0
     spend: Spending | None = None
-    """What the rule costs, besides its steps."""
+    """Usage in addition to that of the steps."""
     emit: list[str] = Field(default_factory=list)
     emit_every_s: Delay = 0.0
     """Pause between two pieces of `emit`."""
     progress: Annotated[int, Field(ge=0, le=10_000)] = 0
-    """How many steps of progress the delay is shown in."""
+    """Number of progress reports during the delay."""
     steps: list[ScriptedStep] = Field(default_factory=list)
     delegate: ScriptedDelegation | None = None
     map: ScriptedMap | None = None
     fail: str | None = None
     fail_rate: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of the attempts that `fail` is for; which ones follows from the task's id and attempt."""
+    """Share of the attempts that fail with `fail`, chosen by the task's id and attempt."""
     output: JsonValue = "{agent}: {text}"
 
 

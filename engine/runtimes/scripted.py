@@ -1,11 +1,11 @@
-"""Runtime `scripted`: an agent that follows a script in its spec, on the engine's clock, the same way each time.
+"""Runtime `scripted`: agents that follow a script in their spec, on the engine's clock, reproducibly.
 
 For demonstrations, for trying out a team before its real agents exist, and for tests: it delays, streams, takes steps,
 delegates, fails and answers exactly as written. `options` of the spec hold the script:
 
     options:
       script:
-        - match: "refund"          # a regular expression found in the text; without it the rule is for every text
+        - match: "refund"          # a regular expression to search in the text; without it the rule matches every text
           times: 2                 # only for the first two attempts of a task, then the next rule
           delay_s: [0.2, 0.8]      # or one number; a range is drawn from the task's id and attempt
           fail: "the shop does not answer"
@@ -16,9 +16,9 @@ delegates, fails and answers exactly as written. `options` of the spec hold the 
           delegate: {to: writer, text: "Summarise {text}"}
           output: "{agent} says: {answer}"
 
-A rule is played in the order delay, spend, emit, steps, delegate, map, and then it fails or answers. In every text,
-`{text}`, `{agent}`, `{attempt}` and `{answer}` (what the delegation or the map brought) are replaced. Without a rule
-that fits, the agent answers `{agent}: {text}`.
+A rule is executed in the order delay, spend, emit, steps, delegate, map, and then it fails or answers. In every text,
+`{text}`, `{agent}`, `{attempt}` and `{answer}` (the result of the delegation or the map) are replaced. Without a
+matching rule the agent answers `{agent}: {text}`.
 """
 
 import hashlib
@@ -46,16 +46,16 @@ class ScriptedFailure(EngineError):
 
 
 def scripted_runtime(spec: AgentSpec, code: Code) -> Runtime:
-    """Make the runtime of a spec with a script.
+    """Create the runtime of a spec with a script.
 
     Raises:
-        Unusable: If the options are not a script; the message names the place.
+        Unusable: If the options are not a valid script; the message names the place.
     """
     return ScriptedRuntime(spec, code, options_in(spec, Script))
 
 
 class ScriptedRuntime:
-    """Play a script."""
+    """Executes a script."""
 
     def __init__(self, spec: AgentSpec, code: Code, script: Script) -> None:
         self._spec = spec
@@ -63,11 +63,11 @@ class ScriptedRuntime:
         self._rules = script.script
 
     async def check(self) -> None:
-        """Look at the schema of its output; the script was read."""
+        """Check the schema of its output; the script was checked before."""
         await check_output_schema(self._spec)
 
     async def execute(self, work: Work) -> JsonValue:
-        """Play the first rule that fits the text and the attempt."""
+        """Execute the first rule that matches the text and the attempt."""
         text = as_text(await work.value())
         rule = self._rule(text, work.effect.attempt)
         variables = {"text": text, "agent": work.effect.agent, "attempt": str(work.effect.attempt), "answer": ""}
@@ -137,6 +137,6 @@ async def _answer(rule: Rule, context: Context, variables: Mapping[str, str]) ->
 
 
 def _draw(work: Work, purpose: str) -> float:
-    """Return a number from [0, 1) that is the same each time this attempt of this task is played."""
+    """Return a number from [0, 1) that depends only on the attempt and the purpose."""
     seed = json.dumps([work.effect.task_id, work.effect.attempt, purpose])
     return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=6).digest(), "big") / 2**48

@@ -1,7 +1,7 @@
-"""Which keys of an agent its runtime carries out; one that it would ignore is refused where it is given.
+"""Refuses keys of an agent that its runtime would ignore.
 
-Rule: a key that is accepted has an effect. Keys that are not named here are carried out by the engine for every agent.
-`tests/contract/test_accepted_keys.py` names what shows the effect of each.
+Rule: an accepted key has an effect. Keys that are not listed here are handled by the engine for every agent.
+`tests/contract/test_accepted_keys.py` names a test of the effect of each key.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,12 @@ TOOL_KINDS = (
     "switch_mode",
     "other",
 )
-"""Kinds of tools in the Agent Client Protocol: what `approve` of an `acp` agent names."""
-
-
+"""Kinds of tools in the Agent Client Protocol, which are the keys of `approve` of an `acp` agent."""
 Place: TypeAlias = tuple[str | int, ...]
 
 
 class Keys(Protocol):
-    """A spec, or the block of a team file that one is made of."""
+    """A spec, or the block of a team file for one."""
 
     run: Any
     run_in: Any
@@ -46,7 +44,7 @@ _FUNCTION = ("model", "instructions", "may")
 _BY_CONTEXT = ("tools", "mcp", "approve", "step_timeout_s")
 _LED = ("run_in", "tools", "mcp", "may", "approve")
 WITHOUT_CONTEXT = "function of its text"
-"""The kind of a function that takes one argument, which is known once it is imported."""
+"""Kind of a function that takes only the text, which is known after its import."""
 UNUSED: Mapping[str, tuple[str, ...]] = {
     "function": _FUNCTION,
     "function in a process": (*_FUNCTION, *_BY_CONTEXT),
@@ -59,7 +57,7 @@ UNUSED: Mapping[str, tuple[str, ...]] = {
     "ConversationAgent": (*_LED, "output"),
     **dict.fromkeys(("llm", "ReactAgent", "MemoryAgent"), ("run_in",)),
 }
-"""The keys that a kind of agent has no use for. The `options` of functions are data of their authors: never refused."""
+"""Keys without effect, by kind of agent; not the `options` of functions, which are read by the functions themselves."""
 _WORDS: Mapping[str, str] = {
     "function": "a function agent",
     "function in a process": "a function in a process of its own, which gets its text alone",
@@ -75,19 +73,19 @@ _HINTS: Mapping[str, Mapping[str, str]] = {
 
 
 def kind_of(agent_type: str | None, run: object, run_in: object) -> str | None:
-    """Return the kind of agent by which `UNUSED` is sorted; None for a runtime of somebody's own."""
+    """Return the kind of an agent, a key of `UNUSED`; None for a custom runtime."""
     if run is not None and (agent_type in MODEL_TYPES or agent_type == "function"):
         return "function in a process" if run_in == "process" else "function"
     return agent_type if agent_type in UNUSED else None
 
 
 def unused_keys(agent_type: str | None, keys: Keys, kind: str | None = None) -> Iterator[tuple[Place, str]]:
-    """Yield each key that is given and would have no effect: its place, and what is wrong, in words.
+    """Yield the place and the fault of each given key that would have no effect.
 
     Args:
-        agent_type: The runtime that executes the agent.
+        agent_type: The agent's type.
         keys: Its spec, or its block of a team file.
-        kind: The kind of agent; None is the one that follows from its keys.
+        kind: The kind of the agent; None derives it from its keys.
     """
     kind = kind or kind_of(agent_type, keys.run, keys.run_in)
     if kind is None:
@@ -114,7 +112,7 @@ def _unused_by_acp(keys: Keys) -> Iterator[tuple[Place, str]]:
 
 
 def _unused_by_members(kind: str, keys: Keys) -> Iterator[tuple[Place, str]]:
-    """Yield what is for the model of an agent that is made of others, where no model of its own speaks."""
+    """Yield keys for the agent's own model, if the agent is composed of others and its own model is not used."""
     if keys.model and keys.options.get("moderator") is not None:
         yield ("model",), "does nothing beside a moderator; leave one of them out"
     elif keys.instructions and not keys.model:
@@ -122,17 +120,17 @@ def _unused_by_members(kind: str, keys: Keys) -> Iterator[tuple[Place, str]]:
 
 
 SCRIPTED_MODEL = ("key_env", "base_url", "timeout_s", "idle_s")
-"""Keys of a model that `replies` stand in for: nobody is called."""
+"""Keys of a model that have no effect with `replies`, because no provider is called."""
 
 
 def unused_model_keys(model: Any, defaults: Any) -> Iterator[str]:
-    """Yield the keys of a model that are given and have no effect beside `replies`."""
+    """Yield the given keys of a model that have no effect because of its `replies`."""
     if model.replies:
         yield from (key for key in SCRIPTED_MODEL if getattr(model, key) != getattr(defaults, key))
 
 
 def unused_server_keys(server: Any) -> Iterator[str]:
-    """Yield the keys of a tool server that are given and are for the other kind: a program, or an address."""
+    """Yield the given keys of a tool server that are only for the other kind: a program, or an address."""
     key = "env" if server.url is not None else "headers_env"
     if getattr(server, key):
         yield key
@@ -150,6 +148,6 @@ def check_keys(spec: AgentSpec, kind: str | None = None) -> None:
 
 @cache
 def _defaults() -> dict[str, Any]:
-    """Return what each key is where it is left out."""
-    empty = AgentSpec(name="none")
-    return {key: getattr(empty, key) for keys in UNUSED.values() for key in keys}
+    """Return the default of each key."""
+    default_spec = AgentSpec(name="none")
+    return {key: getattr(default_spec, key) for keys in UNUSED.values() for key in keys}

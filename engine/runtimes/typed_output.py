@@ -1,6 +1,6 @@
-"""Outputs of agents that no model plays, held against the `output` schema of their spec.
+"""Checks outputs of agents without a model against the `output` schema of their spec.
 
-A schema may take processor time, so a thread compares. What a stopped attempt returns is partial and fits or not.
+The check runs in a thread, because it may take processor time. The partial output of a stopped attempt is not checked.
 """
 
 from functools import partial
@@ -27,10 +27,10 @@ class OutputMismatch(EngineError):
 
 
 async def check_output_schema(spec: AgentSpec) -> None:
-    """Refuse a spec whose `output` is no schema; a long one is looked at in a thread.
+    """Check the `output` schema of a spec, in a thread if it is long.
 
     Raises:
-        Unusable: In one line.
+        Unusable: If it is not a valid schema; one line.
     """
     if spec.output is None:
         return
@@ -44,31 +44,31 @@ async def check_output_schema(spec: AgentSpec) -> None:
 
 
 async def typed_value(work: Work, value: Any, threads: Threads) -> JsonValue:
-    """Return an output that fits the schema of the agent's spec, or any where that has none.
+    """Return an output after checking it against the schema of the agent's spec, if it has one.
 
     Raises:
         OutputMismatch: If it does not fit.
-        NotJson: If there is a schema and it is no JSON.
+        NotJson: If there is a schema, and the output is not JSON.
     """
     if work.spec.output is None or work.attempt.saw_stopping:
         return value  # type: ignore[no-any-return]  # the host converts it
     output = json_value(value)
     try:
         await threads.run(partial(check_value, output, work.spec.output))
-    except SchemaMismatch as unfit:
-        raise OutputMismatch(unfit) from unfit
+    except SchemaMismatch as mismatch:
+        raise OutputMismatch(mismatch) from mismatch
     return output
 
 
 async def typed_text(work: Work, text: str, threads: Threads) -> JsonValue:
-    """Return the JSON that a text is, which fits the schema of the agent's spec; the text where that has none.
+    """Return the JSON value of a text, checked against the schema of the agent's spec; without one the text itself.
 
     Raises:
-        OutputMismatch: If it is no JSON, or does not fit.
+        OutputMismatch: If the text is not JSON, or does not fit.
     """
     if work.spec.output is None or work.attempt.saw_stopping:
         return text
     try:
         return await threads.run(partial(validate_output, text, work.spec.output))
-    except SchemaMismatch as unfit:
-        raise OutputMismatch(unfit) from unfit
+    except SchemaMismatch as mismatch:
+        raise OutputMismatch(mismatch) from mismatch

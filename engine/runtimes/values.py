@@ -1,4 +1,4 @@
-"""Values at the edge to the user's code: the JSON that it returns, and what the exceptions that it raises say."""
+"""Converts values from user code: its JSON values, and its exceptions to messages and traits, without secrets."""
 
 import math
 import os
@@ -17,32 +17,32 @@ from engine.models.redaction import MIN_WORD_CHARACTERS, credentials_in, hide, i
 from engine.runtimes.functions.child import error_text, traits_of
 
 MAX_DEPTH = 100
-"""How deep lists and objects may be nested."""
+"""Levels of nested lists and objects."""
 MAX_CHARACTERS = 64 * 1024 * 1024
-"""How long all texts of one value may be together."""
+"""Total length of all texts of a value."""
 MAX_VALUES = 200_000
-"""How many values one value may hold: items, and keys with theirs."""
+"""Items of lists and objects in a value."""
 MAX_DIGITS = 4000
-"""Python reads no longer numbers back from JSON."""
+"""Digits of a whole number: Python does not parse longer ones from JSON."""
 ERROR_CHARACTERS = 500
 SHOWN_CHARACTERS = 1_000_000
-"""Characters of what a person decides on, as JSON; it stands in the journal and in the state while it is open."""
+"""Characters of the JSON that a person is shown for a decision; it is in the state while the question is open."""
 MAX_TYPES = 32
-"""How many classes of one exception are looked at."""
+"""Classes of an exception that are recorded."""
 
 _SECRET_CHARACTERS = 8
 _LAST: dict[str, Any] = {"environment": None, "sent": frozenset(), "secrets": []}
-"""The environment when it was looked at last, and its secrets."""
+"""The environment at the last call of `_secrets`, and its secrets: reading a variable decodes it, 0.4 µs each."""
 
 
 def json_value(value: object, *, most_values: int = MAX_VALUES) -> JsonValue:
-    """Return `value` as plain JSON: tuples as lists, subclasses as what they are made of, half characters replaced.
+    """Return `value` as plain JSON: tuples as lists, subclasses as their base types, lone surrogates replaced.
 
     Args:
-        most_values: How many values it may hold. Each takes 0.3 to 1 us, mostly in the engine's loop.
+        most_values: Limit on the values in it. Each takes 0.3 to 1 µs, mostly in the engine's loop.
 
     Raises:
-        TooManyValues: If it holds more.
+        TooManyValues: If it contains more values.
         NotJson: If something in it is not JSON (NaN, bytes, sets, keys that are not texts, other objects), or it is
             too deep or too long; the message says where.
     """
@@ -55,14 +55,14 @@ def json_value(value: object, *, most_values: int = MAX_VALUES) -> JsonValue:
 
 
 def copy_json(value: JsonValue) -> JsonValue:
-    """Return a JSON value for code of the user: it may change lists and objects of it, and changes no other value."""
+    """Return a copy of a JSON value, whose lists and objects user code may change."""
     return msgspec.to_builtins(value) if isinstance(value, list | dict) else value
 
 
 class _Copy:
-    """One value on its way; counts what it holds.
+    """Copies one value, and counts its parts.
 
-    A fault gets its place on the way out: to have it at hand for each value would take half of the time.
+    The path of a fault is built while the exception propagates; keeping the path of each value takes twice as long.
     """
 
     def __init__(self, most_values: int) -> None:
@@ -121,7 +121,7 @@ _PATH_CHARACTERS = 80
 
 
 class _Fault(Exception):
-    """A value is not one that JSON can hold; `path` is where, from the value that is looked at."""
+    """A value that cannot be represented in JSON; `path` is its path in the copied value."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -141,36 +141,33 @@ def _checked_float(value: float) -> float:
 
 
 AMOUNT_LIMIT = 10**12
-"""More tokens, or dollars, than anything can spend."""
+"""Limit on tokens, and on dollars."""
 
 
 class Amounts(TypedDict, total=False):
-    """What was spent; None, or left out, where it is not known."""
+    """Reported usage; an amount that is None or missing is unknown."""
 
     tokens_in: int | None
-    """Tokens that a model was given."""
+    """Input tokens of a model."""
     tokens_out: int | None
-    """Tokens that it answered with."""
+    """Output tokens."""
     tokens_cached: int | None
-    """Of `tokens_in`, those that the provider read from its cache."""
+    """Those of `tokens_in` that the provider read from its cache."""
     cost_usd: Decimal | float | str | None
-    """Money, in US dollars."""
+    """Cost in US dollars."""
 
 
 def usage_of(amounts: Amounts) -> Usage:
-    """Return what was spent.
+    """Return reported amounts as usage.
 
     Raises:
-        ValueError: If an amount is unknown, below 0, or not one that can be.
+        ValueError: If the name of an amount is unknown, or an amount is negative or out of range.
     """
     unknown = [name for name in amounts if name not in Amounts.__annotations__]
     if unknown:
         raise ValueError(f"there is no amount {unknown[0]!r}; there are {', '.join(Amounts.__annotations__)}")
-    tokens_in, tokens_out, tokens_cached = (
-        amounts.get("tokens_in"),
-        amounts.get("tokens_out"),
-        amounts.get("tokens_cached"),
-    )
+    tokens_in, tokens_out = amounts.get("tokens_in"), amounts.get("tokens_out")
+    tokens_cached = amounts.get("tokens_cached")
     for name, tokens in (("tokens_in", tokens_in), ("tokens_out", tokens_out), ("tokens_cached", tokens_cached)):
         if tokens is not None and not (isinstance(tokens, int) and 0 <= tokens < AMOUNT_LIMIT):
             raise ValueError(f"{name} must be a whole number, 0 or more, not {tokens!r}")
@@ -188,7 +185,7 @@ def usage_of(amounts: Amounts) -> Usage:
 
 
 def clean(text: str) -> str:
-    """Return `text` with every half of a character (a lone surrogate) replaced, so that it can be written as UTF-8."""
+    """Return `text` with lone surrogates replaced, so that it can be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -197,25 +194,25 @@ def clean(text: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what `error` says in one line, without the values of secrets that the environment holds."""
-    # Secrets first: one that is cut, or goes on in the next line, would not be recognized any more.
+    """Return the message of `error` as one line, without secrets of the environment."""
+    # Secrets are removed first: one that is cut or split would no longer be recognized.
     lines = without_secrets(error_text(error)).splitlines()
     line = next((line.strip() for line in lines if line.strip()), "")[:ERROR_CHARACTERS]
     return "".join(character if character.isprintable() else " " for character in clean(line))
 
 
 def with_class(error: BaseException) -> str:
-    """Return what `error` says in one line that begins with its class."""
+    """Return the message of `error` as one line that begins with its class."""
     name, line = type(error).__name__, one_line(error)
     return line if line.startswith(name) else f"{name}: {line}"
 
 
 def without_secrets(text: str, *, is_end: bool = False) -> str:
-    """Return `text` with the name in place of each secret of the environment.
+    """Return `text` with each secret of the environment replaced by the name of its variable.
 
     Args:
         text: Output of a program, a tool or a provider.
-        is_end: Only the end of that output, which may begin in the middle of a secret.
+        is_end: `text` is only the end of the output, and may begin within a secret.
     """
     secrets = _secrets()
     for name, value in secrets if is_end and text else ():
@@ -227,15 +224,15 @@ def without_secrets(text: str, *, is_end: bool = False) -> str:
 
 
 def shown_input(value: JsonValue) -> JsonValue:
-    """Return what is kept of the input of a step, for a person to read (`excerpts.excerpt_of`)."""
+    """Return an excerpt of the input of a step for people, without secrets (`excerpts.excerpt_of`)."""
     return excerpt_of(value, partial(_hide, _secrets()))
 
 
 def shown_whole(value: JsonValue) -> tuple[JsonValue, bool]:
-    """Return a value for a person to decide on, with the name in place of each secret, and whether it has one.
+    """Return a whole value for a person's decision, without secrets, and whether it contained any.
 
     Raises:
-        ValueError: If it is too long to be shown whole, or two of its keys are the same without their secrets.
+        ValueError: If it is too long, or two of its keys become equal without their secrets.
     """
     characters = len(as_text(value))
     if characters > SHOWN_CHARACTERS:
@@ -262,8 +259,8 @@ def _hide(secrets: list[tuple[str, str]], text: str) -> str:
 
 
 def _secrets() -> list[tuple[str, str]]:
-    """Return names and values of the secrets that the environment holds now, longer ones first."""
-    # Reading a variable decodes it, 0.4 µs each; so what is under `os.environ` is compared with the last time as it is.
+    """Return names and values of the secrets in the present environment, longer ones first."""
+    # The undecoded data of `os.environ` is compared with that of the last call.
     environment, sent = getattr(os.environ, "_data", None), sent_variables()
     if environment is None or environment != _LAST["environment"] or sent != _LAST["sent"]:
         named_secrets = [
@@ -278,37 +275,37 @@ def _secrets() -> list[tuple[str, str]]:
 
 
 def _is_secret(name: str, value: str, *, is_sent: bool) -> bool:
-    """Return whether the value of a variable is hidden: a short word or number only if it is sent as a key."""
+    """Return whether the value of a variable is hidden; a short word or number only if it was sent as a key."""
     if len(value) >= _SECRET_CHARACTERS or value.isalpha() or value.isdigit():
         return is_sent or (len(value) >= _SECRET_CHARACTERS and is_secret_name(name))
     return len(value) >= MIN_WORD_CHARACTERS and (is_sent or is_secret_name(name))
 
 
 def type_name(error: BaseException) -> str:
-    """Return the name of the class of `error`, also of one from another process."""
+    """Return the name of the class of `error`, also if it was raised in another process."""
     return error.error_type if isinstance(error, CallFailed) else type(error).__name__
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What an exception says of itself, for failure policies to go by."""
+    """Properties of an exception for failure policies."""
 
     types: list[str]
-    """Names of its class and the bases of that."""
+    """Names of its class and its base classes."""
     retryable: bool | None
-    """Whether trying again is worth it, where it says so."""
+    """Whether a retry may succeed; None if unknown."""
     retry_after_s: float | None
-    """How long it asks to be left alone, in seconds."""
+    """Minimum delay of a retry, in seconds; None if unknown."""
     crashed: bool
-    """The agent broke down, not the task alone."""
+    """The agent failed, not only the task."""
 
 
 def traits(error: BaseException) -> Traits:
-    """Return what `error` says of itself, also one that was raised in another process."""
+    """Return the traits of `error`, also if it was raised in another process."""
     raw_traits = error.traits if isinstance(error, CallFailed) else traits_of(error)
     types = [clean(str(name))[:100] for name in raw_traits.get("types") or ()][:MAX_TYPES]
     retryable, retry_after_s = raw_traits.get("retryable"), raw_traits.get("retry_after_s")
-    # A runtime that is unusable by the time that it executes was usable when it was checked.
+    # Unusable counts as a crash, because the runtime was usable when it was checked.
     crashed = isinstance(error, ProcessDied | AgentCrashed | Unusable) or AgentCrashed.__name__ in types
     return Traits(
         types=types,

@@ -1,1 +1,1 @@
-"""Programs of others: started without a shell, spoken to over pipes, and ended with the engine."""
+"""Agents that are external programs: started without a shell, connected by pipes, and ended with the engine."""

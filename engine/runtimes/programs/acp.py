@@ -1,7 +1,7 @@
 """Runtime `acp`: an agent that speaks the Agent Client Protocol over its standard input and output.
 
-Its turn is a tool call that must not be made twice: one that is cut off is in doubt, and tried again it goes on in the
-same session where the agent can. See docs/reference/programs.md.
+Its turn counts as a tool call that must not run twice: after an interruption the task is in doubt, and a retry resumes
+the same session if the agent can. See docs/reference/programs.md.
 """
 
 import importlib
@@ -29,20 +29,20 @@ from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.typed_output import check_output_schema
 
 MAX_LINE_BYTES = 16_000_000
-"""Longest message: whole files stand in them."""
+"""Size of a message, which may contain a whole file."""
 
 
 def acp_runtime(spec: AgentSpec, code: Code) -> Runtime:
-    """Make the runtime of a spec whose options name an agent.
+    """Create the runtime of a spec whose options name an ACP agent.
 
     Raises:
-        Unusable: If the options are not right; the message names the place.
+        Unusable: If the options are invalid; the message names the place.
     """
     return AcpRuntime(spec, code, options_in(spec, AcpOptions))
 
 
 class AcpRuntime:
-    """Run an agent for each attempt."""
+    """Runs an ACP agent for each attempt."""
 
     def __init__(self, spec: AgentSpec, code: Code, options: AcpOptions) -> None:
         self._spec = spec
@@ -53,14 +53,14 @@ class AcpRuntime:
         self._module: Any = None
 
     async def check(self) -> None:
-        """Look whether the agent may be executed, and is there, and get what speaks its protocol."""
+        """Check that the agent is trusted and exists, and import the package of the protocol."""
         check_acp()
         await check_output_schema(self._spec)
         await looked_up(self._code, self._options, self._reference, self._code.folder)
         self._module = await self._code.threads.run(_imported)
 
     async def execute(self, work: Work) -> JsonValue:
-        """Let the agent do the work in one turn."""
+        """Run the agent, at most once for the task."""
         return await once(work, self._name, partial(self._run, work))
 
     async def _run(self, work: Work) -> JsonValue:
@@ -88,6 +88,6 @@ class AcpRuntime:
 
 
 def _imported() -> Any:
-    """Import what speaks the protocol: a second and more of the processor."""
+    """Import the protocol, which takes more than a second of processor time."""
     with importing_package():
         return importlib.import_module("engine.runtimes.programs.acp_link")

@@ -1,7 +1,7 @@
-"""What an agent of the Agent Client Protocol asks for: permission, files, and programs that we run for it.
+"""Answers requests of an ACP agent: for permission, for files, and for programs that the engine runs for it.
 
-Each question goes to the inbox, unless `approve` of the spec lets calls of that kind through, or a person has answered
-for all of them. Files and programs are confined to the agent's folder.
+Each request becomes a question to a person, unless `approve` of the spec decides it, or a person has answered for all
+calls of that kind. Files and programs are confined to the agent's folder.
 """
 
 import difflib
@@ -29,13 +29,13 @@ from engine.runtimes.values import SHOWN_CHARACTERS, clean, json_value, shown_in
 Change: TypeAlias = tuple[str, str, str]
 """Path, old text and new text of a file."""
 MAX_TEXT_CHARACTERS = 20_000
-"""Characters of a diff, or of what a tool said, that are kept with the step."""
+"""Characters of a diff, or of a tool's output, that are recorded with the step."""
 RUNS_PROGRAMS = frozenset({"execute", "other", "switch_mode", None})
-"""Kinds of tools that may run anything: leave for all of them cannot be given at once."""
+"""Kinds of tools that may run anything, for which no standing permission can be given."""
 
 
 class AcpAsking:
-    """The part of a session that answers what the agent asks."""
+    """The part of a session that answers requests of the agent."""
 
     _work: Work
     _name: str
@@ -44,7 +44,7 @@ class AcpAsking:
     _calls: dict[str, dict[str, Any]]
     _terminals: Terminals | None = None
     _asked_for: Counter[str]
-    """Calls that were asked for under no id, as files and terminals are, by the kind of tool."""
+    """Number of approved calls without an id, such as files and terminals, by kind of tool."""
 
     def _record(
         self,
@@ -55,15 +55,15 @@ class AcpAsking:
         began_ms: int | None = None,
         is_tool: bool = False,
     ) -> None:
-        """Keep something as a step."""
+        """Record a step."""
         raise NotImplementedError
 
     def _call(self, call_id: str) -> dict[str, Any]:
-        """Return what is remembered of a call."""
+        """Return the notes about a call."""
         raise NotImplementedError
 
     async def permit(self, call: ToolCall, choices: list[Choice]) -> str | None:
-        """Ask a person whether the agent may do something, and return what they choose."""
+        """Return the id of the choice for a request for permission, made by a rule or a person; None to cancel."""
         notes = self._call(call.id)
         notes["is_asked_for"] = True
         title = call.title or notes["title"] or call.kind or "a tool"
@@ -91,11 +91,11 @@ class AcpAsking:
     async def asks_about(
         self, kind: str | None, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> bool | None:
-        """Return whether `approve` of the spec has a person asked about a call; None where it does not say.
+        """Return whether `approve` of the spec requires approval of a call; None if it has no rule.
 
         Args:
-            kind: The kind of its tool.
-            title: What the agent calls it.
+            kind: Kind of the tool.
+            title: The agent's title of the call.
             arguments: Its arguments.
             changes: The files that it changes.
         """
@@ -107,7 +107,7 @@ class AcpAsking:
         return await asks_for(rule, await self._value(title, arguments, changes))
 
     async def _value(self, title: str, arguments: JsonValue, changes: Sequence[Change]) -> dict[str, JsonValue]:
-        """Return a call as guards and people see it."""
+        """Return a call as guards and people get it."""
         value: dict[str, JsonValue] = {"title": clean(title), "arguments": arguments}
         if changes:
             value["diffs"] = [await self._threads.run(partial(whole_diff, *change)) for change in changes]
@@ -116,7 +116,7 @@ class AcpAsking:
     async def _allows(
         self, kind: str, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> tuple[bool, str]:
-        """Return whether the agent may have us do something for it, and how that is called without secrets."""
+        """Return whether the engine may do something for the agent, and its title without secrets."""
         self._asked_for[kind] += 1
         if await self.asks_about(kind, title, arguments, changes) is False:
             return True, line_of(title)
@@ -128,10 +128,7 @@ class AcpAsking:
     async def _describe(
         self, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> tuple[dict[str, JsonValue], bool]:
-        """Return what a person is shown of a call, whole, and whether it has a secret: then it is decided on once.
-
-        Args:
-            changes: Path, old text and new text of each file that it changes.
+        """Return a call in full for a person, and whether it contains a secret, which excludes standing permissions.
 
         Raises:
             NotShown: If it is too long.
@@ -146,7 +143,7 @@ class AcpAsking:
         return {"tool": tool, **whole}, has_secret
 
     async def _allowed(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
-        """Return what a person answers, or has said of all calls of the tool; empty where the attempt is stopped."""
+        """Return a person's answer, or their standing one for the tool; empty if the attempt is stopped."""
         work, tool = self._work, str(detail["tool"])
         key = work.attempt.key(PERMISSION, [question, list(options), detail])
         try:
@@ -158,16 +155,19 @@ class AcpAsking:
             return ""
 
     async def read_file(self, path: str, line: int | None, limit: int | None) -> str:
-        """Return the text of a file in its folder, once a person lets it where `approve` says that one is asked."""
-        if (
-            "read" in self._work.spec.approve
-            and not (await self._allows("read", "read_file", f"read {path}", {"path": path}))[0]
-        ):
-            raise OutOfBounds(f"a person did not allow to read {path:.200}")
+        """Return the text of a file in its folder; a rule for `read` in `approve` may require approval.
+
+        Raises:
+            OutOfBounds: If it is not allowed, or there is no such file.
+        """
+        if "read" in self._work.spec.approve:
+            is_allowed, _ = await self._allows("read", "read_file", f"read {path}", {"path": path})
+            if not is_allowed:
+                raise OutOfBounds(f"a person did not allow to read {path:.200}")
         return await self._threads.run(partial(text_of, self._folder, path, line, limit))
 
     async def write_file(self, path: str, content: str) -> None:
-        """Write a file in its folder, once a person lets it."""
+        """Write a file in its folder, after approval."""
         where = await self._threads.run(partial(inside, self._folder, path))
         try:
             before = await self._threads.run(partial(text_of, self._folder, path, None, None))
@@ -184,14 +184,14 @@ class AcpAsking:
 
     @property
     def terminals(self) -> Terminals:
-        """The programs that it has had us run."""
+        """The programs that the engine runs for the agent."""
         assert self._terminals is not None
         return self._terminals
 
     async def run_program(
         self, argv: list[str], *, cwd: str | None, env: dict[str, str], most_bytes: int | None
     ) -> str:
-        """Start a program in its folder, once a person lets it, and return what its terminal is called."""
+        """Start a program in its folder, after approval, and return the name of its terminal."""
         where = await self._threads.run(partial(inside, self._folder, cwd or "."))
         arguments: dict[str, JsonValue] = {"argv": [*argv], "cwd": str(where), "env": {**env}}
         is_allowed, shown_argv = await self._allows("execute", "execute", shlex.join(argv), arguments)
@@ -202,12 +202,12 @@ class AcpAsking:
 
 
 def line_of(text: str) -> str:
-    """Return what an agent calls something: its command line can hold a key that it got from the environment."""
+    """Return a title of the agent without secrets: a command line can contain a key from the environment."""
     return without_secrets(clean(text))
 
 
 def json_or_none(value: Any) -> JsonValue:
-    """Return what an agent sends as plain JSON; None where it is none that can be kept."""
+    """Return a value from an agent as plain JSON; None if it cannot be recorded."""
     try:
         return json_value(value)
     except EngineError:
@@ -219,7 +219,7 @@ def _digest(text: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Return a text, or its beginning with how long it is."""
+    """Return a text, or its beginning with its length if it is long."""
     text = clean(text)
     if len(text) <= MAX_TEXT_CHARACTERS:
         return text
@@ -231,7 +231,7 @@ def _size_of(changes: Sequence[Change]) -> int:
 
 
 def diff(path: str, old: str, new: str) -> JsonValue:
-    """Return a diff for a step; of what is very long, that it is."""
+    """Return a diff for a step, cut if it is long; for very long texts only their lengths."""
     if len(old) + len(new) > 50 * MAX_TEXT_CHARACTERS:
         return {"path": clean(path), "diff": f"[{len(old):,} characters before, {len(new):,} after]"}
     change = whole_diff(path, old, new)
@@ -245,6 +245,6 @@ def whole_diff(path: str, old: str, new: str) -> dict[str, JsonValue]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return lines as git divides them, so that no change of how they end is left out of a diff."""
+    """Return lines as git splits them, so that a diff shows changes of line ends."""
     *lines, last = text.split("\n")
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

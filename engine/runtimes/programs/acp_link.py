@@ -1,8 +1,8 @@
-"""The line to an agent that speaks the Agent Client Protocol; the one file that imports its package.
+"""The connection to an ACP agent; the only file that imports the package of the protocol.
 
-Rule: nothing that an agent sends ends the line but the end of its output or a line that is too long. What is not a
-message is handed on as text. Importing this file takes a second and more of the processor (the package builds hundreds
-of models), so it is done in a thread and only where an agent is of that type.
+Rule: only the end of the agent's output or an exceeded limit ends the connection. Lines that are not messages are
+passed on as text. Importing this file takes more than a second of processor time (the package builds hundreds of
+models), so it is imported in a thread, for the first agent of this type.
 """
 
 import json
@@ -27,18 +27,18 @@ from engine.runtimes.spec_keys import TOOL_KINDS
 
 M = TypeVar("M", bound=BaseModel)
 LOGIN_WANTED = -32000
-"""The error that says that a login is required."""
+"""Code of the error that a login is required."""
 PROTOCOL = 1
 MAX_MESSAGES = 1_000_000
 """Messages of a session."""
 MAX_BYTES = 2_000_000_000
 """Bytes of all messages of a session."""
 MAX_REQUESTS = 100
-"""Requests of an agent that are open at once; more are refused."""
+"""Open requests of an agent; more are refused."""
 MAX_UNSENT = 1_000
-"""Answers that wait for an agent to read them."""
+"""Answers that an agent has not read."""
 MAX_VALUES = 100_000
-"""Values in the input, or the output, of a tool call that is looked at."""
+"""Values in the input or output of a tool call; larger ones are not recorded."""
 
 
 class AcpLink:
@@ -103,16 +103,16 @@ class AcpLink:
             await self._send("session/resume", resumed)
 
     async def prompt(self, session_id: str, text: str) -> Turn:
-        """Say something in a session, and return how the agent's turn ended."""
-        words = schema.TextContentBlock(type="text", text=text)
-        request = schema.PromptRequest(session_id=session_id, prompt=[words])
+        """Send a prompt, and return how the agent's turn ended."""
+        block = schema.TextContentBlock(type="text", text=text)
+        request = schema.PromptRequest(session_id=session_id, prompt=[block])
         answer = await self._ask("session/prompt", request, schema.PromptResponse)
-        used = answer.usage
-        if used is None:
+        usage = answer.usage
+        if usage is None:
             return Turn(answer.stop_reason)
-        cached = used.cached_read_tokens or 0
-        tokens_in = used.input_tokens + cached + (used.cached_write_tokens or 0)
-        return Turn(answer.stop_reason, tokens_in, used.output_tokens + (used.thought_tokens or 0), cached)
+        cached = usage.cached_read_tokens or 0
+        tokens_in = usage.input_tokens + cached + (usage.cached_write_tokens or 0)
+        return Turn(answer.stop_reason, tokens_in, usage.output_tokens + (usage.thought_tokens or 0), cached)
 
     async def cancel(self, session_id: str) -> None:
         """Ask the agent to end its turn."""
@@ -140,7 +140,7 @@ class AcpLink:
             raise LineEnded("its output has ended") from None
 
     async def _handle(self, method: str, params: Any, is_notification: bool) -> Any:
-        # The package prints what a handler raises to the log, but for its own errors.
+        # Only the package's own errors are raised: it logs all others.
         try:
             if method == "session/update":
                 self._update(schema.SessionNotification.model_validate(_known_kind(params, "update")).update)
@@ -228,7 +228,7 @@ class _Lines:
         self._program = program
         self._client = client
         self.fault: str | None = None
-        """Why nothing more is read, where it was not the end."""
+        """Why reading stopped before the end of the output; None if it did not."""
         self._unsent = 0
 
     async def send(self, message: dict[str, Any]) -> None:
@@ -255,7 +255,7 @@ class _Lines:
                 self._client.heard_text(line.decode(errors="replace"))
 
     def _flood(self) -> str | None:
-        """Return what there is too much of."""
+        """Return which limit is exceeded; None if none is."""
         if self._program.lines_read > MAX_MESSAGES:
             return f"wrote more than {MAX_MESSAGES:,} messages"
         if self._program.bytes_read > MAX_BYTES:
@@ -267,7 +267,7 @@ class _Lines:
 
 
 def _message(line: bytes) -> dict[str, Any] | None:
-    """Return a message that the connection can take without running into an error."""
+    """Return a message in a valid form for the connection; None if the line is not one."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -282,7 +282,7 @@ def _message(line: bytes) -> dict[str, Any] | None:
 
 
 def _known_kind(params: Any, place: str) -> Any:
-    """Return parameters in which a kind of tool that the protocol does not know is `other`."""
+    """Return parameters with `other` in place of an unknown kind of tool."""
     call = params.get(place) if isinstance(params, dict) else None
     if not isinstance(call, dict) or call.get("kind") in (None, *TOOL_KINDS):
         return params
@@ -290,7 +290,7 @@ def _known_kind(params: Any, place: str) -> Any:
 
 
 def _is_small(value: Any) -> bool:
-    """Return whether a value has few enough values in it to be looked at; 100,000 of them take some milliseconds."""
+    """Return whether a value contains at most `MAX_VALUES` values; counting takes some milliseconds."""
     values, count = [value], 1
     while values and count <= MAX_VALUES:
         inner = values.pop()
@@ -300,7 +300,7 @@ def _is_small(value: Any) -> bool:
     return count <= MAX_VALUES
 
 
-def _looked_at(value: Any) -> Any:
+def _bounded(value: Any) -> Any:
     return value if _is_small(value) else f"[more than {MAX_VALUES:,} values]"
 
 
@@ -313,7 +313,7 @@ def _tool_call(update: Any) -> ToolCall:
             content.content, schema.TextContentBlock
         ):
             texts.append(content.content.text)
-    arguments, output = _looked_at(update.raw_input), _looked_at(update.raw_output)
+    arguments, output = _bounded(update.raw_input), _bounded(update.raw_output)
     return ToolCall(update.tool_call_id, update.title, update.kind, update.status, arguments, output, texts, diffs)
 
 

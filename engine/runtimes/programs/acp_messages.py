@@ -1,4 +1,4 @@
-"""What an agent of the Agent Client Protocol says, without the package of the protocol: abilities, turns, calls."""
+"""Messages of an ACP agent as records, independent of the protocol's package: abilities, turns, calls."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What an agent says of itself."""
+    """The declared capabilities of an agent."""
 
     loads: bool
     """It can load a session and replays its history."""
@@ -15,6 +15,7 @@ class Abilities:
     calls_addresses: bool
     """It can use tool servers at addresses."""
     logins: list[str]
+    """Names of its login methods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What is new about a tool call; None where nothing is."""
+    """An update of a tool call; a field that is None has not changed."""
 
     id: str
     title: str | None

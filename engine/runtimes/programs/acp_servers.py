@@ -1,6 +1,6 @@
-"""The tool servers that an agent of the Agent Client Protocol is told to use: those that its spec names under `mcp`.
+"""The tool servers of an ACP agent: those that its spec names under `mcp`.
 
-The agent starts and calls them by itself. What is trusted is the same as where the engine starts a server.
+The agent starts and calls them itself. They have to be trusted like servers that the engine starts.
 """
 
 from dataclasses import dataclass, field
@@ -33,8 +33,8 @@ async def session_servers(work: Work, code: Code) -> list[SessionServer]:
     """Return the servers that the spec of an agent names.
 
     Raises:
-        UnknownServer: If neither its supervisor nor one above defines one.
-        Unusable: If one is not trusted, is not there, or lacks a variable.
+        UnknownServer: If neither its supervisor nor one above defines a server.
+        Unusable: If a server is not trusted or missing, or its environment lacks a variable.
     """
     home_id = work.attempt.state.agents[work.effect.agent_id].supervisor_id
     servers = []

@@ -1,6 +1,6 @@
-"""One session with an agent that speaks the Agent Client Protocol: what it says becomes steps, questions and text.
+"""One session with an ACP agent: turns its messages into steps, questions and text.
 
-Each tool call that ends, and each new plan, is a step. What it asks leave for goes to the inbox.
+Each ended tool call and each new plan is a step. Requests for permission become questions to people (`acp_asking`).
 """
 
 import json
@@ -31,15 +31,15 @@ from engine.runtimes.typed_output import OutputMismatch, typed_text
 from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
 
 START_TIMEOUT_S = 60.0
-"""How long an agent may take to say who it is, and to begin a session."""
+"""Timeout of the handshake, and of the start of a session."""
 EXIT_TIMEOUT_S = 2.0
-"""How long it may take to exit when its work is done."""
+"""How long an agent may take to exit after its work."""
 CANCEL_TIMEOUT_S = 1.5
-"""How long it may take to end its turn when it is told to."""
+"""How long it may take to end its turn after a cancellation."""
 MAX_TEXT_CHARACTERS = 10_000_000
-"""Longest answer of an attempt, in characters; as `output_bytes` of another program."""
+"""Characters of an attempt's answer, like `output_bytes` of other programs."""
 SESSION = "session"
-"""The step that says which session it is."""
+"""Name of the step that records the session id."""
 STOPPED = {
     "max_tokens": "stopped at its limit of tokens",
     "max_turn_requests": "stopped at its limit of requests to its model",
@@ -53,23 +53,23 @@ class LineEnded(EngineError):
 
 
 class AgentRefused(EngineError):
-    """The agent answered a request with an error, or with what is not an answer."""
+    """The agent answered a request with an error, or with an invalid answer."""
 
 
 class LoginMissing(EngineError):
-    """The agent wants a login that only a person can make."""
+    """The agent requires a login by a person."""
 
     retryable = False
 
 
 MAX_CALLS = 1_000
-"""Tool calls of a session that are remembered, the newest."""
+"""Tool calls of a session that are tracked, the newest."""
 MAX_STEPS = 100_000
-"""Steps of an attempt; beyond them its calls are shown and not kept."""
+"""Steps of an attempt; further calls are shown but not recorded."""
 
 
 class NotAskedFor(PermanentFailure):
-    """An agent made a call without asking, which `approve` of its spec has a person asked about."""
+    """An agent made a call without permission, although `approve` of its spec requires approval."""
 
 
 class TurnStopped(EngineError):
@@ -77,27 +77,27 @@ class TurnStopped(EngineError):
 
 
 class LineEnd(Protocol):
-    """How the lines of an agent ended."""
+    """How the output of an agent ended."""
 
     fault: str | None
-    """Why nothing more is read, where it was not the end."""
+    """Why reading stopped before the end of the output; None if it did not."""
 
 
 class AgentLine(Protocol):
-    """The line to the agent (`acp_link.AcpLink`), whose file imports the package of the protocol."""
+    """The connection to the agent: `acp_link.AcpLink`, whose file is slow to import."""
 
     @property
     def lines(self) -> LineEnd:
-        """Why nothing more is read."""
+        """How its output ended."""
 
     async def initialize(self) -> Abilities:
-        """Open the conversation."""
+        """Exchange the initial handshake."""
 
     async def new_session(self, cwd: str, servers: Sequence[SessionServer]) -> str:
         """Begin a session; return its id."""
 
     async def take_up(self, session_id: str, cwd: str, servers: Sequence[SessionServer], *, load: bool) -> None:
-        """Go on with an earlier session."""
+        """Resume an earlier session."""
 
     async def prompt(self, session_id: str, text: str) -> Turn:
         """Send a prompt; return how its turn ended."""
@@ -114,11 +114,12 @@ class AcpSession(AcpAsking):
 
     Args:
         attended: Stops the program.
-        name: What the agent is called in errors.
-        folder: Where it works.
-        servers: Tool servers that it is told to use.
-        programs: For programs that it has us run.
-        env: What those get.
+        name: Name of the agent in errors.
+        folder: Its working folder.
+        servers: Tool servers for the agent.
+        threads: Threads for files and diffs.
+        programs: Starts programs that the agent requests.
+        env: Environment of those programs.
     """
 
     def __init__(
@@ -147,19 +148,19 @@ class AcpSession(AcpAsking):
         self._texts: list[str] = []
         self._text_size = 0
         self._last_message = 0
-        """Place in the texts at which its last message begins: the one after its last call."""
+        """Index in the texts at which its last message begins, the one after its last call."""
         self.answer: JsonValue = None
-        """What its last message says, where its spec has a schema of the output."""
+        """The JSON value of its last message, if its spec has an output schema."""
         self._has_repaired = False
-        self._between = False
-        """A tool was called since it last said something."""
+        self._is_new_message = False
+        """The next text begins a message, because a tool call or a turn came before it."""
         self._calls: dict[str, dict[str, Any]] = {}
         self._steps = 0
         self._asked_for = Counter()
-        self._turning = anyio.CancelScope()
+        self._turns_scope = anyio.CancelScope()
         self._not_asked: NotAskedFor | None = None
-        self._calls_looked_at = 0
-        """Calls of which it is not yet known whether they should have been asked for."""
+        self._unchecked_calls = 0
+        """Number of calls for which it is being checked whether they needed approval."""
         self._call_checked = anyio.Event()
         self._plan: list[dict[str, str]] = []
         self._cost_usd = Decimal(0)
@@ -167,36 +168,36 @@ class AcpSession(AcpAsking):
         self._cut = anyio.Event()
         self._is_cut = False
         self.broken: str | None = None
-        """How it went away in the middle, if it did."""
+        """How the agent ended prematurely; None if it did not."""
 
     @property
     def too_much(self) -> str | None:
-        """What is wrong with an answer longer than `MAX_TEXT_CHARACTERS`."""
+        """The fault of an answer longer than `MAX_TEXT_CHARACTERS`; None if it is shorter."""
         return f"said more than {MAX_TEXT_CHARACTERS:,} characters" if self._text_size > MAX_TEXT_CHARACTERS else None
 
     @property
     def text(self) -> str:
-        """What it said."""
+        """Its whole text."""
         return "".join(self._texts).strip()
 
     async def converse(self, link: AgentLine, text: str) -> None:
-        """Say the task and hear the answer; then let the program end.
+        """Send the task, receive the answer, and let the program exit.
 
         Raises:
             LoginMissing: If a login is required.
             AgentRefused: If it answers a request with an error.
-            TurnStopped: If it does not do its work.
+            TurnStopped: If it ends its turn before its work is done.
         """
         self._link = link
         failure: BaseException | None = None
-        async with anyio.create_task_group() as group:  # for terminals; whatever it raised would come in a group
+        async with anyio.create_task_group() as group:  # errors are raised after it, which would wrap them in a group
             self._terminals, self._group = Terminals(self._programs, self._env, group), group
             group.start_soon(self._cut_turns, link)
             self._work.people.on_steer = self._on_steer
             try:
-                with self._turning:
+                with self._turns_scope:
                     await self._turns(link, text)
-                    while self._calls_looked_at:
+                    while self._unchecked_calls:
                         await self._call_checked.wait()
                 failure = self._not_asked
             except (AttemptInterrupted, EngineError) as error:
@@ -217,22 +218,22 @@ class AcpSession(AcpAsking):
         await self._attended.end_soon(EXIT_TIMEOUT_S)
 
     async def cancel(self) -> None:
-        """Ask it to end its turn, and let it."""
+        """Ask the agent to end its turn, and wait until it does or times out."""
         if self._link is not None and self._session_id is not None:
             await self._link.cancel(self._session_id)
             with self._work.limits.move_on_after(CANCEL_TIMEOUT_S):
                 await self._finished.wait()
 
     def raise_if_broken(self) -> None:
-        """Raise where it went away in the middle."""
+        """Raise ProgramFailed if the agent ended prematurely."""
         if self.broken is not None:
             raise ProgramFailed(f"{self._name} {self.broken}")
 
     async def _turns(self, link: AgentLine, text: str) -> None:
-        with self._answers_soon("say who it is"):
+        with self._limit_start("say who it is"):
             abilities = await link.initialize()
         try:
-            with self._answers_soon("begin a session"):
+            with self._limit_start("begin a session"):
                 session_id, goes_on = await self._begin(link, abilities)
         except LoginMissing:
             raise LoginMissing(self._login(abilities.logins)) from None
@@ -248,7 +249,7 @@ class AcpSession(AcpAsking):
             text = "\n\n".join(self._work.people.steers()) or await self._repair()
 
     async def _repair(self) -> str:
-        """Return what to say to an agent whose last message does not fit the schema of its output; empty if it does.
+        """Return the prompt for another answer if the last message does not fit the output schema; else an empty text.
 
         Raises:
             OutputMismatch: If it does not fit for the second time.
@@ -264,16 +265,16 @@ class AcpSession(AcpAsking):
         return ""
 
     async def _turn(self, link: AgentLine, session_id: str, text: str) -> None:
-        self._between = True
+        self._is_new_message = True
         turn = await link.prompt(session_id, text)
         if turn.tokens_in is not None:
             self._spend(tokens_in=turn.tokens_in, tokens_out=turn.tokens_out, tokens_cached=turn.tokens_cached)
-        is_ours = self._attended.is_stopped or (self._is_cut and turn.stop_reason == "cancelled")
-        if turn.stop_reason in STOPPED and not is_ours:
+        is_cancelled_by_us = self._attended.is_stopped or (self._is_cut and turn.stop_reason == "cancelled")
+        if turn.stop_reason in STOPPED and not is_cancelled_by_us:
             raise TurnStopped(f"{self._name} {STOPPED[turn.stop_reason]}")
 
     async def _cut_turns(self, link: AgentLine) -> None:
-        """End turns of the agent early for a message that is to be heard now."""
+        """End the agent's turn early when an urgent message arrives."""
         while True:
             await self._cut.wait()
             self._cut = anyio.Event()
@@ -286,7 +287,7 @@ class AcpSession(AcpAsking):
             self._cut.set()
 
     @contextmanager
-    def _answers_soon(self, action: str) -> Iterator[None]:
+    def _limit_start(self, action: str) -> Iterator[None]:
         try:
             with anyio.fail_after(START_TIMEOUT_S):
                 yield
@@ -298,7 +299,7 @@ class AcpSession(AcpAsking):
         return f"{self._name} wants a login{listed}: log in with its own program, or name its key under 'env'"
 
     async def _begin(self, link: AgentLine, abilities: Abilities) -> tuple[str, bool]:
-        """Return the session of an earlier attempt, where the agent takes it up, or a new one."""
+        """Return the id of the session, and whether it is resumed from an earlier attempt."""
         folder, servers = str(self._folder), self._servers
         address = next((server.name for server in servers if server.url is not None), None)
         if address is not None and not abilities.calls_addresses:
@@ -310,7 +311,7 @@ class AcpSession(AcpAsking):
                 await link.take_up(earlier, folder, servers, load=abilities.loads)
                 return earlier, True
             except AgentRefused:
-                pass  # it does not know the session any more
+                pass  # the agent no longer has the session
             finally:
                 self._is_loading = False
         session_id = await link.new_session(folder, servers)
@@ -324,47 +325,47 @@ class AcpSession(AcpAsking):
         output = await self._work.attempt.recorded(keys[-1]) if keys else None
         return str(output["session_id"]) if isinstance(output, dict) else None
 
-    # What it says
+    # Messages of the agent
 
     def heard_text(self, text: str) -> None:
-        """Show more of its answer."""
+        """Add text to the answer, and show it."""
         if self._is_loading or not text:
             return
-        if self._between:
+        if self._is_new_message:
             self._last_message = len(self._texts)
             text = f"\n\n{text.lstrip()}" if self._texts else text
-        self._between = False
+        self._is_new_message = False
         self._text_size += len(text)
         if self.too_much is None:
             self._texts.append(clean(text))
             self._work.live.emit(text)
 
     def heard_thought(self, text: str) -> None:
-        """Show what it thinks."""
+        """Show a thought."""
         if not self._is_loading:
             self._work.live.show_thought(text)
 
     def heard_plan(self, entries: list[dict[str, str]]) -> None:
-        """Keep a plan that is another."""
+        """Record a plan if it has changed."""
         if not self._is_loading and entries != self._plan:
             self._plan = entries
             self._record("plan", [{name: clean(text) for name, text in entry.items()} for entry in entries])
 
     def heard_cost(self, cost_usd: float) -> None:
         """Charge the usage since the last report; usage before this attempt is charged already."""
-        whole = Decimal(str(cost_usd))  # the shortest decimal: differences of floats are no amounts of money
-        if not whole.is_finite():
+        total = Decimal(str(cost_usd))  # decimal, because differences of floats are not exact
+        if not total.is_finite():
             return
-        more, self._cost_usd = whole - self._cost_usd, whole
-        if more > 0 and not self._is_loading:
-            self._spend(cost_usd=more)
+        added, self._cost_usd = total - self._cost_usd, total
+        if added > 0 and not self._is_loading:
+            self._spend(cost_usd=added)
 
     def _spend(self, **amounts: Unpack[Amounts]) -> None:
-        with suppress(ValueError):  # it tells amounts that nothing can have
+        with suppress(ValueError):  # impossible amounts are ignored
             self._work.models.spend(usage_of(amounts))
 
     def heard_tool(self, call: ToolCall) -> None:
-        """Show a tool call, and keep it as a step once it has ended."""
+        """Show a tool call, and record it as a step once it has ended."""
         if self._is_loading:
             return
         notes = self._call(call.id)
@@ -381,8 +382,8 @@ class AcpSession(AcpAsking):
                 notes["is_shown"] = True
                 self._work.live.tool_started(notes["title"], notes["input"])
         if call.status in ("completed", "failed") and not notes.get("ended"):
-            notes["ended"], self._between = True, True
-            self._look_whether_asked(notes)
+            notes["ended"], self._is_new_message = True, True
+            self._check_approval(notes)
             self._end_call(notes, call.status)
 
     @override
@@ -393,28 +394,28 @@ class AcpSession(AcpAsking):
             del self._calls[next(iter(self._calls))]
         return notes
 
-    def _look_whether_asked(self, notes: Mapping[str, Any]) -> None:
-        """End the session where a call was made that a person was to be asked about first."""
+    def _check_approval(self, notes: Mapping[str, Any]) -> None:
+        """End the session if a call was made without permission although it needed approval."""
         kind = notes["kind"] or "other"
         if notes.get("is_asked_for"):
             return
         if self._asked_for[kind]:
             self._asked_for[kind] -= 1
         elif kind in self._work.spec.approve:
-            self._calls_looked_at += 1
-            self._group.start_soon(self._end_where_not_asked, kind, notes["title"], notes["input"], notes["diffs"])
+            self._unchecked_calls += 1
+            self._group.start_soon(self._end_if_not_asked, kind, notes["title"], notes["input"], notes["diffs"])
 
-    async def _end_where_not_asked(self, kind: str, title: str, arguments: JsonValue, diffs: list[Change]) -> None:
-        is_to_be_asked = await self.asks_about(kind, title, arguments, diffs)
-        self._calls_looked_at -= 1
+    async def _end_if_not_asked(self, kind: str, title: str, arguments: JsonValue, diffs: list[Change]) -> None:
+        needs_approval = await self.asks_about(kind, title, arguments, diffs)
+        self._unchecked_calls -= 1
         self._call_checked.set()
         self._call_checked = anyio.Event()
-        if is_to_be_asked and self._not_asked is None:
+        if needs_approval and self._not_asked is None:
             self._not_asked = NotAskedFor(
                 f"{self._name} did {title!r} ({kind}) without asking, and 'approve' says that a person is asked; set up"
                 " its own permissions so that it asks"
             )
-            self._turning.cancel()
+            self._turns_scope.cancel()
 
     def _end_call(self, notes: dict[str, Any], status: str) -> None:
         output: dict[str, JsonValue] = {"status": status, "kind": notes["kind"]}
@@ -428,8 +429,6 @@ class AcpSession(AcpAsking):
         self._record(notes["title"], output, arguments=notes["input"], began_ms=notes["began_ms"], is_tool=True)
         # A session may have thousands of calls, whose results can be large.
         notes |= {"texts": [], "diffs": [], "input": None, "output": None}
-
-    # What is kept of it
 
     @override
     def _record(

@@ -1,7 +1,7 @@
 """Attends the program of an attempt until it has exited, stops it with the attempt, and interprets its exit.
 
-At `cancel` it gets three escalating signals; at a stop now (abort, time limit, end of the engine) it has 0.2 s to clean
-up. All waits are on the engine's clock.
+A cancelled program gets three escalating signals; for an immediate stop (abort, time limit, end of the engine) it has
+0.2 s to clean up. All waits are on the engine's clock.
 """
 
 import json
@@ -74,7 +74,7 @@ class Attended:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._show)
-                group.start_soon(self._stop_when_told, before)
+                group.start_soon(self._stop_with_attempt, before)
                 group.start_soon(self._read, read)
                 group.start_soon(self._talk, say)
                 await program.exited.wait()
@@ -84,7 +84,7 @@ class Attended:
             self._work.live.show("process", "")
             await self.stop(STOP_NOW_LADDER)
             await program.end()
-        self._raise_what_happened()
+        self._raise_failure()
 
     async def stop(self, ladder: Iterable[tuple[signal.Signals, float]] = STOP_LADDER) -> None:
         """Send escalating signals until it has exited."""
@@ -101,7 +101,7 @@ class Attended:
         self._is_finished = not self.program.exited.is_set()
         await self.stop()
 
-    def _raise_what_happened(self) -> None:
+    def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
         if self.is_stopped:
@@ -125,7 +125,7 @@ class Attended:
             self._failure = self._failure or error
             await self.stop()
 
-    async def _stop_when_told(self, before: Talk) -> None:
+    async def _stop_with_attempt(self, before: Talk) -> None:
         await self._work.wait_for_stop()
         self.is_stopped = self._work.attempt.saw_stopping = True
         await before()

@@ -1,4 +1,4 @@
-"""Files that an agent may ask for: those in its folder, links resolved. Blocks."""
+"""Reads and writes files for an agent, confined to its folder after resolving links; blocks."""
 
 import os
 import stat
@@ -12,14 +12,14 @@ MAX_FILE_BYTES = 10_000_000
 
 
 class OutOfBounds(EngineError):
-    """An agent asked for a file that it may not have."""
+    """An agent requested a file that it may not access."""
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return where a path leads, which is in `folder`.
+    """Return the absolute path of a file in `folder`, with links resolved.
 
     Raises:
-        OutOfBounds: If it leads out of it.
+        OutOfBounds: If it is outside of the folder.
     """
     try:
         path, top = (folder / name).resolve(), folder.resolve()
@@ -34,10 +34,10 @@ def text_of(folder: Path, name: str, line: int | None, limit: int | None) -> str
     """Return the text of a file, or some lines of it.
 
     Args:
-        folder: What the file is in.
-        name: Its path, absolute or from the folder.
-        line: The first one, from 1.
-        limit: How many.
+        folder: The folder to which access is confined.
+        name: Path of the file, absolute or relative to the folder.
+        line: Number of the first line, from 1; None for the beginning.
+        limit: Maximum number of lines; None for all.
 
     Raises:
         OutOfBounds: If it is not in the folder, no regular file, or too large.

@@ -10,14 +10,14 @@ from engine.errors import Unusable
 from engine.models.redaction import is_secret_name, note_sent
 
 USUAL = ("PATH", "HOME", "LANG", "TERM", "TMPDIR")
-"""Variables that every program gets, where the engine has them."""
+"""Variables that every program gets, if the engine has them."""
 
 
 def environment(names: Iterable[str]) -> dict[str, str]:
-    """Return the environment of a program: the usual variables, and those that are named.
+    """Return the environment of a program: the usual variables, and `names`.
 
     Raises:
-        Unusable: If one that is named is not set.
+        Unusable: If a variable in `names` is not set.
     """
     variables = {name: os.environ[name] for name in USUAL if name in os.environ}
     for name in names:
@@ -30,7 +30,7 @@ def environment(names: Iterable[str]) -> dict[str, str]:
 
 
 def check_acp() -> None:
-    """Look whether what speaks the Agent Client Protocol is installed.
+    """Check that the package of the Agent Client Protocol is installed.
 
     Raises:
         Unusable: If it is not.
@@ -40,10 +40,10 @@ def check_acp() -> None:
 
 
 def check_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> None:
-    """Look whether a program is there: by its path from `cwd`, or by its name in PATH. Blocks.
+    """Check that a program exists, by its path relative to `cwd` or its name in PATH; blocks.
 
     Raises:
-        Unusable: If it is not, or cannot be executed; one line.
+        Unusable: If it does not, or cannot be executed; one line.
     """
     if not cwd.is_dir():
         raise Unusable(f"there is no folder {cwd}, in which {name!r} is to work")

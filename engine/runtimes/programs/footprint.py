@@ -1,4 +1,4 @@
-"""What a program and everything in its process group use of this computer."""
+"""Resource usage of the process group of a program."""
 
 import os
 from dataclasses import dataclass
@@ -12,16 +12,13 @@ class Footprint:
     """The resources of one process group at one moment."""
 
     cpu_s: float
-    """Processor time of those that run, and of those of their children that have ended, in seconds."""
+    """Processor time of its processes and of their ended children, in seconds."""
     rss_bytes: int
-    """Memory that is resident; what several of them share counts several times."""
+    """Resident memory; memory shared by several processes counts several times."""
 
 
 def footprint(group: int) -> Footprint | None:
-    """Return what a process group uses; None where the system does not say it (there is no /proc), or it is gone.
-
-    Blocks for some milliseconds.
-    """
+    """Return the usage of a process group; None without /proc, or if the group is gone. Blocks for milliseconds."""
     ticks, pages, has_members = 0, 0, False
     for entry in PROC.glob("[0-9]*/stat"):
         try:

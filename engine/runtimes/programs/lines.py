@@ -1,7 +1,6 @@
-"""What is said to and heard from a program that speaks lines of JSON.
+"""The JSON Lines protocol with programs: the lines of a program, and the encoding of lines to it.
 
-Rule: a line that is none of these is text that the program printed; it is shown, and never an error.
-See docs/reference/programs.md.
+Rule: any other line is text that the program printed; it is shown, and never an error. See docs/reference/programs.md.
 """
 
 from typing import Annotated, Any, TypeAlias
@@ -14,20 +13,20 @@ from engine.runtimes.attempts.people import MOST_OPTIONS, OPTION_CHARACTERS
 
 
 class TextLine(Struct, tag_field="type", tag="text"):
-    """More output, shown as it comes."""
+    """Output, shown as it comes."""
 
     text: str
 
 
 class StepLine(Struct, tag_field="type", tag="step"):
-    """A piece of the work is finished, and is not to be done again."""
+    """A finished step, which is not repeated."""
 
     name: Annotated[str, Meta(min_length=1, max_length=200)]
     output: JsonValue = None
 
 
 class UsageLine(Struct, tag_field="type", tag="usage"):
-    """What was spent since it was last said."""
+    """Usage since the last usage line."""
 
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -39,13 +38,13 @@ Option: TypeAlias = Annotated[str, Meta(min_length=1, max_length=OPTION_CHARACTE
 
 
 class AskLine(Struct, tag_field="type", tag="ask"):
-    """A question to a person; the answer comes with the same id."""
+    """A question to a person; the answer has the same id."""
 
     id: str | int
     question: Annotated[str, Meta(min_length=1)]
     options: Annotated[list[Option], Meta(max_length=MOST_OPTIONS)] = []
     default: str | None = None
-    """The answer when none is given within `due_s`."""
+    """The answer if none is given within `due_s`."""
     due_s: float | None = None
 
 
@@ -63,7 +62,7 @@ class NotUnderstood(ValueError):
 
 
 def parse(line: bytes) -> Line | str:
-    """Return what a program says in one line, or the line as text where it is something else.
+    """Return the parsed line of a program; any other line as text.
 
     Raises:
         NotUnderstood: If it is a line of the protocol with invalid fields.
@@ -84,5 +83,5 @@ def parse(line: bytes) -> Line | str:
 
 
 def encode(kind: str, **fields: JsonValue) -> bytes:
-    """Return a line to a program."""
+    """Return an encoded line for a program."""
     return msgspec.json.encode({"type": kind, **fields}) + b"\n"

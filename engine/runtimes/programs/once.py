@@ -10,8 +10,8 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
     """Return the result of `run`, or the recorded one; after an interruption a person says whether it happened.
 
     Args:
-        name: What is run, as a person is asked about it.
-        run: Does the work of the task. An error of it is its end; that it is stopped is none.
+        name: Name of the work, for the person.
+        run: Does the work of the task. An error ends it; an interruption leaves its outcome unknown.
     """
     value = await work.value()
     key = work.attempt.key(f"tool:{name}", value)
@@ -21,7 +21,7 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
     began_ms = work.attempt.now_ms()
     try:
         output = await run()
-    except Exception as error:  # whatever went wrong, it is over
+    except Exception as error:  # any error is the end of the work
         await work.tool_raised(key, error)
         raise
     step = work.finished_step("tool", f"tool:{name}", key, output, step_input=value, began_ms=began_ms)

@@ -1,4 +1,4 @@
-"""What a team file says of an agent that is a program: the `options` of the types `process` and `acp`.
+"""The `options` of agents that are programs, of the types `process` and `acp`.
 
 See docs/reference/programs.md.
 """
@@ -13,16 +13,16 @@ Word = Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")]
 
 
 class ProgramOptions(BaseModel):
-    """What every program is started with."""
+    """Options of every program."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     argv: Annotated[list[Word], Field(min_length=1, max_length=200)]
     """The program and its arguments; never a shell."""
     env: list[Variable] = Field(default_factory=list, max_length=100)
-    """Variables of the engine that it gets besides the usual ones."""
+    """Environment variables that it gets in addition to the usual ones."""
     cwd: Word = "."
-    """Where it works, from the team's folder."""
+    """Its working folder, relative to the team's folder."""
     worktree: bool = False
     """It works in a git worktree of its own, one for each attempt."""
 
@@ -39,11 +39,11 @@ class ProcessOptions(ProgramOptions):
     input: Literal["stdin", "argument"] = "stdin"
     """How it gets its task; an argument is the last one."""
     protocol: Literal["text", "jsonl"] = "text"
-    """What it writes: its output as text, or lines of JSON."""
+    """Format of its output: text, or lines of JSON."""
     once: bool = False
-    """It must not run twice for a task: an attempt that is cut off is in doubt."""
+    """It must not run twice for a task; after an interruption the task is in doubt."""
     output_bytes: Annotated[int, Field(ge=1, le=50_000_000)] = 10_000_000
-    """Longest output, in bytes."""
+    """Maximum size of the output, in bytes."""
 
     @model_validator(mode="after")
     def _has_input(self) -> "ProcessOptions":

@@ -1,4 +1,4 @@
-"""Where a program works on an attempt: in the team's folder, or in a git worktree that is made for the attempt."""
+"""The working folder of a program for an attempt: the team's folder, or a git worktree made for the attempt."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,22 +13,23 @@ from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.worktree import GitFailed, Worktree, added, existing, removed, repository_of
 
 STEP = "worktree"
-"""The step that says where an attempt works, and the one that says what it left there."""
+"""Name of the steps that record the worktree of an attempt, and the work left in it."""
 CLEANUP_TIMEOUT_S = 60.0
+"""How long git may take to remove the worktree."""
 STOPPED_CLEANUP_TIMEOUT_S = 1.5
-"""How long git may take after an attempt that was stopped; a worktree that is not looked at stays."""
+"""The same after an attempt that was stopped; the worktree stays if that is not enough."""
 
 
 class Place:
-    """Where an attempt works."""
+    """The working folder of an attempt."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.left: str | None = None
-        """What the attempt left there, in one line; None if nothing."""
+        """Description of the work left there, in one line; None if there is none."""
 
     def with_note(self, output: JsonValue) -> JsonValue:
-        """Return an output that also says what is left, where it is a text."""
+        """Return an output; if it is a text, with a note about the work left in the worktree."""
         if self.left is None or not isinstance(output, str):
             return output
         return f"{output}\n\n{self.left}" if output else self.left
@@ -39,14 +40,14 @@ async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, 
     """Provide a working folder for an attempt; it is cleaned up afterwards.
 
     Args:
-        folder: Where it works; with `worktree`, the repository around it is what the worktree is of.
-        threads: For git.
-        worktree: It gets one of its own.
-        goes_on: It goes on in that of an earlier attempt of the task, where that still is.
+        folder: The working folder; with `worktree`, its repository gets a new worktree.
+        threads: Threads for git.
+        worktree: Use a worktree.
+        goes_on: Use the worktree of an earlier attempt of the task, if it still exists.
 
     Raises:
         Unusable: If there is no repository.
-        GitFailed: If there is no worktree.
+        GitFailed: If the worktree cannot be made.
     """
     if not worktree:
         yield Place(folder)
@@ -74,7 +75,7 @@ async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -
 
 
 async def _earlier(work: Work, threads: Threads) -> Worktree | None:
-    """Return the worktree that an earlier attempt of the task was given last, if it is there."""
+    """Return the newest worktree of earlier attempts of the task, if it still exists."""
     keys = [key for key in work.effect.steps if key.startswith(f"{STEP}:")]
     for key in reversed(keys):
         step = await work.attempt.recorded(key)
@@ -86,7 +87,7 @@ async def _earlier(work: Work, threads: Threads) -> Worktree | None:
 async def _new(work: Work, folder: Path, threads: Threads) -> Worktree:
     top = await threads.run(partial(repository_of, folder))
     name = f"{work.effect.task_id}-{work.effect.attempt}"
-    with anyio.CancelScope(shield=True):  # half a worktree would be left
+    with anyio.CancelScope(shield=True):  # a cancelled git would leave half a worktree
         tree = await threads.run(partial(added, top, name))
     output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "top": str(tree.top)}
     await work.attempt.record(work.finished_step("code", STEP, work.attempt.new_key(STEP), output))

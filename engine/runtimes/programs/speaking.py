@@ -1,4 +1,4 @@
-"""A program that speaks lines of JSON: its steps are journaled, its questions reach people, and it is told things."""
+"""The conversation with a program that speaks JSON Lines: records its steps, asks its questions, sends it messages."""
 
 from contextlib import suppress
 
@@ -18,33 +18,31 @@ from engine.runtimes.values import Amounts, clean, json_value, usage_of
 EXIT_TIMEOUT_S = 5.0
 """How long a program may take to exit after its result."""
 CLEANUP_TIMEOUT_S = 1.5
-"""How long it may take to exit after it was told to, before it gets a signal."""
+"""How long it may take to exit after a `cancel` line, before it gets a signal."""
 STEP = "step:"
-"""How the keys of its steps begin."""
-
-
+"""Prefix of the keys of its steps."""
 MAX_PENDING_REQUESTS = 100
-"""Questions of a program that are open at once."""
+"""Open questions of a program."""
 MAX_LINES = 1_000_000
 """Lines of an attempt."""
 MAX_STEPS = 100_000
-"""Lines of an attempt that are steps: each is journaled."""
+"""Steps of an attempt, each of which is journaled."""
 
 
 class TooManyQuestions(EngineError):
-    """A program asked on and on without waiting for answers: it would fill the inbox."""
+    """A program asked too many questions without waiting for answers."""
 
     retryable = False
 
 
 class LineTooLong(EngineError):
-    """A program wrote a line, or a text, that is longer than its output may be."""
+    """A line of a program, or its whole text, exceeds `output_bytes`."""
 
     retryable = False
 
 
 class TooManyLines(EngineError):
-    """A program wrote on and on."""
+    """A program wrote too many lines or steps."""
 
     retryable = False
 
@@ -53,8 +51,8 @@ class Speaking:
     """The conversation with a program.
 
     Args:
-        attended: Stops it.
-        most_bytes: Longest line, and longest text in all.
+        attended: Stops the program.
+        most_bytes: Limit on a line, and on the whole text, in bytes.
     """
 
     def __init__(self, work: Work, program: Child, attended: Attended, most_bytes: int) -> None:
@@ -67,7 +65,7 @@ class Speaking:
         self._steps = 0
         self.result: JsonValue = None
         self.has_result = False
-        """It has said what its output is, `result`; else `text` is."""
+        """`result` is its output; otherwise `text` is."""
         self._open_questions = 0
         """Questions that wait for an answer."""
         self._step_began_ms = work.attempt.now_ms()
@@ -79,7 +77,7 @@ class Speaking:
         return "".join(self._text).rstrip("\r\n")
 
     async def greet(self) -> None:
-        """Tell it what to do, and what was done of it already."""
+        """Send the task with its recorded steps, and earlier messages of people."""
         work = self._work
         task = await work.task()
         recorded = [key for key in work.effect.steps if key.startswith(STEP)]
@@ -87,23 +85,15 @@ class Speaking:
         inputs: list[JsonValue] = [
             {"agent": item.agent, "title": item.title, "output": item.output} for item in task.inputs
         ]
-        line = lines.encode(
-            "task",
-            task_id=task.id,
-            attempt=task.attempt,
-            text=task.text,
-            request=task.request,
-            inputs=inputs,
-            steps=steps,
-        )
-        await self._program.send(line)
+        fields: dict[str, JsonValue] = {"task_id": task.id, "attempt": task.attempt, "text": task.text}
+        await self._program.send(lines.encode("task", **fields, request=task.request, inputs=inputs, steps=steps))
         for text in await steers_before(work):
             await self._program.send(lines.encode("steer", text=text))
         work.people.on_steer = lambda now: self._steered.set()
-        self._steered.set()  # some may have come by now
+        self._steered.set()  # messages may have arrived meanwhile
 
     async def cancel(self) -> None:
-        """Tell it that it is to stop, and let it."""
+        """Ask the program to stop, and wait until it exits or times out."""
         await self._program.send(lines.encode("cancel"))
         with self._work.limits.move_on_after(CLEANUP_TIMEOUT_S):
             await self._program.exited.wait()
@@ -113,11 +103,11 @@ class Speaking:
 
         Raises:
             LineTooLong: If a line, or its text, is too long.
-            TooManyLines: If it writes on and on.
-            AttemptInterrupted: If the attempt is to stop at its next step, and this is it.
+            TooManyLines: If it writes too many lines.
+            AttemptInterrupted: If the attempt is asked to stop at its next step, and has reached it.
         """
         failure: BaseException | None = None
-        async with anyio.create_task_group() as group:  # for questions; whatever it raised would come in a group
+        async with anyio.create_task_group() as group:  # errors are raised after it, which would wrap them in a group
             group.start_soon(self._pass_on_steers)
             try:
                 while line := await self._line():
@@ -186,10 +176,10 @@ class Speaking:
         step = work.finished_step(
             "code", name, work.attempt.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms
         )
-        is_next = work.attempt.stopping and work.patient  # asked to stop before this step, which is therefore its last
-        with suppress(AttemptInterrupted):  # the step is recorded, and how it is stopped is seen to elsewhere
+        is_last = work.attempt.stopping and work.patient  # it was asked to stop before this step
+        with suppress(AttemptInterrupted):  # the step is recorded; `Attended` stops the program
             await work.attempt.record(step)
-        if is_next:
+        if is_last:
             work.attempt.raise_if_stopping()
 
     async def _ask(self, line: lines.AskLine) -> None:
@@ -212,7 +202,7 @@ class Speaking:
 
 
 async def steers_before(work: Work) -> list[str]:
-    """Return what people said to earlier attempts of the task, in order."""
+    """Return the messages of people to earlier attempts of the task, in order."""
     await work.people.load_steers()
     turns = [turn_of(key) for key in work.effect.steps if key.startswith(STEERED)]
     return [text for _ in range(max(turns, default=0)) for text in work.people.steers()]

@@ -1,4 +1,4 @@
-"""Terminals: programs that an ACP agent asks us to run, each permitted by a person, ended with the session."""
+"""Terminals: programs that the engine runs for an ACP agent, each after approval, until the session ends."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -34,9 +34,9 @@ class Terminal:
 
     def add(self, chunk: bytes) -> None:
         """Append output, dropping the beginning beyond the limit."""
-        whole = self.output + chunk
-        self.truncated = self.truncated or len(whole) > self.most_bytes
-        self.output = whole[-self.most_bytes :] if self.most_bytes else b""
+        output = self.output + chunk
+        self.truncated = self.truncated or len(output) > self.most_bytes
+        self.output = output[-self.most_bytes :] if self.most_bytes else b""
 
     @property
     def exit_status(self) -> tuple[int | None, str | None] | None:
@@ -108,10 +108,10 @@ class Terminals:
     async def release(self, name: str) -> None:
         """End a program and forget it."""
         await self.kill(name)
-        self._terminals.pop(name, None)  # an agent may release it twice at once
+        self._terminals.pop(name, None)  # missing if the agent releases it twice concurrently
 
     async def close(self) -> None:
-        """End all."""
+        """End all programs."""
         for name in list(self._terminals):
             await self.release(name)
 

@@ -64,7 +64,7 @@ class Watched:
         """
         with anyio.CancelScope(shield=True):  # a half-started program would be orphaned
             async with self._starting:
-                # Blocks the loop for 1 ms until /bin/sh is executed, whatever the program: the shell looks that up.
+                # The shell looks the program up, so the loop is blocked for only 1 ms, until /bin/sh is executed.
                 command = ["/bin/sh", "-c", GATE, "program", *argv]
                 try:
                     await self._watch()
@@ -74,7 +74,7 @@ class Watched:
                 self._programs[program.pid] = program
                 self._tell(f"+ {program.pid}\n")
                 program.on_exit = self._exited
-                if program.exited.is_set():  # it exited before `on_exit` was set, so nobody has told the watcher
+                if program.exited.is_set():  # it exited before `on_exit` was set, so the watcher was not told
                     self._exited(program.pid)
         program.stdin.write(b"\n")
         return program

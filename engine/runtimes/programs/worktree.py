@@ -1,8 +1,8 @@
-"""A git worktree for an attempt: a branch and a folder of its own, removed only where nothing of it would be lost.
+"""A git worktree for an attempt: its own branch and folder, removed only if nothing would be lost.
 
-Rule: what is not committed, and what no other branch holds, is never deleted. Hooks of the repository are not run.
-One at a time is made or removed in a repository: git fails where it reads the entry of a worktree or of a branch that
-is being removed. All of this blocks.
+Rule: uncommitted files, and commits that are in no other branch, are never deleted. Hooks of the repository are not
+run. A lock serializes changes to the worktrees of a repository, because git fails if it reads the entry of a worktree
+or branch while that is being removed. All functions block.
 """
 
 import fcntl
@@ -20,48 +20,49 @@ from engine.runtimes.programs.environment import environment
 from store.layout.files import open_for_writing
 
 PREFIX = "quarterdeck/"
-"""How the names of our branches begin."""
+"""Prefix of the names of our branches."""
 GIT_TIMEOUT_S = 120.0
-"""How long git may take for one thing."""
+"""Timeout of one git command."""
 MAX_TRIES = 100
+"""Number of names that are tried for a worktree."""
 _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
-    # Several attempts begin and end at once: git waits for a lock of another only 0.1 to 1 s by itself.
+    # Several attempts may begin and end at once, and by default git waits only 0.1 to 1 s for a lock.
     "core.filesRefLockTimeout=30000",
     "core.packedRefsTimeout=30000",
 )
 
 
 class GitFailed(EngineError):
-    """Git did not do what it was asked."""
+    """A git command failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """A folder with a branch of its own."""
+    """A worktree with its own branch."""
 
     path: Path
     branch: str
     top: Path
-    """The repository that it is of."""
+    """Top folder of its repository."""
 
     def inside(self, folder: Path) -> Path:
-        """Return what corresponds to a folder of the repository."""
+        """Return the folder in the worktree that corresponds to a folder of the repository."""
         return self.path / folder.resolve().relative_to(self.top)
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Work that is in a worktree and nowhere else."""
+    """Work that exists only in a worktree."""
 
     commits: int
     files: int
-    """That were changed or added, and not committed."""
+    """Number of changed or added files that are not committed."""
 
     @property
     def words(self) -> str:
-        """Return what there is."""
+        """Its description; empty if there is none."""
         parts = [f"{self.commits} commit{'s' * (self.commits != 1)}"] if self.commits else []
         parts += [f"{self.files} uncommitted file{'s' * (self.files != 1)}"] if self.files else []
         return " and ".join(parts)
@@ -89,14 +90,14 @@ def repository_of(folder: Path) -> Path:
 
 
 def added(top: Path, name: str) -> Worktree:
-    """Make a worktree at the commit that the repository is at.
+    """Make a worktree at the HEAD of the repository.
 
     Args:
         top: The repository.
-        name: Of the branch, after `quarterdeck/`; a branch of that name of another attempt does not conflict.
+        name: Name of the branch, after `quarterdeck/`; gets a number if it is in use.
 
     Raises:
-        GitFailed: If git does not make it.
+        GitFailed: If it cannot be made.
     """
     try:
         folder = folder_of_all() / f"{top.name}-{sha256(os.fsencode(top)).hexdigest()[:8]}"
@@ -124,31 +125,31 @@ def _added(top: Path, name: str, folder: Path) -> Worktree:
 
 
 def existing(path: str, branch: str, top: str) -> Worktree | None:
-    """Return a worktree that was made before; None where it is not there any more."""
+    """Return a worktree that was made earlier; None if it no longer exists."""
     tree = Worktree(Path(path), branch, Path(top))
     return tree if (tree.path / ".git").is_file() else None
 
 
 def removed(worktree: Worktree) -> Left | None:
-    """Remove a worktree and its branch; or return what would be lost, and leave them.
+    """Remove a worktree and its branch, or return the work that would be lost and keep them.
 
     Raises:
-        GitFailed: If git cannot say what is in it, or does not remove it; then it is still there.
+        GitFailed: If git fails; the worktree still exists then.
     """
     with _alone(worktree.path.parent):
         left = work_in(worktree)
         if left.commits or left.files:
             return left
         head = _git(worktree.top, "rev-parse", f"refs/heads/{worktree.branch}")
-        _git(worktree.top, "worktree", "remove", str(worktree.path))  # without --force: git looks for itself, too
-        # Only as it was when it was looked at.
+        _git(worktree.top, "worktree", "remove", str(worktree.path))  # without --force: git checks for changes, too
+        # With the old value, so that a branch that has moved since is kept.
         _git(worktree.top, "update-ref", "-d", f"refs/heads/{worktree.branch}", head)
         return None
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no thread or process makes or removes a worktree in the folder of a repository."""
+    """Hold the lock on the worktrees of a repository, against other threads and processes."""
     lock = open_for_writing(folder.with_name(f"{folder.name}.lock"))
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -158,10 +159,10 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def work_in(worktree: Worktree) -> Left:
-    """Return what is in a worktree and in no other branch.
+    """Return the work that is in a worktree and in no other branch.
 
     Raises:
-        GitFailed: If git cannot say it.
+        GitFailed: If git fails.
     """
     changed = _git(worktree.path, "status", "--porcelain", "--untracked-files=normal").splitlines()
     others = ("--not", f"--exclude={worktree.branch}", "--branches")
@@ -170,7 +171,7 @@ def work_in(worktree: Worktree) -> Left:
 
 
 def folder_of_all() -> Path:
-    """Return where all worktrees of this user are, those of one repository in one folder.
+    """Return the folder of all worktrees of this user, with a folder for each repository.
 
     Raises:
         NoHome: If this user has no home folder.
@@ -179,10 +180,10 @@ def folder_of_all() -> Path:
 
 
 def all_left() -> Iterator[tuple[Path, str]]:
-    """Yield each worktree that is there, with its branch and what is in it, in words."""
+    """Yield the path of each worktree, and a description of its branch and its work."""
     for path in sorted(folder_of_all().glob("*/*")):
         if not path.is_dir():
-            continue  # such as what a file browser leaves
+            continue  # such as a file of a file browser
         try:
             branch = PREFIX + path.name
             top = Path(_git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).parent
@@ -202,16 +203,16 @@ def _has(top: Path, branch: str) -> bool:
 
 
 def _git(folder: Path, *words: str) -> str:
-    """Return what git says.
+    """Run git in `folder`, and return its standard output.
 
     Raises:
-        GitFailed: If it fails; with its last line.
+        GitFailed: If it fails, with the last line of its standard error.
         FileNotFoundError: If there is no git, or no such folder.
     """
     env = {**environment(()), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *words]
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command,
             cwd=folder,
             env=env,
@@ -222,7 +223,7 @@ def _git(folder: Path, *words: str) -> str:
         )
     except subprocess.TimeoutExpired:
         raise GitFailed(f"git {words[0]} took longer than {GIT_TIMEOUT_S:g} s") from None
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
+    if completed.returncode:
+        lines = completed.stderr.decode(errors="replace").strip().splitlines()
         raise GitFailed(f"git {words[0]}: {(lines or ['failed'])[-1]}")
-    return done.stdout.decode(errors="replace").strip()
+    return completed.stdout.decode(errors="replace").strip()
