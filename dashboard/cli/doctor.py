@@ -25,7 +25,7 @@ from engine.errors import Unusable
 from engine.models.at_hand import installed_agents, running_servers
 from engine.models.providers import find_keys
 from engine.reading.folding import fold_from
-from engine.runtimes.programs.worktree import all_left
+from engine.runtimes.programs.worktree import describe_worktrees
 from engine.teamfile import TeamFileError, read_team
 from engine.teamfile.code import TeamCode
 from engine.trusted_code.trust import TrustError
@@ -149,7 +149,7 @@ def _folders() -> Iterator[Finding]:
 
 
 def _worktrees() -> Iterator[Finding]:
-    for path, words in all_left():
+    for path, words in describe_worktrees():
         hint = f"merge what you need, then: git -C {path} worktree remove {path}"
         yield Finding("note", str(path), f"{words}; left by an agent, or at work: {hint}")
 

@@ -42,7 +42,7 @@ from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 from engine.runtimes.values import json_value, one_line
 from engine.trusted_code.trust import TrustList
 from store import Reader, Record
@@ -217,7 +217,7 @@ class _Attempt:
             folder=trusting.folder,
             threads=self.threads,
             processes=Processes(),
-            programs=Watched(),
+            programs=Programs(),
         )
         if self.spec.is_played_by_model:
             return built_in()["llm"](self.spec, code)
@@ -337,9 +337,9 @@ class _RepeatedDelegations(AttemptDelegations):
 class _SilentBus:
     """A stream without readers."""
 
-    is_heard = False
+    has_readers = False
 
-    def say(self, *_: object) -> None:
+    def publish(self, *_: object) -> None:
         """Drop the output."""
 
-    progress = expect = say
+    progress = expect = publish

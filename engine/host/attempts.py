@@ -164,9 +164,9 @@ class Attempts:
                 with work.attempt.scope:
                     signal = await self._outcome(work)
             except RuntimeError:
-                pass  # the agent's code left a cancel scope open, as an async generator does that is never closed
+                pass  # the agent's code left a cancel scope open, for example in an unclosed async generator
             except anyio.get_cancelled_exc_class():
-                pass  # the agent's code raised it just when it was cancelled: a scope takes only what it has sent
+                pass  # raised by the agent's code itself, so that the scope did not catch it
             finally:
                 ended_before, work.has_returned = work.attempt.over, True
                 work.close()

@@ -133,15 +133,10 @@ class Performer:
 
     async def _join(self, effect: effects.JoinResults, ended_ms_by_task: dict[str, int | None]) -> JsonValue:
         text = self._services.text
-        results = [
-            Result(
-                join_input.agent,
-                join_input.title,
-                await text(join_input.output),
-                ended_ms_by_task.get(join_input.task_id),
-            )
-            for join_input in effect.inputs
-        ]
+        results = []
+        for source in effect.inputs:
+            output, ended_ms = await text(source.output), ended_ms_by_task.get(source.task_id)
+            results.append(Result(source.agent, source.title, output, ended_ms))
         return join(effect.join, results)
 
     def _check_outputs(self, effect: effects.CheckOutputs) -> None:

@@ -45,7 +45,7 @@ from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.functions.processes import Processes, spare_cores
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 from engine.stream.board import Board
 from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription
@@ -115,7 +115,7 @@ class Host:
         self.reserved = Reservations()
         self.models = ModelService(self.spawn, self._check_outside)
         self.processes = Processes()
-        self.programs = Watched()
+        self.programs = Programs()
         self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_events_after)
         store.live.follow(self.bus.board.take)
         self._pid = pid if pid is not None else os.getpid()
@@ -456,7 +456,7 @@ class Host:
             await anyio.sleep(TICK_S)
 
     def _perform(self, batch: Batch) -> None:
-        self.bus.tell(batch.first_seq, batch.events)
+        self.bus.publish_events(batch.first_seq, batch.events)
         for effect in batch.effects:
             self._performer.perform(effect)
         for run_id, summary in batch.finished_runs.items():

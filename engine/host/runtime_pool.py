@@ -17,7 +17,7 @@ from engine.runtimes.catalogue import factory_for, is_loaded, load
 from engine.runtimes.code import Code
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 from engine.runtimes.toolbox.tool_cache import ToolCache
 from engine.runtimes.values import with_class
 
@@ -52,7 +52,7 @@ class RuntimePool:
         trusting: Trusting,
         threads: Threads,
         processes: Processes,
-        programs: Watched,
+        programs: Programs,
         start: Callable[..., object],
     ) -> None:
         self._factories = runtimes

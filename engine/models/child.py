@@ -95,7 +95,7 @@ class Server:
 
     def _look(self, message: messages.Look) -> messages.FromChild:
         try:
-            return messages.Found(id=message.id, facts=self._litellm.facts(message.model))
+            return messages.LookAnswered(id=message.id, facts=self._litellm.facts(message.model))
         except ValueError as error:
             return messages.Failed(id=message.id, text=str(error), error_type="bad_request", retryable=False)
 

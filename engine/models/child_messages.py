@@ -1,7 +1,7 @@
 """Messages between the engine and the provider process, as lines of JSON.
 
 The engine sends `Ask`, `Look`, `Cancel` and `Ping`; the process answers an `Ask` with `Pieces` and then `AskAnswered`
-or `Failed`, a `Look` with `Found` or `Failed`, a `Ping` with `Pong`. Only an `Ask` contains an API key.
+or `Failed`, a `Look` with `LookAnswered` or `Failed`, a `Ping` with `Pong`. Only an `Ask` contains an API key.
 """
 
 from typing import TypeAlias
@@ -89,7 +89,7 @@ class Failed(Struct, tag="failed", frozen=True, omit_defaults=True):
     partial: str = ""
 
 
-class Found(Struct, tag="found", frozen=True):
+class LookAnswered(Struct, tag="found", frozen=True):
     """The answer to a `Look`."""
 
     id: int
@@ -97,7 +97,7 @@ class Found(Struct, tag="found", frozen=True):
 
 
 ToChild: TypeAlias = Ask | Look | Cancel | Ping
-FromChild: TypeAlias = Pieces | AskAnswered | Failed | Found | Pong
+FromChild: TypeAlias = Pieces | AskAnswered | Failed | LookAnswered | Pong
 
 to_child = msgspec.json.Decoder(ToChild)
 from_child = msgspec.json.Decoder(FromChild)

@@ -52,7 +52,7 @@ class _OtherRequestFailed(Exception):
 class _Request:
     process: ProviderProcess
     """The child that it was sent to; the end of an earlier child may be noticed when the next one already runs."""
-    answer: Pending[messages.AskAnswered | messages.Found]
+    answer: Pending[messages.AskAnswered | messages.LookAnswered]
     on_chunk: Callable[[Chunk], None]
 
 
@@ -99,7 +99,7 @@ class Link:
             CallFailed: If litellm does not know it.
         """
         reply = await self._send(lambda id: messages.Look(id=id, model=model), _ignore, 60.0)
-        assert isinstance(reply, messages.Found)
+        assert isinstance(reply, messages.LookAnswered)
         return reply.facts
 
     async def close(self) -> None:
@@ -110,7 +110,7 @@ class Link:
 
     async def _send(
         self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
-    ) -> messages.AskAnswered | messages.Found:
+    ) -> messages.AskAnswered | messages.LookAnswered:
         for _ in range(MAX_SENDS):
             with contextlib.suppress(_OtherRequestFailed):
                 return await self._send_once(message, on_chunk, longest_s)
@@ -118,7 +118,7 @@ class Link:
 
     async def _send_once(
         self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
-    ) -> messages.AskAnswered | messages.Found:
+    ) -> messages.AskAnswered | messages.LookAnswered:
         process = await self._running_process()
         self._last_id += 1
         id = self._last_id
@@ -140,7 +140,7 @@ class Link:
         async with self._start_lock:
             if self._process is not None and not self._process.child.exited.is_set():
                 return self._process
-            process = self._process = await ProviderProcess.started(self._variables)
+            process = self._process = await ProviderProcess.start(self._variables)
             self._spawn(self._read, process)
             return process
 
@@ -171,7 +171,7 @@ class Link:
             self._fail_garbled(line)
             return
         if isinstance(message, messages.Pong):
-            process.answered()
+            process.note_pong()
             return
         if isinstance(message, messages.Pieces):
             for id, thought, text in message.items:

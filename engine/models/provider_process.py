@@ -34,7 +34,7 @@ class ProviderProcess:
         self._answered = anyio.Event()
 
     @classmethod
-    async def started(cls, variables: Iterable[str]) -> "ProviderProcess":
+    async def start(cls, variables: Iterable[str]) -> "ProviderProcess":
         """Start a process with these variables of the environment in addition to the plain ones."""
         names = [name for name in variables if name in os.environ]
         environment = {name: os.environ[name] for name in (*messages.PLAIN, *names) if name in os.environ}
@@ -87,6 +87,6 @@ class ProviderProcess:
         await self.write(messages.Ping())
         await self._answered.wait()
 
-    def answered(self) -> None:
+    def note_pong(self) -> None:
         """Note that a `Pong` has arrived."""
         self._answered.set()

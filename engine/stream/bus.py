@@ -38,7 +38,7 @@ class Bus:
         """By attempt: keys of reported events that are not journaled yet, and the live output since, in order."""
 
     @property
-    def is_heard(self) -> bool:
+    def has_readers(self) -> bool:
         """True while there is a reader in this process."""
         return bool(self._subscriptions)
 
@@ -59,7 +59,7 @@ class Bus:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
-    def say(self, piece: Piece) -> None:
+    def publish(self, piece: Piece) -> None:
         """Deliver live output, once the events that its attempt reported before are journaled."""
         speaker = piece.speaker
         pending_items = self._pending.get((speaker.task_id, speaker.attempt)) if self._pending else None
@@ -77,7 +77,7 @@ class Bus:
         """
         self._pending.setdefault((speaker.task_id, speaker.attempt), deque()).append(key)
 
-    def tell(self, first_seq: int, events: Sequence[Event]) -> None:
+    def publish_events(self, first_seq: int, events: Sequence[Event]) -> None:
         """Deliver events that are in the journal."""
         if self._pending or self._subscriptions or self.board.is_live:
             for seq, event in enumerate(events, first_seq):

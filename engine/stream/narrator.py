@@ -44,7 +44,7 @@ class Narrator:
         self._reasons: dict[str, str] = {}
         """Why attempts were asked to stop, by task."""
 
-    def tell(self, item: StreamItem) -> Iterator[StreamEvent]:
+    def narrate(self, item: StreamItem) -> Iterator[StreamEvent]:
         """Yield the stream events of an event or piece; none if it belongs to another run."""
         if isinstance(item, Piece):
             if (place := self._places.get(item.speaker.task_id)) is not None:

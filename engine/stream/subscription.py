@@ -97,7 +97,7 @@ class Subscription(Generic[ItemT]):
             if self._behind_after is not None:
                 await self._catch_up(self._behind_after)
             elif self._dropped:
-                self._say_dropped()
+                self._queue_dropped()
             elif self._has_ended:
                 raise StopAsyncIteration
             else:
@@ -206,13 +206,13 @@ class Subscription(Generic[ItemT]):
         """End merging for a task (None: for all), so that the next item stands behind its text."""
         if task_id is None:
             self._last.clear()
-            self._say_dropped()
+            self._queue_dropped()
         else:
             self._last.pop(task_id, None)
             if (dropped := self._dropped.pop(task_id, None)) is not None:
                 self._queue.append(dropped)
 
-    def _say_dropped(self) -> None:
+    def _queue_dropped(self) -> None:
         self._queue.extend(self._dropped.values())
         self._dropped.clear()
 

@@ -268,7 +268,7 @@ class RemoteEngine(EngineLink):
                 _resolve(self._outcomes[event.command_id], error=CommandRefusedError(event.code, event.reason))
             elif isinstance(event, RunFinished) and event.run_id in self._runs:
                 _resolve(self._runs.pop(event.run_id), summary_of(event, place))
-        self._bus.tell(seq, events)
+        self._bus.publish_events(seq, events)
 
     def handle_level(self, follower: "_Follower", ticket: int) -> None:
         """Wake the waiters for this ticket and earlier ones."""

@@ -424,7 +424,7 @@ class LocalEngine(EngineLink):
 
     def _running_host(self) -> Host:
         if self._host is None:
-            raise self._shared.why_gone()
+            raise self._shared.end_error()
         return self._host
 
 

@@ -100,7 +100,7 @@ class Requests(Node):
                 subscription.run_id = run_id
                 async with self._cancel_unless_ended(run_id, grace_s=LEAVE_GRACE_S):
                     async for update in subscription:
-                        for event in narrator.tell(update):
+                        for event in narrator.narrate(update):
                             yield await self._with_result(event)
                         finished = update[1] if isinstance(update, tuple) else None
                         if isinstance(finished, RunFinished) and finished.run_id == run_id:

@@ -97,7 +97,7 @@ class SharedResource:
             finally:
                 await self._leave()
 
-    def why_gone(self) -> BaseException:
+    def end_error(self) -> BaseException:
         """Return the error that ended it."""
         return self._failure or HostStopped("it is not running")
 
@@ -106,14 +106,14 @@ class SharedResource:
             await asyncio.wait([self._task])
         if self._task is None:
             if self._users:
-                raise self.why_gone()
+                raise self.end_error()
             self._started, self._stop, self._failure = anyio.Event(), anyio.Event(), None
             self._task = asyncio.create_task(self._run())
         self._users += 1
         try:
             await self._started.wait()
             if self._task is None:
-                raise self.why_gone()
+                raise self.end_error()
         except BaseException:
             await self._leave()
             raise

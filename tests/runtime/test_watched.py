@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from engine.children.child import Child
-from engine.runtimes.programs.watched import NotStarted, Watched
+from engine.runtimes.programs.watched import NotStarted, Programs
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import soon
 
@@ -24,10 +24,10 @@ HERE = Path(__file__).parent
 STARTS = """
 import anyio, os, signal, sys
 from pathlib import Path
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 
 async def main():
-    watched = Watched()
+    watched = Programs()
     loop = "trap '' INT TERM HUP; while :; do sleep 1000 & wait; done"
     programs = [await watched.start(["sh", "-c", loop], env=dict(os.environ), cwd=Path("/")) for _ in range(3)]
     ended = await watched.start(["true"], env=dict(os.environ), cwd=Path("/"))
@@ -43,7 +43,7 @@ anyio.run(main)
 @asynccontextmanager
 async def at_work(*argv: str, cwd: Path = HERE) -> AsyncIterator[Child]:
     """Run a program."""
-    watched = Watched()
+    watched = Programs()
     try:
         yield await watched.start(argv, env=ENV, cwd=cwd)
     finally:
@@ -121,7 +121,7 @@ async def test_what_it_leaves_behind_in_its_group_ends_with_it() -> None:
 
 
 async def test_letting_go_of_all_programs_ends_them_and_the_watcher() -> None:
-    watched = Watched()
+    watched = Programs()
     program = await watched.start(["sh", "-c", "trap '' INT TERM; sleep 1000"], env=ENV, cwd=HERE)
     before = children()
 

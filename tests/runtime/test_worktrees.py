@@ -13,7 +13,7 @@ import pytest
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.specs.spec import AgentSpec
-from engine.runtimes.programs.worktree import added, all_left, removed
+from engine.runtimes.programs.worktree import describe_worktrees, make_worktree, remove_worktree
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker, steps
@@ -68,7 +68,7 @@ async def test_it_works_on_a_branch_of_its_own_and_nothing_is_left_of_nothing(
     assert where.startswith(str(tmp_path / "data" / "quarterdeck" / "worktrees"))
     assert where.endswith("/t2-1/below")
     assert branches(repository) == ["main"]
-    assert not list(all_left())
+    assert not list(describe_worktrees())
     assert not (tmp_path / "hooked").exists()
     assert "worktree" not in git(repository, "worktree", "list")
 
@@ -104,7 +104,7 @@ async def test_work_that_is_nowhere_else_stays_and_is_told(
     assert told == ("worktree", {"path": path, "branch": "quarterdeck/t2-1", "left": left})
     assert branches(repository) == ["main", "quarterdeck/t2-1"]
     (Path(path).parent / ".DS_Store").write_bytes(b"")  # a file browser has been there
-    ((found, words),) = all_left()
+    ((found, words),) = describe_worktrees()
     assert str(found) == path
     assert left in words
     assert (repository / "below" / "file").read_text() == "one\n"
@@ -191,7 +191,7 @@ exit $status
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
 
     def come_and_go(number: int) -> object:
-        return removed(added(repository, f"t{number}-1"))
+        return remove_worktree(make_worktree(repository, f"t{number}-1"))
 
     with ThreadPoolExecutor(6) as threads:
         assert [*threads.map(come_and_go, range(6))] == [None] * 6

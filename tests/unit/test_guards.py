@@ -13,7 +13,14 @@ from engine.core.errors import Refused
 from engine.core.specs.check import Check
 from engine.core.specs.guard import check_guard, check_pattern, describe_guard
 from engine.core.strategies.sequential_with_validation import REJECTS
-from engine.host.built_in.guards import MAX_TEXT_CHARACTERS, CheckedOutput, asks_for, holds_for, score_in, verdict_of
+from engine.host.built_in.guards import (
+    MAX_TEXT_CHARACTERS,
+    CheckedOutput,
+    holds_for,
+    requires_approval,
+    score_in,
+    verdict_of,
+)
 from tests.depth import examples
 
 pytestmark = pytest.mark.anyio
@@ -246,10 +253,10 @@ def hiding(draw: st.DrawFn, needle: str) -> Any:
 async def test_wherever_a_text_stands_in_arguments_a_guard_for_it_asks(needle: str, data: st.DataObject) -> None:
     arguments = data.draw(hiding(needle))
 
-    assert await asks_for({"contains": needle.upper()}, arguments)
-    assert await asks_for({"matches": re.escape(needle)}, arguments)
+    assert await requires_approval({"contains": needle.upper()}, arguments)
+    assert await requires_approval({"matches": re.escape(needle)}, arguments)
     if needle.strip() == needle:
-        assert await asks_for({"names": needle}, arguments)
+        assert await requires_approval({"names": needle}, arguments)
 
 
 @pytest.mark.parametrize(
@@ -272,20 +279,20 @@ async def test_wherever_a_text_stands_in_arguments_a_guard_for_it_asks(needle: s
 async def test_a_guard_over_arguments_looks_at_the_whole_and_at_each_value(
     guard: JsonValue, arguments: JsonValue, asks: bool
 ) -> None:
-    assert await asks_for(guard, arguments) is asks
+    assert await requires_approval(guard, arguments) is asks
 
 
 @pytest.mark.parametrize("guard", [{"contains": "zz"}, {"names": "zz"}, {"matches": "zz"}])
 async def test_arguments_that_are_too_long_to_look_at_are_asked_about(guard: JsonValue) -> None:
-    assert not await asks_for(guard, {"text": "x" * (MAX_TEXT_CHARACTERS - 20)})
-    assert await asks_for(guard, {"text": "x" * MAX_TEXT_CHARACTERS})
-    assert await asks_for(guard, {"texts": ["x"] * MAX_TEXT_CHARACTERS})
+    assert not await requires_approval(guard, {"text": "x" * (MAX_TEXT_CHARACTERS - 20)})
+    assert await requires_approval(guard, {"text": "x" * MAX_TEXT_CHARACTERS})
+    assert await requires_approval(guard, {"texts": ["x"] * MAX_TEXT_CHARACTERS})
 
 
 async def test_where_a_pattern_takes_too_long_a_person_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.host.built_in.guards.MAX_PATTERN_S", 0.05)
 
-    assert await asks_for({"matches": r"(\w+\s?)+$"}, {"text": "a" * 5_000 + "!"})
+    assert await requires_approval({"matches": r"(\w+\s?)+$"}, {"text": "a" * 5_000 + "!"})
 
 
 @pytest.mark.parametrize(("pattern", "asks"), [("^x$", True), ("^y$", False)])
@@ -294,9 +301,9 @@ async def test_a_pattern_for_which_the_loop_has_no_time_is_looked_for_in_a_threa
 ) -> None:
     monkeypatch.setattr("engine.host.built_in.guards.FAST_TIMEOUT_S", 0.0)
 
-    assert await asks_for({"matches": pattern}, {"text": "x"}) is asks
+    assert await requires_approval({"matches": pattern}, {"text": "x"}) is asks
 
 
 @pytest.mark.parametrize("rule", ["always", ["contains", "x"], None])
 async def test_by_a_rule_that_is_no_guard_a_person_is_asked(rule: JsonValue) -> None:
-    assert await asks_for(rule, {"text": "y"})
+    assert await requires_approval(rule, {"text": "y"})

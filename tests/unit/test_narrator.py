@@ -21,7 +21,7 @@ def told(world: World) -> dict[str, tuple[str | None, str]]:
     narrator, ends = Narrator(State()), dict[str, tuple[str | None, str]]()
     narrator.run_id = "r1"
     for seq, event in enumerate(world.journal, start=1):
-        for line in narrator.tell((seq, event)):
+        for line in narrator.narrate((seq, event)):
             if line.kind == "task_ended":
                 ends[line.task_id] = line.status, line.text
     return ends
@@ -106,7 +106,7 @@ def test_an_attempt_has_its_own_error_or_the_reason_of_its_own_stop(
     world.order(Submit(request="go"))
     narrator = Narrator(State())
     narrator.run_id = "r1"
-    lines = [line for heard in enumerate([*world.journal, *events], start=1) for line in narrator.tell(heard)]
+    lines = [line for heard in enumerate([*world.journal, *events], start=1) for line in narrator.narrate(heard)]
 
     assert task_of(world, "ada").id == "t2"
     assert [(line.status, line.text, line.result) for line in lines if line.kind == "task_ended"] == ends

@@ -24,7 +24,7 @@ from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.functions.processes import Processes
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 from tests.patience import PATIENCE_S
 
 SPEC = AgentSpec(name="a", agent_type="gated")
@@ -70,7 +70,7 @@ async def crew_of(
                 trusting=Trusting(None, db=None, folder=None, state=State, is_program=True),
                 threads=Threads(),
                 processes=Processes(),
-                programs=Watched(),
+                programs=Programs(),
                 start=group.start_soon,
             ),
             group,

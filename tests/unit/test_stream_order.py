@@ -53,7 +53,7 @@ class World:
             self._reported.append(step)
         else:
             name = told if what == "tool_started" else None
-            self.bus.say(Piece(speaker, what, 0, "" if name else told, name))  # type: ignore[arg-type]  # one of the kinds
+            self.bus.publish(Piece(speaker, what, 0, "" if name else told, name))  # type: ignore[arg-type]  # one of the kinds
         self.truth[speaker.task_id].append(told)
 
     def write(self, most: int) -> None:
@@ -61,7 +61,7 @@ class World:
         written, self._reported = self._reported[:most], self._reported[most:]
         first = len(self.journal) + 1
         self.journal += enumerate(written, first)
-        self.bus.tell(first, written)
+        self.bus.publish_events(first, written)
 
     async def _read_on(self, after_seq: int) -> list[tuple[int, Event]]:
         return self.journal[after_seq : after_seq + 2]
@@ -179,10 +179,10 @@ def test_text_that_waits_is_merged_and_beyond_the_limit_left_out(monkeypatch: py
     async def play() -> None:
         world = World()
         for _ in range(5):
-            world.bus.say(Piece(SPEAKERS[0], "text", 0, "0123456789"))
-        world.bus.say(Piece(SPEAKERS[1], "text", 0, "other"))
+            world.bus.publish(Piece(SPEAKERS[0], "text", 0, "0123456789"))
+        world.bus.publish(Piece(SPEAKERS[1], "text", 0, "other"))
         heard = await taken(world, 10)
-        world.bus.say(Piece(SPEAKERS[0], "text", 0, "again"))
+        world.bus.publish(Piece(SPEAKERS[0], "text", 0, "again"))
         heard += await taken(world, 10)
 
         told = [(one.speaker.task_id, one.kind, one.text, one.value) for one in heard if isinstance(one, Piece)]
@@ -206,5 +206,5 @@ def test_a_reader_that_has_left_is_told_nothing_more() -> None:
     async def rest() -> list[StreamItem]:
         return [one async for one in world.heard]
 
-    assert not world.bus.is_heard
+    assert not world.bus.has_readers
     assert anyio.run(rest) == []

@@ -92,7 +92,7 @@ def _follow(db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: th
                 events = zip([record.seq for record in records], events_of(records), strict=True)
                 waits = waits + 1 if merger.is_waiting else 0
                 for batch in merger.step(events, reader.tapes(), patient=waits < PATIENT_LOOKS and not is_last):
-                    for event in narrator.tell(batch):
+                    for event in narrator.narrate(batch):
                         if event.seq is None or event.seq > quiet_seq:
                             show(event)
                         if event.kind == "completed":

@@ -148,7 +148,7 @@ async def holds_for(guard: JsonValue, checked_outputs: Sequence[CheckedOutput]) 
     return any(json_equal(_at(output, str(guard.get("json", ""))), [guard.get("equals")]) for output in outputs)
 
 
-async def asks_for(guard: JsonValue, arguments: JsonValue) -> bool:
+async def requires_approval(guard: JsonValue, arguments: JsonValue) -> bool:
     """Return whether a call needs approval, by a guard over its arguments.
 
     It does if the guard holds for the arguments as one text (`as_text`) or for any text, key, number or boolean in

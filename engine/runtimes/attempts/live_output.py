@@ -66,18 +66,19 @@ class LiveOutput:
     def announce(self, key: str) -> None:
         """Tell readers that an event with `key` will follow: live output from now on belongs after that event."""
         bus = self._services.bus
-        if self._speaker is not None or bus.is_heard:
+        if self._speaker is not None or bus.has_readers:
             bus.expect(self._get_speaker(), key)
 
     def close(self) -> None:
         """Remove the live output, and show none from now on."""
         self._is_closed = True
         if self._speaker is not None:
-            self._services.bus.say(Piece(self._speaker, "closed", self._services.clock.now_ms()))
+            self._services.bus.publish(Piece(self._speaker, "closed", self._services.clock.now_ms()))
 
     def _publish(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
         if not self._is_closed:
-            self._services.bus.say(Piece(self._get_speaker(), kind, self._services.clock.now_ms(), text, name, value))
+            at_ms = self._services.clock.now_ms()
+            self._services.bus.publish(Piece(self._get_speaker(), kind, at_ms, text, name, value))
 
     def _get_speaker(self) -> Speaker:
         if self._speaker is None:

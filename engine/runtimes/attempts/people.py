@@ -24,7 +24,7 @@ from engine.core.specs.guard import describe_guard
 from engine.core.state import Grant, ParkedFor
 from engine.core.validation.bounds import MAX_DURATION_S
 from engine.errors import AttemptInterrupted, NotShown, ToolRejected
-from engine.host.built_in.guards import asks_for
+from engine.host.built_in.guards import requires_approval
 from engine.runtimes.attempts.attempt import Attempt
 from engine.runtimes.attempts.attempt_slot import AttemptSlot
 from engine.runtimes.attempts.pending import Pending
@@ -202,7 +202,7 @@ class PeopleLine:
         if rule in (None, "never"):
             return
         name = self._effect.agent
-        if rule != "always" and is_exact and not await asks_for(rule, arguments):
+        if rule != "always" and is_exact and not await requires_approval(rule, arguments):
             return
         is_allowed = await self.granted(tool)
         if is_allowed is None:

@@ -54,7 +54,7 @@ def import_function(reference: str, folder: str, sources: dict[str, Any], path: 
         path: Search path for other modules, after the present one.
 
     Raises:
-        NotThere: If the module has no such function; one line.
+        MissingFunction: If the module has no such function; one line.
     """
     sys.path += [entry for entry in path if entry not in sys.path]
     module, _, qualname = reference.partition(":")
@@ -65,19 +65,19 @@ def import_function(reference: str, folder: str, sources: dict[str, Any], path: 
     for name in qualname.split("."):
         target = getattr(target, name, None)
         if target is None:
-            raise NotThere(f"{place} has no {qualname!r}")
+            raise MissingFunction(f"{place} has no {qualname!r}")
     if not callable(target):
-        raise NotThere(f"{qualname!r} of {place} cannot be called")
+        raise MissingFunction(f"{qualname!r} of {place} cannot be called")
     function: Callable[..., Any] = target
     return function
 
 
-class NotThere(Exception):
-    """A reference to a function that its module does not have."""
+class MissingFunction(Exception):
+    """A module does not have the referenced function."""
 
 
-class Unfit(Exception):
-    """A function that cannot be called as an agent's."""
+class InvalidFunction(Exception):
+    """A function cannot be called as an agent."""
 
 
 def _load_isolated() -> Any:
@@ -93,9 +93,9 @@ def _load_isolated() -> Any:
 
 
 def check_callable(target: Callable[..., Any]) -> None:
-    """Raise `Unfit` when `target` is not a plain function of one text."""
+    """Raise InvalidFunction unless `target` is a plain function of one text."""
     if inspect.iscoroutinefunction(target) or inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
-        raise Unfit("a function in a process is a plain def that returns its output")
+        raise InvalidFunction("a function in a process is a plain def that returns its output")
     try:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
@@ -103,7 +103,7 @@ def check_callable(target: Callable[..., Any]) -> None:
     try:
         signature.bind("text")
     except TypeError:
-        raise Unfit(f"its function must take (text), not {signature}; there is no ctx in a process") from None
+        raise InvalidFunction(f"its function must take (text), not {signature}; there is no ctx in a process") from None
 
 
 def traits_of(error: BaseException) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from engine.errors import CallFailed, ProcessDied, Unusable
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
-from engine.runtimes.functions.child import NotThere, Unfit, reporter
+from engine.runtimes.functions.child import InvalidFunction, MissingFunction, reporter
 from engine.runtimes.functions.context import BlockingContext, Context
 from engine.runtimes.spec_keys import WITHOUT_CONTEXT, check_keys
 from engine.runtimes.toolbox.calling import is_async
@@ -109,10 +109,10 @@ class ProcessRuntime:
         try:
             await self._code.processes.check(origin)
         except CallFailed as failure:
-            if failure.error_type == Unfit.__name__:
+            if failure.error_type == InvalidFunction.__name__:
                 raise Unusable(f"agent {self._name!r}: {failure}") from failure
-            reason = str(failure) if failure.error_type == NotThere.__name__ else f"{failure.error_type}: {failure}"
-            raise Unusable(f"{self._reference!r}: {reason}") from failure
+            kind = "" if failure.error_type == MissingFunction.__name__ else f"{failure.error_type}: "
+            raise Unusable(f"{self._reference!r}: {kind}{failure}") from failure
         except ProcessDied as death:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
         self._origin = origin
@@ -142,12 +142,9 @@ def count_arguments(function: Callable[..., Any], name: str) -> int:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return 1  # written in C, without a signature
-    required = [
-        parameter
-        for parameter in signature.parameters.values()
-        if parameter.default is parameter.empty
-        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [parameter for parameter in signature.parameters.values() if parameter.kind in positional]
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
     count = 2 if len(required) == 2 else 1
     try:
         signature.bind(*range(count))

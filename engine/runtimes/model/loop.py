@@ -50,7 +50,7 @@ class Loop:
         self._takes_steers = True
         """Whether this is the task's own conversation, which takes messages of people."""
         self._steers_taken: Counter[int] = Counter()
-        """How often each turn has taken messages: at its beginning, and when it was cut short for them."""
+        """By turn: how often it has taken messages, at its beginning or after a cancelled request."""
         self._request_scope: anyio.CancelScope | None = None
         """Cancel scope of the present request."""
         self._past_turns: list[tuple[object, object]] = []

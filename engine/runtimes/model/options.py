@@ -34,7 +34,7 @@ class ModelOptions(BaseModel):
     turns: Annotated[int, Field(ge=1, le=10_000)] = 50
     """Most turns of one task."""
     tools_at_once: Annotated[int, Field(ge=1, le=1_000)] = 8
-    """Calls of one turn that run together here; what is delegated is asked all at once, and waits for its slots."""
+    """Concurrent calls of one turn; delegations are all made at once, and wait for slots."""
     compact_at: Annotated[float, Field(ge=0.05, le=1)] = 0.8
     """Share of the model's context from which on the conversation is compacted."""
     result_chars: Annotated[int, Field(ge=200, le=10**7)] = 20_000

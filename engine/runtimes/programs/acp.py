@@ -20,12 +20,12 @@ from engine.runtimes.code import Code
 from engine.runtimes.options import options_in
 from engine.runtimes.programs.acp_servers import session_servers
 from engine.runtimes.programs.acp_session import AcpSession
-from engine.runtimes.programs.attending import Attended
+from engine.runtimes.programs.attending import AttemptProgram
 from engine.runtimes.programs.environment import check_acp
-from engine.runtimes.programs.once import once
+from engine.runtimes.programs.once import run_once
 from engine.runtimes.programs.options import AcpOptions
-from engine.runtimes.programs.place import placed
-from engine.runtimes.programs.preconditions import looked_up
+from engine.runtimes.programs.place import open_place
+from engine.runtimes.programs.preconditions import check_preconditions
 from engine.runtimes.typed_output import check_output_schema
 
 MAX_LINE_BYTES = 16_000_000
@@ -56,23 +56,23 @@ class AcpRuntime:
         """Check that the agent is trusted and exists, and import the package of the protocol."""
         check_acp()
         await check_output_schema(self._spec)
-        await looked_up(self._code, self._options, self._reference, self._code.folder)
+        await check_preconditions(self._code, self._options, self._reference, self._code.folder)
         self._module = await self._code.threads.run(_imported)
 
     async def execute(self, work: Work) -> JsonValue:
         """Run the agent, at most once for the task."""
-        return await once(work, self._name, partial(self._run, work))
+        return await run_once(work, self._name, partial(self._run, work))
 
     async def _run(self, work: Work) -> JsonValue:
         options, code = self._options, self._code
-        env, cwd = await looked_up(code, options, self._reference, work.folder or code.folder)
+        env, cwd = await check_preconditions(code, options, self._reference, work.folder or code.folder)
         text, servers = as_text(await work.value()), await session_servers(work, code)
-        async with placed(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
+        async with open_place(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
             program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=MAX_LINE_BYTES)
-            attended = Attended(work, program, self._name, code.threads)
+            attempt_program = AttemptProgram(work, program, self._name, code.threads)
             session = AcpSession(
                 work,
-                attended,
+                attempt_program,
                 self._name,
                 folder=place.folder,
                 servers=servers,
@@ -82,7 +82,7 @@ class AcpRuntime:
             )
             reads, writes = options.fs != "none", options.fs == "write"
             link = self._module.AcpLink(program, session, reads=reads, writes=writes, runs=options.terminal)
-            await attended.attend(partial(session.converse, link, text), before=session.cancel)
+            await attempt_program.attend(partial(session.converse, link, text), before=session.cancel)
             session.raise_if_broken()
         return place.with_note(session.text) if work.spec.output is None else session.answer
 

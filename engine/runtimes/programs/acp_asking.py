@@ -17,7 +17,7 @@ from engine.core.decide.people.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWING_
 from engine.core.records.records import JsonValue
 from engine.core.specs.approval import PLAIN
 from engine.errors import AttemptInterrupted, EngineError, NotShown
-from engine.host.built_in.guards import asks_for
+from engine.host.built_in.guards import requires_approval
 from engine.runtimes.attempts.people import FOUR_OPTIONS
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
@@ -74,7 +74,7 @@ class AcpAsking:
             (choice for choice in choices if choice.kind in ALLOWING_ANSWERS),
             key=lambda choice: choice.kind == ALLOW_ALWAYS,
         )
-        if allowing and await self.asks_about(kind, title, arguments, changes) is False:
+        if allowing and await self.needs_approval(kind, title, arguments, changes) is False:
             return allowing[0].id
         detail, has_secret = await self._describe(kind or "other", title, arguments, changes)
         by_kind: dict[str, Choice] = {}
@@ -84,11 +84,11 @@ class AcpAsking:
                 by_kind.setdefault(choice.kind, choice)
         if not by_kind:
             return None
-        answer = await self._allowed(f"{self._name} asks to: {detail['title']}", list(by_kind), detail)
+        answer = await self._ask_person(f"{self._name} asks to: {detail['title']}", list(by_kind), detail)
         chosen = by_kind.get(answer) or by_kind.get(answer.replace("once", "always"))
         return None if chosen is None else chosen.id
 
-    async def asks_about(
+    async def needs_approval(
         self, kind: str | None, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> bool | None:
         """Return whether `approve` of the spec requires approval of a call; None if it has no rule.
@@ -104,7 +104,7 @@ class AcpAsking:
             return None if rule is None else rule == "always"
         if _size_of(changes) > SHOWN_CHARACTERS:
             return True
-        return await asks_for(rule, await self._value(title, arguments, changes))
+        return await requires_approval(rule, await self._value(title, arguments, changes))
 
     async def _value(self, title: str, arguments: JsonValue, changes: Sequence[Change]) -> dict[str, JsonValue]:
         """Return a call as guards and people get it."""
@@ -113,17 +113,17 @@ class AcpAsking:
             value["diffs"] = [await self._threads.run(partial(whole_diff, *change)) for change in changes]
         return value
 
-    async def _allows(
+    async def _request_approval(
         self, kind: str, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> tuple[bool, str]:
         """Return whether the engine may do something for the agent, and its title without secrets."""
         self._asked_for[kind] += 1
-        if await self.asks_about(kind, title, arguments, changes) is False:
-            return True, line_of(title)
+        if await self.needs_approval(kind, title, arguments, changes) is False:
+            return True, redacted_title(title)
         detail, has_secret = await self._describe(tool, title, arguments, changes)
         options = [ALLOW_ONCE, REJECT_ONCE] if has_secret or tool in RUNS_PROGRAMS else [*FOUR_OPTIONS]
         question = f"{self._name} asks to {'run ' if tool == 'execute' else ''}{detail['title']}"
-        return await self._allowed(question, options, detail) in ALLOWING_ANSWERS, str(detail["title"])
+        return await self._ask_person(question, options, detail) in ALLOWING_ANSWERS, str(detail["title"])
 
     async def _describe(
         self, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
@@ -138,11 +138,11 @@ class AcpAsking:
                 raise ValueError(f"its files have more than the {SHOWN_CHARACTERS:,} characters that can be shown")
             whole, has_secret = shown_whole(await self._value(title, arguments, changes))
         except ValueError as error:
-            raise NotShown(line_of(title)[:200], str(error)) from error
+            raise NotShown(redacted_title(title)[:200], str(error)) from error
         assert isinstance(whole, dict)
         return {"tool": tool, **whole}, has_secret
 
-    async def _allowed(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
+    async def _ask_person(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
         """Return a person's answer, or their standing one for the tool; empty if the attempt is stopped."""
         work, tool = self._work, str(detail["tool"])
         key = work.attempt.key(PERMISSION, [question, list(options), detail])
@@ -161,7 +161,7 @@ class AcpAsking:
             OutOfBounds: If it is not allowed, or there is no such file.
         """
         if "read" in self._work.spec.approve:
-            is_allowed, _ = await self._allows("read", "read_file", f"read {path}", {"path": path})
+            is_allowed, _ = await self._request_approval("read", "read_file", f"read {path}", {"path": path})
             if not is_allowed:
                 raise OutOfBounds(f"a person did not allow to read {path:.200}")
         return await self._threads.run(partial(text_of, self._folder, path, line, limit))
@@ -175,7 +175,9 @@ class AcpAsking:
             before = ""
         name = str(where.relative_to(self._folder.resolve()))
         arguments: dict[str, JsonValue] = {"path": name, "content": _digest(content)}
-        is_allowed, _ = await self._allows("edit", "write_file", f"write {name}", arguments, [(name, before, content)])
+        is_allowed, _ = await self._request_approval(
+            "edit", "write_file", f"write {name}", arguments, [(name, before, content)]
+        )
         if not is_allowed:
             raise OutOfBounds(f"a person did not allow to write {name}")
         await self._threads.run(partial(write, self._folder, path, content))
@@ -194,14 +196,14 @@ class AcpAsking:
         """Start a program in its folder, after approval, and return the name of its terminal."""
         where = await self._threads.run(partial(inside, self._folder, cwd or "."))
         arguments: dict[str, JsonValue] = {"argv": [*argv], "cwd": str(where), "env": {**env}}
-        is_allowed, shown_argv = await self._allows("execute", "execute", shlex.join(argv), arguments)
+        is_allowed, shown_argv = await self._request_approval("execute", "execute", shlex.join(argv), arguments)
         if not is_allowed:
             raise OutOfBounds(f"a person did not allow to run {shown_argv:.200}")
         self._record(f"run {shown_argv}"[:200], shown_input({**arguments, "env": [*sorted(env)]}), is_tool=True)
         return await self.terminals.create(argv, cwd=where, env=env, most_bytes=most_bytes)
 
 
-def line_of(text: str) -> str:
+def redacted_title(text: str) -> str:
     """Return a title of the agent without secrets: a command line can contain a key from the environment."""
     return without_secrets(clean(text))
 

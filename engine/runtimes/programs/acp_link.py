@@ -212,13 +212,13 @@ class AcpLink:
         client = self._client
         if isinstance(update, schema.AgentMessageChunk | schema.AgentThoughtChunk):
             text = update.content.text if isinstance(update.content, schema.TextContentBlock) else ""
-            (client.heard_text if isinstance(update, schema.AgentMessageChunk) else client.heard_thought)(text)
+            (client.add_text if isinstance(update, schema.AgentMessageChunk) else client.show_thought)(text)
         elif isinstance(update, schema.ToolCallStart | schema.ToolCallProgress):
-            client.heard_tool(_tool_call(update))
+            client.update_call(_tool_call(update))
         elif isinstance(update, schema.AgentPlanUpdate):
-            client.heard_plan([{"content": entry.content, "status": entry.status} for entry in update.entries])
+            client.record_plan([{"content": entry.content, "status": entry.status} for entry in update.entries])
         elif isinstance(update, schema.UsageUpdate) and update.cost is not None and update.cost.currency == "USD":
-            client.heard_cost(update.cost.amount)
+            client.add_cost(update.cost.amount)
 
 
 class _Lines:
@@ -252,7 +252,7 @@ class _Lines:
             if message is not None:
                 return message
             if line.strip():
-                self._client.heard_text(line.decode(errors="replace"))
+                self._client.add_text(line.decode(errors="replace"))
 
     def _flood(self) -> str | None:
         """Return which limit is exceeded; None if none is."""

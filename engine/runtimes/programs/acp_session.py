@@ -20,13 +20,13 @@ from engine.core.records.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError, PermanentFailure
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.acp_asking import AcpAsking, Change, cut, diff, json_or_none, line_of
+from engine.runtimes.programs.acp_asking import AcpAsking, Change, cut, diff, json_or_none, redacted_title
 from engine.runtimes.programs.acp_messages import Abilities, ToolCall, Turn
 from engine.runtimes.programs.acp_servers import SessionServer
-from engine.runtimes.programs.attending import Attended, ProgramFailed
+from engine.runtimes.programs.attending import AttemptProgram, ProgramFailed
 from engine.runtimes.programs.speaking import steers_before
 from engine.runtimes.programs.terminals import Terminals
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 from engine.runtimes.typed_output import OutputMismatch, typed_text
 from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
 
@@ -113,7 +113,7 @@ class AcpSession(AcpAsking):
     """The conversation of one attempt.
 
     Args:
-        attended: Stops the program.
+        attempt_program: Stops the program.
         name: Name of the agent in errors.
         folder: Its working folder.
         servers: Tool servers for the agent.
@@ -125,17 +125,17 @@ class AcpSession(AcpAsking):
     def __init__(
         self,
         work: Work,
-        attended: Attended,
+        attempt_program: AttemptProgram,
         name: str,
         *,
         folder: Path,
         servers: Sequence[SessionServer],
         threads: Threads,
-        programs: Watched,
+        programs: Programs,
         env: Mapping[str, str],
     ) -> None:
         self._work = work
-        self._attended = attended
+        self._attempt_program = attempt_program
         self._name = name
         self._folder = folder
         self._servers = servers
@@ -214,8 +214,8 @@ class AcpSession(AcpAsking):
             raise failure
         else:
             self.broken = self.too_much
-        self._attended.program.close_input()
-        await self._attended.end_soon(EXIT_TIMEOUT_S)
+        self._attempt_program.program.close_input()
+        await self._attempt_program.end_soon(EXIT_TIMEOUT_S)
 
     async def cancel(self) -> None:
         """Ask the agent to end its turn, and wait until it does or times out."""
@@ -269,7 +269,7 @@ class AcpSession(AcpAsking):
         turn = await link.prompt(session_id, text)
         if turn.tokens_in is not None:
             self._spend(tokens_in=turn.tokens_in, tokens_out=turn.tokens_out, tokens_cached=turn.tokens_cached)
-        is_cancelled_by_us = self._attended.is_stopped or (self._is_cut and turn.stop_reason == "cancelled")
+        is_cancelled_by_us = self._attempt_program.is_stopped or (self._is_cut and turn.stop_reason == "cancelled")
         if turn.stop_reason in STOPPED and not is_cancelled_by_us:
             raise TurnStopped(f"{self._name} {STOPPED[turn.stop_reason]}")
 
@@ -327,7 +327,7 @@ class AcpSession(AcpAsking):
 
     # Messages of the agent
 
-    def heard_text(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Add text to the answer, and show it."""
         if self._is_loading or not text:
             return
@@ -340,18 +340,18 @@ class AcpSession(AcpAsking):
             self._texts.append(clean(text))
             self._work.live.emit(text)
 
-    def heard_thought(self, text: str) -> None:
+    def show_thought(self, text: str) -> None:
         """Show a thought."""
         if not self._is_loading:
             self._work.live.show_thought(text)
 
-    def heard_plan(self, entries: list[dict[str, str]]) -> None:
+    def record_plan(self, entries: list[dict[str, str]]) -> None:
         """Record a plan if it has changed."""
         if not self._is_loading and entries != self._plan:
             self._plan = entries
             self._record("plan", [{name: clean(text) for name, text in entry.items()} for entry in entries])
 
-    def heard_cost(self, cost_usd: float) -> None:
+    def add_cost(self, cost_usd: float) -> None:
         """Charge the usage since the last report; usage before this attempt is charged already."""
         total = Decimal(str(cost_usd))  # decimal, because differences of floats are not exact
         if not total.is_finite():
@@ -364,7 +364,7 @@ class AcpSession(AcpAsking):
         with suppress(ValueError):  # impossible amounts are ignored
             self._work.models.spend(usage_of(amounts))
 
-    def heard_tool(self, call: ToolCall) -> None:
+    def update_call(self, call: ToolCall) -> None:
         """Show a tool call, and record it as a step once it has ended."""
         if self._is_loading:
             return
@@ -376,7 +376,7 @@ class AcpSession(AcpAsking):
         notes["texts"] = call.texts or notes["texts"]
         notes["diffs"] = call.diffs or notes["diffs"]
         if not notes["is_shown"]:
-            notes["title"] = line_of(call.title or notes["title"] or call.kind or "tool")[:200]
+            notes["title"] = redacted_title(call.title or notes["title"] or call.kind or "tool")[:200]
             # Many agents announce a call as pending before they know its arguments, which come with a better title.
             if notes["input"] if call.status is None else call.status != "pending":
                 notes["is_shown"] = True
@@ -406,7 +406,7 @@ class AcpSession(AcpAsking):
             self._group.start_soon(self._end_if_not_asked, kind, notes["title"], notes["input"], notes["diffs"])
 
     async def _end_if_not_asked(self, kind: str, title: str, arguments: JsonValue, diffs: list[Change]) -> None:
-        needs_approval = await self.asks_about(kind, title, arguments, diffs)
+        needs_approval = await self.needs_approval(kind, title, arguments, diffs)
         self._unchecked_calls -= 1
         self._call_checked.set()
         self._call_checked = anyio.Event()

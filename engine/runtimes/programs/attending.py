@@ -1,4 +1,4 @@
-"""Attends the program of an attempt until it has exited, stops it with the attempt, and interprets its exit.
+"""The program of an attempt: waits until it has exited, stops it with the attempt, and interprets its exit.
 
 A cancelled program gets three escalating signals; for an immediate stop (abort, time limit, end of the engine) it has
 0.2 s to clean up. All waits are on the engine's clock.
@@ -37,7 +37,7 @@ class ProgramFailed(EngineError):
     """A program exited with a status other than 0."""
 
 
-class Attended:
+class AttemptProgram:
     """A running program of an attempt.
 
     Args:

@@ -6,7 +6,7 @@ from engine.core.records.records import JsonValue
 from engine.runtimes.attempts.work import Work
 
 
-async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+async def run_once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
     """Return the result of `run`, or the recorded one; after an interruption a person says whether it happened.
 
     Args:

@@ -10,7 +10,14 @@ import anyio
 from engine.core.records.records import JsonValue
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
-from engine.runtimes.programs.worktree import GitFailed, Worktree, added, existing, removed, repository_of
+from engine.runtimes.programs.worktree import (
+    GitFailed,
+    Worktree,
+    find_worktree,
+    make_worktree,
+    remove_worktree,
+    repository_of,
+)
 
 STEP = "worktree"
 """Name of the steps that record the worktree of an attempt, and the work left in it."""
@@ -36,7 +43,9 @@ class Place:
 
 
 @asynccontextmanager
-async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, goes_on: bool) -> AsyncIterator[Place]:
+async def open_place(
+    work: Work, folder: Path, *, threads: Threads, worktree: bool, goes_on: bool
+) -> AsyncIterator[Place]:
     """Provide a working folder for an attempt; it is cleaned up afterwards.
 
     Args:
@@ -63,8 +72,8 @@ async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, 
 
 async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -> None:
     try:
-        left = await threads.run(partial(removed, tree))
-        words = None if left is None else left.words
+        left = await threads.run(partial(remove_worktree, tree))
+        words = None if left is None else left.description
     except (GitFailed, FileNotFoundError) as error:
         words = f"work that git cannot tell ({error})"
     if words is not None:
@@ -80,7 +89,7 @@ async def _earlier(work: Work, threads: Threads) -> Worktree | None:
     for key in reversed(keys):
         step = await work.attempt.recorded(key)
         if isinstance(step, dict) and "top" in step:
-            return await threads.run(partial(existing, str(step["path"]), str(step["branch"]), str(step["top"])))
+            return await threads.run(partial(find_worktree, str(step["path"]), str(step["branch"]), str(step["top"])))
     return None
 
 
@@ -88,7 +97,7 @@ async def _new(work: Work, folder: Path, threads: Threads) -> Worktree:
     top = await threads.run(partial(repository_of, folder))
     name = f"{work.effect.task_id}-{work.effect.attempt}"
     with anyio.CancelScope(shield=True):  # a cancelled git would leave half a worktree
-        tree = await threads.run(partial(added, top, name))
+        tree = await threads.run(partial(make_worktree, top, name))
     output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "top": str(tree.top)}
     await work.attempt.record(work.finished_step("code", STEP, work.attempt.new_key(STEP), output))
     return tree

@@ -9,7 +9,9 @@ from engine.runtimes.programs.options import ProgramOptions
 from engine.runtimes.programs.worktree import repository_of
 
 
-async def looked_up(code: Code, options: ProgramOptions, reference: str, folder: Path) -> tuple[dict[str, str], Path]:
+async def check_preconditions(
+    code: Code, options: ProgramOptions, reference: str, folder: Path
+) -> tuple[dict[str, str], Path]:
     """Check a program, and return its environment and working folder.
 
     Args:

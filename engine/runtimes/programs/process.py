@@ -20,12 +20,12 @@ from engine.runtimes.attempts.work import Work
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.options import options_in
-from engine.runtimes.programs.attending import Attended
-from engine.runtimes.programs.once import once
+from engine.runtimes.programs.attending import AttemptProgram
+from engine.runtimes.programs.once import run_once
 from engine.runtimes.programs.options import ProcessOptions
-from engine.runtimes.programs.place import placed
-from engine.runtimes.programs.preconditions import looked_up
-from engine.runtimes.programs.speaking import Speaking
+from engine.runtimes.programs.place import open_place
+from engine.runtimes.programs.preconditions import check_preconditions
+from engine.runtimes.programs.speaking import JsonlConversation
 from engine.runtimes.typed_output import check_output_schema, typed_text, typed_value
 
 
@@ -57,17 +57,17 @@ class ProcessRuntime:
     async def check(self) -> None:
         """Check that the program is trusted and exists."""
         await check_output_schema(self._spec)
-        await looked_up(self._code, self._options, self._reference, self._code.folder)
+        await check_preconditions(self._code, self._options, self._reference, self._code.folder)
 
     async def execute(self, work: Work) -> JsonValue:
         """Run the program; with `once`, like a tool that is not idempotent."""
-        return await (once(work, self._name, partial(self._run, work)) if self._options.once else self._run(work))
+        return await (run_once(work, self._name, partial(self._run, work)) if self._options.once else self._run(work))
 
     async def _run(self, work: Work) -> JsonValue:
         options, threads = self._options, self._code.threads
-        env, cwd = await looked_up(self._code, options, self._reference, work.folder or self._code.folder)
+        env, cwd = await check_preconditions(self._code, options, self._reference, work.folder or self._code.folder)
         speaks = options.protocol == "jsonl"
-        async with placed(work, cwd, threads=threads, worktree=options.worktree, goes_on=speaks) as place:
+        async with open_place(work, cwd, threads=threads, worktree=options.worktree, goes_on=speaks) as place:
             output = await (self._run_jsonl if speaks else self._run_plain)(work, env, place.folder)
         return output if self._spec.output is not None else place.with_note(output)
 
@@ -77,19 +77,19 @@ class ProcessRuntime:
         argv = [*options.argv, text] if options.input == "argument" else options.argv
         data = text.encode(errors="replace") if options.input == "stdin" else b""
         program = await self._code.programs.start(argv, env=env, cwd=cwd)
-        attended = Attended(work, program, self._name, self._code.threads)
+        attempt_program = AttemptProgram(work, program, self._name, self._code.threads)
         talk = _Text(work, program, options.output_bytes)
-        await attended.attend(talk.read, partial(_feed, program, data))
+        await attempt_program.attend(talk.read, partial(_feed, program, data))
         return await typed_text(work, talk.output, self._code.threads)
 
     async def _run_jsonl(self, work: Work, env: dict[str, str], cwd: Path) -> Any:
         """Run a program with the JSON Lines protocol, and return its result."""
         options = self._options
         program = await self._code.programs.start(options.argv, env=env, cwd=cwd, line_bytes=options.output_bytes)
-        attended = Attended(work, program, self._name, self._code.threads)
-        speaking = Speaking(work, program, attended, options.output_bytes)
+        attempt_program = AttemptProgram(work, program, self._name, self._code.threads)
+        speaking = JsonlConversation(work, program, attempt_program, options.output_bytes)
         try:
-            await attended.attend(speaking.read, speaking.greet, before=speaking.cancel)
+            await attempt_program.attend(speaking.read, speaking.greet, before=speaking.cancel)
         except AttemptInterrupted:
             if not speaking.has_result:
                 raise

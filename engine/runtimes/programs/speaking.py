@@ -1,4 +1,4 @@
-"""The conversation with a program that speaks JSON Lines: records its steps, asks its questions, sends it messages."""
+"""The conversation with a program in the JSON Lines protocol: records steps, asks questions, passes on messages."""
 
 from contextlib import suppress
 
@@ -12,7 +12,7 @@ from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.attempts.people import STEERED, turn_of
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.programs import lines
-from engine.runtimes.programs.attending import Attended
+from engine.runtimes.programs.attending import AttemptProgram
 from engine.runtimes.values import Amounts, clean, json_value, usage_of
 
 EXIT_TIMEOUT_S = 5.0
@@ -47,18 +47,18 @@ class TooManyLines(EngineError):
     retryable = False
 
 
-class Speaking:
+class JsonlConversation:
     """The conversation with a program.
 
     Args:
-        attended: Stops the program.
+        attempt_program: Stops the program.
         most_bytes: Limit on a line, and on the whole text, in bytes.
     """
 
-    def __init__(self, work: Work, program: Child, attended: Attended, most_bytes: int) -> None:
+    def __init__(self, work: Work, program: Child, attempt_program: AttemptProgram, most_bytes: int) -> None:
         self._work = work
         self._program = program
-        self._attended = attended
+        self._attempt_program = attempt_program
         self._most_bytes = most_bytes
         self._text: list[str] = []
         self._text_bytes = 0
@@ -165,7 +165,7 @@ class Speaking:
             if not self.has_result:
                 self.has_result = True
                 self._program.close_input()
-                group.start_soon(self._attended.end_soon, EXIT_TIMEOUT_S)
+                group.start_soon(self._attempt_program.end_soon, EXIT_TIMEOUT_S)
 
     async def _record(self, line: lines.StepLine) -> None:
         work, name = self._work, clean(line.name)
@@ -177,7 +177,7 @@ class Speaking:
             "code", name, work.attempt.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms
         )
         is_last = work.attempt.stopping and work.patient  # it was asked to stop before this step
-        with suppress(AttemptInterrupted):  # the step is recorded; `Attended` stops the program
+        with suppress(AttemptInterrupted):  # the step is recorded; `AttemptProgram` stops the program
             await work.attempt.record(step)
         if is_last:
             work.attempt.raise_if_stopping()

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from engine.children.child import Child
 from engine.children.tail import signal_name
 from engine.errors import EngineError
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 
 MAX_OUTPUT_BYTES = 1_000_000
 """Limit on kept output, from the end; the agent may ask for less."""
@@ -56,7 +56,7 @@ class Terminals:
         group: Task group for reading their output.
     """
 
-    def __init__(self, programs: Watched, env: Mapping[str, str], group: TaskGroup) -> None:
+    def __init__(self, programs: Programs, env: Mapping[str, str], group: TaskGroup) -> None:
         self._programs = programs
         self._env = dict(env)
         self._group = group

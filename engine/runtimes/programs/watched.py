@@ -40,7 +40,7 @@ class NotStarted(EngineError):
     """A program cannot be started; the message says which and why."""
 
 
-class Watched:
+class Programs:
     """The programs of one engine."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Watched:
                 except (OSError, ValueError) as error:
                     raise NotStarted(_why(error, cwd)) from error
                 self._programs[program.pid] = program
-                self._tell(f"+ {program.pid}\n")
+                self._notify_watcher(f"+ {program.pid}\n")
                 program.on_exit = self._exited
                 if program.exited.is_set():  # it exited before `on_exit` was set, so the watcher was not told
                     self._exited(program.pid)
@@ -81,7 +81,7 @@ class Watched:
 
     def _exited(self, pid: int) -> None:
         del self._programs[pid]
-        self._tell(f"- {pid}\n")
+        self._notify_watcher(f"- {pid}\n")
 
     async def close(self) -> None:
         """End every program, and the watcher."""
@@ -100,9 +100,9 @@ class Watched:
         env = {"PATH": os.environ.get("PATH", os.defpath)}
         self._watcher = await start_child(["/bin/sh", "-c", WATCH, "watcher"], env=env, cwd=Path("/"))
         for pid in self._programs:
-            self._tell(f"+ {pid}\n")
+            self._notify_watcher(f"+ {pid}\n")
 
-    def _tell(self, line: str) -> None:
+    def _notify_watcher(self, line: str) -> None:
         # A write into a pipe with room completes before it returns, and its data outlives this process.
         if self._watcher is not None and not self._watcher.exited.is_set():
             self._watcher.stdin.write(line.encode())

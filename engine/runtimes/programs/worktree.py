@@ -53,7 +53,7 @@ class Worktree:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class UnmergedWork:
     """Work that exists only in a worktree."""
 
     commits: int
@@ -61,7 +61,7 @@ class Left:
     """Number of changed or added files that are not committed."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Its description; empty if there is none."""
         parts = [f"{self.commits} commit{'s' * (self.commits != 1)}"] if self.commits else []
         parts += [f"{self.files} uncommitted file{'s' * (self.files != 1)}"] if self.files else []
@@ -89,7 +89,7 @@ def repository_of(folder: Path) -> Path:
     return Path(top).resolve()
 
 
-def added(top: Path, name: str) -> Worktree:
+def make_worktree(top: Path, name: str) -> Worktree:
     """Make a worktree at the HEAD of the repository.
 
     Args:
@@ -100,15 +100,15 @@ def added(top: Path, name: str) -> Worktree:
         GitFailed: If it cannot be made.
     """
     try:
-        folder = folder_of_all() / f"{top.name}-{sha256(os.fsencode(top)).hexdigest()[:8]}"
+        folder = worktrees_folder() / f"{top.name}-{sha256(os.fsencode(top)).hexdigest()[:8]}"
     except NoHome as error:
         raise GitFailed(str(error)) from error
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
-        return _added(top, name, folder)
+        return _make_worktree(top, name, folder)
 
 
-def _added(top: Path, name: str, folder: Path) -> Worktree:
+def _make_worktree(top: Path, name: str, folder: Path) -> Worktree:
     for number in range(1, MAX_TRIES):
         unique = name if number == 1 else f"{name}-{number}"
         path, branch = folder / unique, f"{PREFIX}{unique}"
@@ -124,20 +124,20 @@ def _added(top: Path, name: str, folder: Path) -> Worktree:
     raise GitFailed(f"there are {MAX_TRIES} worktrees for {name} in {folder}; remove those that are not needed")
 
 
-def existing(path: str, branch: str, top: str) -> Worktree | None:
+def find_worktree(path: str, branch: str, top: str) -> Worktree | None:
     """Return a worktree that was made earlier; None if it no longer exists."""
     tree = Worktree(Path(path), branch, Path(top))
     return tree if (tree.path / ".git").is_file() else None
 
 
-def removed(worktree: Worktree) -> Left | None:
+def remove_worktree(worktree: Worktree) -> UnmergedWork | None:
     """Remove a worktree and its branch, or return the work that would be lost and keep them.
 
     Raises:
         GitFailed: If git fails; the worktree still exists then.
     """
     with _alone(worktree.path.parent):
-        left = work_in(worktree)
+        left = unmerged_work(worktree)
         if left.commits or left.files:
             return left
         head = _git(worktree.top, "rev-parse", f"refs/heads/{worktree.branch}")
@@ -158,7 +158,7 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def work_in(worktree: Worktree) -> Left:
+def unmerged_work(worktree: Worktree) -> UnmergedWork:
     """Return the work that is in a worktree and in no other branch.
 
     Raises:
@@ -167,10 +167,10 @@ def work_in(worktree: Worktree) -> Left:
     changed = _git(worktree.path, "status", "--porcelain", "--untracked-files=normal").splitlines()
     others = ("--not", f"--exclude={worktree.branch}", "--branches")
     own = _git(worktree.path, "rev-list", "--count", "HEAD", f"refs/heads/{worktree.branch}", *others)
-    return Left(int(own), len(changed))
+    return UnmergedWork(int(own), len(changed))
 
 
-def folder_of_all() -> Path:
+def worktrees_folder() -> Path:
     """Return the folder of all worktrees of this user, with a folder for each repository.
 
     Raises:
@@ -179,19 +179,19 @@ def folder_of_all() -> Path:
     return data_folder() / "worktrees"
 
 
-def all_left() -> Iterator[tuple[Path, str]]:
+def describe_worktrees() -> Iterator[tuple[Path, str]]:
     """Yield the path of each worktree, and a description of its branch and its work."""
-    for path in sorted(folder_of_all().glob("*/*")):
+    for path in sorted(worktrees_folder().glob("*/*")):
         if not path.is_dir():
             continue  # such as a file of a file browser
         try:
             branch = PREFIX + path.name
             top = Path(_git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).parent
-            left = work_in(Worktree(path, branch, top))
+            left = unmerged_work(Worktree(path, branch, top))
         except (GitFailed, FileNotFoundError) as error:
             yield path, f"cannot be read ({error})"
             continue
-        yield path, f"the branch {branch} has {left.words or 'nothing that is not elsewhere too'}"
+        yield path, f"the branch {branch} has {left.description or 'nothing that is not elsewhere too'}"
 
 
 def _has(top: Path, branch: str) -> bool:

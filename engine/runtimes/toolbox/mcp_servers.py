@@ -22,7 +22,7 @@ from engine.runtimes.attempts.pending import Pending
 from engine.runtimes.attempts.work import Work
 from engine.runtimes.functions.threads import Threads
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, OfferedTool, connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
@@ -57,7 +57,7 @@ class ServerCode(Protocol):
 
     folder: Path
     threads: Threads
-    programs: Watched
+    programs: Programs
 
     async def locate(self, reference: str) -> Origin:
         """Return where a reference is imported from; raises `Unusable` if it is not trusted."""

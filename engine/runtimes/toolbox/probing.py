@@ -8,7 +8,7 @@ from engine.children.child import Child
 from engine.core.specs.model_spec import McpSpec
 from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
-from engine.runtimes.programs.watched import Watched
+from engine.runtimes.programs.watched import Programs
 from engine.runtimes.toolbox.mcp_connection import connect, load
 from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.toolbox.mcp_servers import START_TIMEOUT_S
@@ -29,7 +29,7 @@ def probe_server(spec: McpSpec, folder: Path) -> list[str]:
 
 
 async def _probe(spec: McpSpec, folder: Path) -> list[str]:
-    words, programs = LastWords(), Watched()
+    words, programs = LastWords(), Programs()
 
     async def start() -> Child:
         env = environment(spec.env)

@@ -214,7 +214,7 @@ def _has_description(parameter: _Parameter) -> bool:
 
 
 def _is_plain(default: Any) -> bool:
-    """Tell whether a default is one that the function itself knows; one in a `Field` is known to pydantic alone."""
+    """Return whether the function itself has the default; a `Field` is only known to pydantic."""
     from pydantic.fields import FieldInfo
 
     return not isinstance(default, FieldInfo)
