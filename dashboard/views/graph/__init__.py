@@ -1,6 +1,6 @@
-"""Graphs: the network of a team and the execution graph of a run, drawn in layers from the left to the right.
+"""Graphs: the network of a team and the execution graph of a run, drawn in layers from left to right.
 
-`model` says what a graph is made of, `run` and `team` make one of the state, `drawing` makes lines of it.
+`model` defines graphs, `run` and `team` build them from the state, `drawing` turns them into lines.
 """
 
 from dashboard.views.graph.drawing import Drawing, draw_graph, graph_lines

@@ -1,4 +1,4 @@
-"""Boxes of nodes in the sizes that there are, by their rows: 6, 4, 3, 2 and 1."""
+"""Boxes of nodes in five sizes, by their rows: 6, 4, 3, 2 and 1."""
 
 from rich.cells import cell_len
 
@@ -10,13 +10,13 @@ from dashboard.views.graph.model import Node
 
 SIZES = (6, 4, 3, 2, 1)
 TALL_BOX_MIN_COLUMNS = 150
-"""Columns from which the tallest boxes are used."""
+"""Minimum columns for the tallest boxes."""
 MIN_WIDTH, BARE_MIN_WIDTH, MAX_WIDTH = 10, 8, 34
 _GAPS = {6: 0, 4: 0, 3: 0, 2: 1, 1: 0}
 _MIN_METER_WIDTH = 3
 """Cells of the shortest meter."""
 _BORDERS = {"busy": "busy-before", "done": "heat-3", "waiting": "heat-1", "idle": "line", "stopped": "line"}
-"""Tones of borders by those of states; where none stands here, it is the state's own."""
+"""Tones of borders by those of states; other states use their own tone."""
 _GROUND = "raised"
 
 
@@ -26,7 +26,7 @@ def gap_of(size: int) -> int:
 
 
 def natural_width(node: Node, size: int) -> int:
-    """Return how many columns a box takes to say all it can."""
+    """Return the columns of a box without any cut text."""
     name, took = cell_len(node.name), cell_len(node.took)
     if size == 1:
         right = _right_text(node)
@@ -46,20 +46,20 @@ def natural_width(node: Node, size: int) -> int:
 
 
 def figure_width(node: Node, size: int) -> int:
-    """Return how many columns a box takes to say its figure, whatever becomes of its name."""
+    """Return the columns of a box with its whole figure, even if its name is cut."""
     figure = cell_len(_figure(node, size).replace(" of ", "/"))
     return max(MIN_WIDTH, min(MAX_WIDTH, figure + (5 if size <= MAX_BARE_ROWS else 4))) if size > 1 else MIN_WIDTH
 
 
 def _right_text(node: Node) -> str:
-    """What a box of one line says beside its name."""
+    """Return the text beside the name in a box of one line."""
     if node.is_group:
         return node.figure if "/" in node.figure else node.took
     return node.took if node.is_awake else node.figure if node.figure != node.word else ""
 
 
 def _text_beside_name(node: Node) -> str:
-    """What a box of two lines says beside its name; not what stands below it too."""
+    """Return the text beside the name in a box of several lines, unless it equals the figure below."""
     return node.took if node.is_awake and node.took != node.figure else ""
 
 
@@ -94,7 +94,7 @@ def _name_spans(node: Node) -> tuple[Span, Span]:
 
 
 def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
-    """Return what stands in a box with a border, between its border lines."""
+    """Return the rows of a box inside its border."""
     glyph, label = _name_spans(node)
     name = [glyph, label._replace(text=cut_name(node.name, inner - cell_width([glyph])))]
     room = inner - cell_width(name)
@@ -115,12 +115,12 @@ def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
 
 
 def _figure(node: Node, tall: int) -> str:
-    """Return what stands beside the meter; the largest box says above how long it takes."""
+    """Return the text beside the meter; the largest box has the time beside the name."""
     return node.figure or (node.took if tall < SIZES[0] else "")
 
 
 def _progress_spans(node: Node, room: int, tall: int) -> list[Span]:
-    """Return how far a node is: its meter and its figure."""
+    """Return the progress of a node: its meter and its figure."""
     text = _figure(node, tall)
     figure = _fit_figure(text, node.share, room)
     wide = room - cell_len(figure) - (1 if figure else 0)
@@ -131,7 +131,7 @@ def _progress_spans(node: Node, room: int, tall: int) -> list[Span]:
 
 
 def _fit_figure(figure: str, share: float | None, room: int) -> str:
-    """Return a figure in the longest form that has room, and nothing where none has: a part of a number is another."""
+    """Return a figure in the longest form that fits, or an empty text, because a cut number would be wrong."""
     if not any(sign.isdigit() for sign in figure):
         return cut(figure, room)
     forms = (figure, figure.replace(" of ", "/"), "" if share is None else f"{share:.0%}", figure.partition(" ")[0])
@@ -139,7 +139,7 @@ def _fit_figure(figure: str, share: float | None, room: int) -> str:
 
 
 def _draw_border_meter(canvas: Canvas, node: Node, place: tuple[int, int], wide: int) -> None:
-    """Draw how far a node is into its lower border: the meter, and its figure at the right where both have room."""
+    """Draw the meter of a node into its lower border, with its figure at the right if both fit."""
     x, y = place
     figure = f" {node.figure} " if node.figure else ""
     room = wide - 4 - cell_len(figure)
@@ -158,7 +158,7 @@ def _draw_border_meter(canvas: Canvas, node: Node, place: tuple[int, int], wide:
 def _draw_bare(
     canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, int], ground: str, *, selected: bool
 ) -> None:
-    """Draw a box without a border: one line, or its name above how far it is."""
+    """Draw a box without a border: one line, or the name above the progress."""
     x, y = place
     wide, tall = size
     edge = Span("▌", "accent") if selected else Span("│", _border(node)) if tall == MAX_BARE_ROWS else Span(" ")
@@ -170,7 +170,7 @@ def _draw_bare(
     name = list(_name_spans(node))
     room = inner - cell_len(right) - (2 if right else 0)
     if cell_width(name) > room and right:
-        right, room = "", inner  # a name says more than how long
+        right, room = "", inner  # the name is more important than the time
     if cell_width(name) > room:
         name = [name[0], Span(cut_name(node.name, max(3, room - 2)), name[1].tone)]
     blank = inner - cell_width(name) - cell_len(right)

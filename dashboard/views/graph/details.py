@@ -1,4 +1,4 @@
-"""What stands below a graph about the node under the cursor."""
+"""The pane below a graph, with details of the node under the cursor."""
 
 from collections import Counter
 from math import ceil
@@ -13,14 +13,14 @@ from engine.core.state import Agent, State, Supervisor, Task
 
 HEIGHT = 6
 _MAX_ATTEMPTS = 2
-"""Attempts that are told of."""
+"""Attempts that are shown."""
 _TITLE, _METER = 42, 20
 MAX_COUNTED_TASKS = 20_000
-"""Most open tasks for which hand-overs are counted."""
+"""Maximum open tasks for which hand-overs are counted."""
 
 
 def node_details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[Line]:
-    """Return `HEIGHT` lines about a node, its heading with them."""
+    """Return `HEIGHT` lines about a node, including the heading."""
     state = sight.state
     agent = state.agents.get(node.about)
     task = state.tasks.get(node.about)
@@ -127,7 +127,7 @@ def _asker(state: State, task: Task) -> str:
 
 
 def _work_sources(state: State, agent: Agent) -> list[tuple[str, int]]:
-    """Return from whom its tasks of open runs came, the most first."""
+    """Return the agents that delegated tasks of open runs to an agent, with their number, the largest first."""
     if len(state.tasks) > MAX_COUNTED_TASKS:
         return []
     task_counts = Counter(task.asker_id or "" for task in state.tasks.values() if task.agent_id == agent.id)

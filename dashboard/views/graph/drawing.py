@@ -1,6 +1,6 @@
-"""A graph as lines: the largest boxes that fit, edges between them, the finished stages on one line where it is narrow.
+"""A graph as lines: the largest boxes that fit, edges between them, and in narrow windows finished stages on one line.
 
-`draw_graph` is a pure function; it also says where each box stands, for the cursor and the mouse.
+`draw_graph` is a pure function; it also returns the place of each box, for the cursor and the mouse.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,27 +19,27 @@ from dashboard.views.graph.subject import graph_of
 NARROW = 100
 """Width below which finished and future stages are shown in one line."""
 SMALL = 60
-"""Width below which every cell goes to the names: edges are short, and of idle members at last only the number."""
+"""Width below which names take precedence: edges are short, and idle members are only counted."""
 SMALL_MAX_WIDTH = 16
-"""Columns of a box there, at most, where not all fit."""
+"""Maximum columns of a box below `SMALL`, if not all boxes fit."""
 SMALL_MAX_CUT = 4
-"""Columns of names that may be cut there before teams stand for those below them."""
+"""Maximum cut columns of names below `SMALL`; if more would be cut, members are merged into their teams."""
 MIN_GAP, SMALL_GAP, MAX_GAP = 4, 3, 12
 MIN_VISIBLE_SHARE = 0.9
 """Larger boxes are used if at least this share of their preferred width fits."""
 LEGEND = "━ just now  ─ before  ╌ planned"
 LEGEND_MIN_WIDTH = 60
-"""Columns from which on it stands beside the title."""
+"""Minimum columns for the legend beside the title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Lines, and where the nodes stand in them."""
+    """Lines, and the places of the nodes in them."""
 
     lines: list[Line]
     boxes: dict[str, Box] = field(default_factory=dict)
     fits: bool = True
-    """Whether all of it is in sight."""
+    """Whether the whole graph is visible."""
 
     def at(self, x: int, y: int) -> str | None:
         inside = (
@@ -50,7 +50,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Sizes and places before anything is drawn; rows and columns of the whole plane."""
+    """Sizes and places of the layout, in rows and columns of the whole plane."""
 
     layering: Layered
     size: int
@@ -79,9 +79,9 @@ def graph_lines(
     """Return a graph with its heading, for panes of other screens.
 
     Args:
-        subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
-        height: Lines, the heading with them.
-        selected: The id of a node, or of what it is about.
+        subject: The id of an open run or of a supervisor, `team`, or empty for the current run.
+        height: Lines, including the heading.
+        selected: The id of a node, or of its object.
         calm: Whether edges have two steps of heat instead of five.
     """
     graph = graph_of(sight, subject, lines=height - 1)
@@ -97,8 +97,10 @@ def graph_lines(
 
 
 def _fit_small_pane(graph: Graph, subject: str, width: int, height: int) -> Graph:
-    """Return what of a graph stands in a small pane."""
-    if any(edge.source != subject for edge in graph.edges):  # the pane is about it; its columns go to names below
+    """Return the part of a graph for a small pane."""
+    if any(
+        edge.source != subject for edge in graph.edges
+    ):  # the subject is known from the pane: leave its columns to the names below it
         graph = graph.subgraph(node.id for node in graph.nodes if node.id != subject)
     if not _cut_columns(graph, width, height):
         return graph
@@ -110,7 +112,7 @@ def _fit_small_pane(graph: Graph, subject: str, width: int, height: int) -> Grap
 
 
 def _cut_columns(graph: Graph, width: int, height: int) -> int:
-    """Return by how many columns a small graph cuts the names of its layers, but for those that are out of sight."""
+    """Return the number of columns by which the names of visible layers are cut in a small graph."""
     if not graph.nodes:
         return 0
     plan = _plan(graph, width=width, height=height, size=None)
@@ -124,7 +126,7 @@ def _without_figures(graph: Graph) -> Graph:
 
 
 def heading(title: str, width: int) -> Line:
-    """Return the hairline above a graph; the legend falls away where it would leave the title no room."""
+    """Return the hairline above a graph, with the legend if there is room."""
     return hairline(title, width, right=LEGEND if width >= LEGEND_MIN_WIDTH else "")
 
 
@@ -142,11 +144,11 @@ def draw_graph(
     """Return a graph as exactly `height` lines.
 
     Args:
-        now_ms: The moment by which edges have cooled.
-        selected: The node under the cursor; where not all fits, the part around it is shown.
+        now_ms: The time for the heat of edges.
+        selected: The node under the cursor; if the graph does not fit, the part around it is shown.
         calm: Whether edges have two steps of heat instead of five.
-        size: Rows of a box; the largest that fits by default.
-        bound: Whether one node stands for those of a layer that do not fit, as in a pane that has no cursor.
+        size: Rows of a box; by default the largest that fits.
+        bound: Whether nodes of a layer that do not fit are merged into one, for a pane without a cursor.
     """
     if not graph.nodes or width < 20 or height < 1:
         lines = [BLANK] * max(0, height // 3) + [line(Span(cut(f"   {text}", width), "muted")) for text in graph.empty]
@@ -173,7 +175,7 @@ def draw_graph(
             x, y, wide, tall = plan.x_of(place), plan.top[key], plan.widths[place], plan.heights[key]
             node_boxes[key] = Box(x - dx, y - dy + len(stage_lines), wide, tall, place)
             if x + wide > dx and x < dx + width and y + tall > dy and y < dy + room:
-                # Without a border, so only a sign shows that the edge of the pane cuts its name.
+                # A box without a border must fit into the pane, so that a cut name ends with a `…`.
                 if tall <= MAX_BARE_ROWS:
                     wide = max(boxes.BARE_MIN_WIDTH, min(wide, dx + width - x))
                 boxes.draw(canvas, node, (x, y), (wide, tall), selected=key == selected)
@@ -203,11 +205,13 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     if width < SMALL or sum(floors) > room:
         floors = [boxes.MIN_WIDTH] * len(floors)
     widths = _shrink(whole if sum(natural) > room else natural, room, floors)
-    if width < SMALL and sum(widths) > room:  # some is out of sight anyway: that shall not cost names too
+    if width < SMALL and sum(widths) > room:  # the graph has to be scrolled anyway: do not shrink names further
         widths = [min(wide, SMALL_MAX_WIDTH) for wide in whole]
-        widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), boxes.BARE_MIN_WIDTH))  # the last takes what is left
+        widths[-1] = min(
+            widths[-1], max(room - sum(widths[:-1]), boxes.BARE_MIN_WIDTH)
+        )  # the last layer takes the rest
     elif whole is not natural:
-        for place, wide in enumerate(natural):  # a figure where it costs no name
+        for place, wide in enumerate(natural):  # show figures where no name is cut for them
             widths[place] = wide if sum(widths) - widths[place] + wide <= room else widths[place]
     gap_widths = _grow_gaps(least, width - 2 - sum(widths) - sum(least))
     left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
@@ -215,17 +219,14 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
 
 
 def _largest_size(graph: Graph, layering: Layered, *, width: int, height: int) -> int:
-    """Return the rows of the largest boxes that fit; 1 where none do."""
+    """Return the rows of the largest boxes that fit, or 1."""
     least = _min_gap(width) * (len(layering.layers) - 1)
     for size in boxes.SIZES:
         heights = {node.id: size for node in graph.nodes}
         tall = max(layer_height(layer, heights, gap=boxes.gap_of(size)) for layer in layering.layers)
         wide = round(sum(_widths(graph, layering, size)) * (1 if width < SMALL else MIN_VISIBLE_SHARE)) + least
-        if (
-            (size < boxes.SIZES[0] or width >= boxes.TALL_BOX_MIN_COLUMNS)
-            and tall <= height
-            and (wide <= width or size < 3)
-        ):
+        is_allowed = size < boxes.SIZES[0] or width >= boxes.TALL_BOX_MIN_COLUMNS
+        if is_allowed and tall <= height and (wide <= width or size < 3):
             return size
     return boxes.SIZES[-1]
 
@@ -237,13 +238,13 @@ def _min_gap(width: int) -> int:
 def _widths(
     graph: Graph, layering: Layered, size: int, takes: Callable[[Node, int], int] = boxes.natural_width
 ) -> list[int]:
-    """Return the columns of each layer: what its widest box takes."""
+    """Return the columns of each layer, which are those of its widest box."""
     wide = {node.id: takes(node, size) for node in graph.nodes}
     return [max((wide.get(key, 1) for key in layer), default=1) for layer in layering.layers]
 
 
 def _shrink(widths: list[int], room: int, floors: Sequence[int]) -> list[int]:
-    """Return widths of layers that fit into so many columns, the widest cut first, none below its floor."""
+    """Shrink the widths of layers to fit into `room` columns, the widest first, none below its floor."""
     out = list(widths)
     while sum(out) > room and (giving := [place for place, floor in enumerate(floors) if out[place] > floor]):
         out[max(giving, key=lambda place: out[place])] -= 1
@@ -251,7 +252,7 @@ def _shrink(widths: list[int], room: int, floors: Sequence[int]) -> list[int]:
 
 
 def _grow_gaps(gaps: list[int], room: int) -> list[int]:
-    """Return gaps that take what is left over, each the same, up to the most."""
+    """Widen all gaps equally by the free columns, up to `MAX_GAP`."""
     if not gaps or room <= 0:
         return gaps
     more = room // len(gaps)
@@ -259,7 +260,7 @@ def _grow_gaps(gaps: list[int], room: int) -> list[int]:
 
 
 def _offset(plan: _Plan, selected: str | None, width: int, height: int) -> tuple[int, int]:
-    """Return where the part begins that is shown where not all fits: around the node under the cursor, or the first."""
+    """Return the top left corner of the visible part: around the node under the cursor, or the first one."""
     place = next((place for place, layer in enumerate(plan.layering.layers) if selected in layer), None)
     x = 0 if place is None else plan.x_of(place) + plan.widths[place] // 2
     y = plan.top.get((selected or "") if place is not None else plan.layering.layers[0][0], 0)

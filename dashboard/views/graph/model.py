@@ -1,4 +1,4 @@
-"""What a graph is made of: nodes, edges with the time of their last hand-over, and how hot that makes them."""
+"""The parts of a graph: nodes, and edges whose heat depends on the time of their last hand-over."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from math import ceil
 from typing import NamedTuple
 
 COOL_MS = 3_000
-"""How long after a hand-over an edge is lit."""
+"""Time after a hand-over until an edge is cold, in milliseconds."""
 STEPS = 5
 HOT = 4
-"""From this step on an edge is drawn heavy: above 0.6 of the heat."""
+"""Step of heat from which on an edge is drawn heavy."""
 MANY_PER_S = 3
-"""Where more flows in a second, an edge stays one step below the brightest, which is for what is rare."""
+"""With more hand-overs per second, an edge stays one step below the brightest, which is for rare events."""
 
 
 class Node(NamedTuple):
@@ -21,25 +21,25 @@ class Node(NamedTuple):
     name: str
     glyph: str
     tone: str
-    """Of its state."""
+    """Tone of its state."""
     opens: tuple[str, str] = ("", "")
-    """The kind of page and the key that enter opens; empty for nothing."""
+    """The kind and the key of the page that enter opens; empty for none."""
     about: str = ""
-    """The id that actions on it are for."""
+    """The id of its object, for actions."""
     word: str = ""
-    """Its state in a word."""
+    """The word for its state."""
     took: str = ""
-    """How long: of an agent the median of its attempts, of work since when it is under way."""
+    """Median time of an agent's attempts, or elapsed time of a task."""
     now: str = ""
-    """What it is at."""
+    """Its current work."""
     figure: str = ""
-    """How much: `625/860`, `+133`."""
+    """A count, such as `625/860` or `+133`."""
     share: float | None = None
-    """How far, from 0 to 1."""
+    """Progress from 0 to 1; None if unknown."""
     badge: str = ""
-    """What stands in its border, such as `◆g2`."""
+    """Text in its border, such as `◆g2`."""
     shares: Callable[[int], Sequence[float]] | None = None
-    """Returns how much of an agent was at work in each of so many samples, the newest last."""
+    """Returns the busy shares of an agent for a number of samples, the newest last."""
     is_awake: bool = True
     """False for resting, planned and ended nodes."""
     is_group: bool = False
@@ -47,7 +47,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """Work goes from one node to another."""
+    """A flow of work from one node to another."""
 
     source: str
     target: str
@@ -58,11 +58,11 @@ class Edge(NamedTuple):
 
     @property
     def is_planned(self) -> bool:
-        """Whether nothing has gone along it yet."""
+        """Whether there was no hand-over yet."""
         return self.at_ms is None
 
     def heat(self, now_ms: int, *, calm: bool = False) -> int:
-        """Return 5 just after a hand-over down to 1 after three seconds; with `calm`, 3 until then and 1 after."""
+        """Return the heat, from 5 after a hand-over down to 1 when cold; with `calm` only 3 or 1."""
         if self.at_ms is None:
             return 1
         left = 1 - max(0, now_ms - self.at_ms) / COOL_MS
@@ -78,13 +78,13 @@ class Graph:
 
     title: str
     is_run: bool = False
-    """Whether it is the execution graph of a run; else the network of the team."""
+    """Whether it is the execution graph of a run, not the network of a team."""
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
     folded: tuple[str, ...] = ()
-    """Names of those that are at rest and not drawn."""
+    """Names of resting members that are not drawn."""
     empty: tuple[str, ...] = ()
-    """Text shown when there are no nodes."""
+    """Text for a graph without nodes."""
 
     def node(self, an_id: str | None) -> Node | None:
         return next((node for node in self.nodes if node.id == an_id), None)
@@ -103,7 +103,7 @@ class Graph:
 
 
 def connected_nodes(graph: Graph, starts: Iterable[str]) -> set[str]:
-    """Return the nodes with all their ancestors and descendants."""
+    """Return the ids of nodes with all their ancestors and descendants."""
     out = set(starts)
     begin = tuple(out)
     forward = [(edge.source, edge.target) for edge in graph.edges]

@@ -1,4 +1,4 @@
-"""Nodes of a graph: how a task, an agent, a supervisor and those at rest stand in a box."""
+"""Nodes of a graph for tasks, agents, supervisors and resting members."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,52 +16,52 @@ from dashboard.views.words.glyphs import AGENT, ASKS, SUSPENDED, Mark, agent_mar
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
 
 SWAPPED_MS = 60_000
-"""How long a box says that its agent has a new generation."""
+"""How long a box shows the new generation of its agent."""
 IDLE_PREFIX = "idle:"
-"""What the id of the node begins with that stands for idle agents; behind it, whose they are."""
+"""Prefix of the id of a node for idle members; the id of their lead follows."""
 _MAX_TITLE_CHARACTERS = 200
-"""Characters of a title that are looked at."""
+"""Characters of a title that are used."""
 SLOTS_PER_SAMPLE = 4
-"""Quarter seconds of a sample of a sparkline: it moves once a second."""
+"""Quarter seconds per sample of a sparkline, which so moves once a second."""
 WAITING_MARK = Mark("◔", "waits", "waiting")
 LATELY_MS = 1_000
 MIN_SHOWN_MS = 10_000
-"""An agent that was at work is not folded away for so long, so that boxes do not jump."""
+"""Time for which an agent stays visible after its work, so that boxes do not jump, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """The team as of a moment, and what is known of it besides the state."""
+    """The team at a moment: the state, and data beside it."""
 
     state: State
     counts: Digest
     now_ms: int
     live: Mapping[str, str] = field(default_factory=dict)
     activity: Activity = field(default_factory=Activity)
-    """What agents did lately."""
+    """Recent activity of agents."""
     idle: bool = False
-    """Whether those at rest are shown too."""
+    """Whether resting members are shown."""
 
     @classmethod
     def of(cls, view: ViewState, *, idle: bool = False) -> "Sight":
-        """Return the team at the moment that is shown."""
+        """Return the team at the moment of a view."""
         return cls(
             state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live, activity=view.activity, idle=idle
         )
 
     def is_lively(self, agent: Agent) -> bool:
-        """Tell whether an agent is at work, or was just now and goes from one short task to the next."""
+        """Tell whether an agent is at work, or was a moment ago, as between two short tasks."""
         lately = self.now_ms - self.activity.started_ms.get(agent.id, 0) < LATELY_MS
         return bool(agent.running) or (lately and self.counts.working and agent.status is AgentStatus.IDLE)
 
     def is_at_rest(self, agent: Agent) -> bool:
-        """Tell whether an agent has nothing to do, and has had nothing for a while."""
+        """Tell whether an agent has been idle for a while."""
         return agent.status is AgentStatus.IDLE and self.now_ms - agent.idle_since_ms >= MIN_SHOWN_MS
 
 
 @dataclass(slots=True)
 class Share:
-    """Delegated work of one agent or supervisor, counted."""
+    """Counts of the delegated work of one agent or supervisor."""
 
     task_count: int = 0
     ended_count: int = 0
@@ -101,7 +101,7 @@ def work_node(sight: Sight, task: Task, asking_ids: set[str]) -> Node:
 
 
 def _count_work(state: State, task: Task) -> tuple[int, int]:
-    """Return how many delegated tasks have ended and how many there are; of a graph, all tasks of agents in it."""
+    """Return the ended and the total number of delegated tasks; for a group, of all agent tasks in it."""
     if task.kind != "group":
         return len(task.children) - task.open, len(task.children)
     ended_count = total = 0
@@ -165,7 +165,7 @@ def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
     if total:
         return done / total
     usual = median(member.at_work_ms) if member is not None else None
-    if not usual or not sight.counts.working:  # without its engine it comes no further as time passes
+    if not usual or not sight.counts.working:  # no progress without an engine
         return None
     return min(1.0, task.attempt.at_work_ms(sight.now_ms) / usual)
 
@@ -220,7 +220,7 @@ def _shares(sight: Sight, agent: Agent) -> Callable[[int], Sequence[float]]:
 
 
 def _answer_count(state: State, agent: Agent) -> str:
-    """Return how many of an agent's delegated tasks have ended, as `3/5`."""
+    """Return the ended share of an agent's delegated tasks, such as `3/5`."""
     tasks = [state.tasks[task_id] for task_id in agent.parked if task_id in state.tasks]
     total = sum(len(task.children) for task in tasks)
     return f"{total - sum(task.open for task in tasks):,}/{total:,}" if total else ""
@@ -233,7 +233,7 @@ def _queue_figure(agent: Agent, waiting: int) -> str:
 
 
 def _member_share(sight: Sight, agent: Agent, share: Share, waiting: int) -> float | None:
-    """Return how much of what it was given is done; without a queue, how far its oldest attempt is."""
+    """Return the ended share of a member's tasks; without a queue, the progress of its oldest attempt."""
     if not sight.is_lively(agent):
         return None
     if share.task_count > 1 or waiting:
@@ -276,7 +276,7 @@ def supervisor_node(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node
 
 
 def idle_node(lead: str, names: int, *, opens: str) -> Node:
-    """Return the one box of those under a lead that are at rest."""
+    """Return the node for the resting members of a lead."""
     return Node(
         id=f"{IDLE_PREFIX}{lead}",
         name=f"+{names:,} idle",

@@ -1,6 +1,7 @@
-"""What of a graph has no room in a pane that cannot scroll: in each layer one node stands for it, such as `+32 more`.
+"""Fits a graph into a pane that cannot scroll.
 
-Nodes stay in their order, so that none jumps when another one begins to work.
+In each layer, one node such as `+32 more` replaces the nodes that do not fit. Nodes keep their order, so that none
+jumps when another one begins to work.
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,13 @@ from dashboard.views.drawing.graph_layout import Layered, arrange_layers, is_dum
 from dashboard.views.graph.model import Edge, Graph, Node
 
 MORE_PREFIX = "more:"
-"""What the id of the node begins with that stands for those without room; behind it, their layer."""
+"""Prefix of the id of a node that replaces others; the number of their layer follows."""
 _URGENT = ("attention", "error", "draining", "paused", "busy", "waiting")
-"""The tones of which the node shows the first that one of them has."""
+"""Precedence of tones; the node shows the first one among the nodes that it replaces."""
 
 
 def bound_layers(graph: Graph, lines: int, selected: str | None = None) -> Graph:
-    """Return a graph whose layers fit into so many lines where each node takes one; the selected node stays."""
+    """Return a graph whose layers fit into `lines` at one line per node; the selected node stays."""
     place = 0
     while True:
         layering = arrange_layers(
@@ -35,7 +36,7 @@ def bound_layers(graph: Graph, lines: int, selected: str | None = None) -> Graph
 
 
 def _collapse(graph: Graph, layering: Layered, place: int, hidden: set[str]) -> Graph:
-    """Return the graph with one node for those of a layer, and without what only they lead to."""
+    """Replace hidden nodes of a layer by one node, and remove the nodes that only they lead to."""
     more = f"{MORE_PREFIX}{place}"
     before: dict[str, list[str]] = {}
     for source, target in layering.links:

@@ -1,4 +1,4 @@
-"""Edges between two layers: sources with the same targets share one vertical track, and groups keep apart."""
+"""Routes of edges between two layers: sources with the same targets share one vertical track."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Route(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The room between two layers."""
+    """The routes between two layers, and the number of their tracks."""
 
     routes: tuple[Route, ...]
     tracks: int
@@ -56,37 +56,37 @@ def route_gap(links: Sequence[tuple[str, str]], ports: Mapping[str, int]) -> Gap
     for source, target_ids in targets.items():
         groups.setdefault(tuple(sorted(target_ids)), []).append(source)
     spans = []
-    for found_targets, sources in groups.items():
-        ends = [ports[node_id] for node_id in (*sources, *found_targets)]
-        spans.append((min(ends), max(ends), sources, found_targets))
-    busy: list[list[tuple[int, int]]] = []
+    for group_targets, sources in groups.items():
+        ends = [ports[node_id] for node_id in (*sources, *group_targets)]
+        spans.append((min(ends), max(ends), sources, group_targets))
+    tracks: list[list[tuple[int, int]]] = []
     routes: list[Route] = []
-    for low, high, sources, found_targets in sorted(spans, key=lambda span: (span[0], span[1])):
+    for low, high, sources, group_targets in sorted(spans, key=lambda span: (span[0], span[1])):
         track = 0
         if low != high:
-            track = next(
-                (
-                    at
-                    for at, intervals in enumerate(busy)
-                    if all(high < interval[0] or low > interval[1] for interval in intervals)
-                ),
-                len(busy),
-            )
-            if track == len(busy):
-                busy.append([])
-            busy[track].append((low, high))
-        routes += [Route((a, b), ports[a], ports[b], track) for a in sources for b in found_targets]
-    return Gap(tuple(routes), max(1, len(busy)))
+            track = _free_track(tracks, low, high)
+            tracks[track].append((low, high))
+        routes += [Route((a, b), ports[a], ports[b], track) for a in sources for b in group_targets]
+    return Gap(tuple(routes), max(1, len(tracks)))
+
+
+def _free_track(tracks: list[list[tuple[int, int]]], low: int, high: int) -> int:
+    """Return the first track without an interval that overlaps `low` to `high`; add one if there is none."""
+    for track, intervals in enumerate(tracks):
+        if all(high < first or low > last for first, last in intervals):
+            return track
+    tracks.append([])
+    return len(tracks) - 1
 
 
 def draw(canvas: Canvas, gap: Gap, room: tuple[int, int], looks: Mapping[tuple[str, str], Look], through: int) -> None:
     """Draw the routes of a gap, the hottest last.
 
     Args:
-        canvas: Where to.
-        room: First column of the gap and the one after its last.
-        looks: How each link is drawn.
-        through: Columns of the layer after the gap: lines to dummies go on through it.
+        canvas: The target.
+        room: First column of the gap, and the column after its last one.
+        looks: The look of each link.
+        through: Columns of the next layer, which lines to dummies cross.
     """
     left, right = room
     wide = right - left
@@ -95,7 +95,7 @@ def draw(canvas: Canvas, gap: Gap, room: tuple[int, int], looks: Mapping[tuple[s
         look = looks[route.link]
         passes = is_dummy(route.link[1])
         begin = left if is_dummy(route.link[0]) else left + (1 if wide >= 6 else 0)
-        end = right + through if passes else right - 1  # to where the line goes on in the next gap
+        end = right + through if passes else right - 1  # to the next gap
         track = first + route.track
         if route.begin == route.end:
             canvas.across(route.begin, begin, end, look.tone, weight=look.weight, dashed=look.dashed)

@@ -1,4 +1,4 @@
-"""The execution graph of a run: planned tasks in their order, and below those that hand work out, who does it."""
+"""The execution graph of a run: planned tasks in their order, and the workers of tasks that delegate."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from engine.core.queries.work.plans import plans_of
 from engine.core.state import Run, State, Task, TaskStatus
 
 MIN_FOLDED = 2
-"""Fewest resting workers of a lead that are folded into one box."""
+"""Minimum resting workers of a lead that are folded into one box."""
 MAX_WORKERS = 100
-"""Most agents that a lead has given work to before their supervisors stand for them."""
+"""Maximum workers of a lead that are drawn; more are merged into their supervisors."""
 
 
 @dataclass(slots=True)
@@ -39,16 +39,16 @@ class _Flow:
 
 @dataclass(slots=True)
 class _GraphBuilder:
-    """A graph that is being made."""
+    """A graph under construction."""
 
     sight: Sight
     asking_ids: set[str]
     opened: Collection[str] | None
-    """Graphs that are drawn with their nodes where there are too many; None where there are not."""
+    """Groups that are drawn with their nodes while others are folded; None if nothing is folded."""
     nodes: dict[str, Node] = field(default_factory=dict)
     flows: dict[tuple[str, str], _Flow] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
-    """By member that received delegated work."""
+    """By node of a member with delegated work."""
 
     def flow(self, source: str, target: str) -> _Flow:
         flow = self.flows.get((source, target))
@@ -67,8 +67,8 @@ def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool
     """Return the execution graph of an open run.
 
     Args:
-        opened: A node whose graph is drawn with its nodes even so, and with it those that it is part of.
-        folded: Whether graphs of teams stand for their nodes, of which there are too many.
+        opened: A node whose group, and all groups around it, are drawn with their nodes although `folded`.
+        folded: Whether groups are drawn without their nodes, because there are too many.
     """
     state = sight.state
     asking_ids = {escalation.subject for escalation in state.escalations.values()}
@@ -99,7 +99,7 @@ def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool
 
 
 def _graphs_containing(state: State, run: Run, node_id: str | None) -> Iterator[Task]:
-    """Yield the graphs of a run that a node is in, the innermost first; itself where it is one."""
+    """Yield the groups of a run that contain a node, the innermost first; a group contains itself."""
     key = (node_id or "").removeprefix(IDLE_PREFIX).removeprefix("at:")
     agent = state.agents.get(key)
     task = state.tasks.get(key)
@@ -151,7 +151,7 @@ def _add_led_nodes(building: _GraphBuilder, lead: Task, task_ids: Iterable[str])
 
 
 def _is_unfolded(building: _GraphBuilder, task: Task) -> bool:
-    """Tell whether a node is drawn with its children: while it runs, or if everything is shown."""
+    """Tell whether a node is drawn with its children: while it runs, or if resting nodes are shown."""
     if not task.children:
         return False
     if building.opened is not None and task.kind == "group" and task.id not in building.opened:
@@ -188,7 +188,7 @@ def _add_workers(building: _GraphBuilder, lead: str, children: Iterable[str]) ->
             if task.queue is not None and not task.ended:
                 shared[task.queue] = shared.get(task.queue, 0) + 1
             continue
-        work = works.get(worker)  # a lead has thousands of tasks, and few workers
+        work = works.get(worker)  # cached, because a lead has thousands of tasks and few workers
         if work is None:
             node_id = f"at:{worker}"
             if node_id == lead:
@@ -219,7 +219,7 @@ def _add_workers(building: _GraphBuilder, lead: str, children: Iterable[str]) ->
 def _merge_into_teams(
     building: _GraphBuilder, lead: str, node_ids: Iterable[str], shared: Mapping[str, int]
 ) -> dict[str, None]:
-    """Put what agents do down to their supervisors; return who stands in the graph now."""
+    """Merge agents into their supervisors; return the remaining node ids."""
     agents, queues = building.sight.state.agents, building.sight.state.queues
     leads = {source for source, _ in building.flows}
     waits: dict[str, int] = {}
@@ -235,7 +235,7 @@ def _merge_into_teams(
         share, flow = building.shares.pop(node_id), building.flows.pop((lead, node_id))
         team_id = f"at:{agent.supervisor_id}"
         whole, edge = building.share(team_id), building.flow(lead, team_id)
-        whole.task_count += share.task_count - waits.get(agent.id, 0)  # what waits for any of them is added once
+        whole.task_count += share.task_count - waits.get(agent.id, 0)  # tasks of shared queues are added once, below
         whole.ended_count, whole.failed = whole.ended_count + share.ended_count, whole.failed + share.failed
         edge.at_ms = max((at for at in (edge.at_ms, flow.at_ms) if at is not None), default=None)
         edge.per_s += flow.per_s
@@ -304,6 +304,6 @@ def _fold_resting(building: _GraphBuilder) -> list[str]:
             building.flows.pop((lead, node_id))
             for beyond in [ends for ends in building.flows if ends[0] == node_id] if node_id in after else ():
                 building.flow(fold.id, beyond[1]).add(building.flows.pop(beyond).at_ms, sight.now_ms)
-    # Where they stood: the layout goes by the order of nodes.
+    # A folded node takes the place of its first worker, because the layout depends on the order of nodes.
     building.nodes = {(node := places.get(key, old_node)).id: node for key, old_node in building.nodes.items()}
     return names

@@ -1,4 +1,4 @@
-"""Where it is narrow: stages that are over or still to come, and what they lead to, as one line above the graph."""
+"""In narrow windows: finished and future stages as one line above the graph."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _METER = 10
 
 
 class Box(NamedTuple):
-    """Where a node stands, in cells of the drawing."""
+    """The place of a node, in cells of the drawing."""
 
     x: int
     y: int
@@ -27,25 +27,25 @@ class Box(NamedTuple):
 class _Stage(NamedTuple):
     node: Node
     arrow: Span
-    """Before it."""
+    """The arrow before the node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Stages on the line, and the graph without them."""
+    """The stages of the line, and the graph without them."""
 
     line: tuple[_Stage, ...]
     rest: Graph
 
     def lines(self, selected: str | None, width: int) -> list[Line]:
-        """Return the line and a blank one below it; nothing without stages."""
+        """Return the line and a blank one below it; none without stages."""
         if not self.line:
             return []
         spans = [span for stage in self.line for span in (stage.arrow, *_stage_spans(stage.node, selected))]
         return [Line(fit_spans(spans, width)), BLANK]
 
     def boxes(self, width: int) -> dict[str, Box]:
-        """Return where each stage stands."""
+        """Return the place of each stage."""
         boxes, x = {}, 0
         for stage in self.line:
             x += cell_len(stage.arrow.text)
@@ -56,9 +56,9 @@ class Stages:
 
 
 def split_stages(graph: Graph, *, now_ms: int) -> Stages:
-    """Take the stages at both ends off a graph in which a single node stands in their layer.
+    """Split off the layers at both ends of a graph that consist of a single node.
 
-    Those at work stay, but for graphs that are drawn open: what they consist of stays.
+    Nodes at work stay, except for unfolded groups, whose children stay instead.
     """
     layering = arrange_layers(
         tuple(node.id for node in graph.nodes), tuple((edge.source, edge.target) for edge in graph.edges)

@@ -1,4 +1,4 @@
-"""Chooses the graph to draw: that of a run, or the network of the team or of one supervisor."""
+"""Chooses the graph to draw: of a run, of the team, or of one supervisor."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ TEAM = "team"
 
 
 def run_to_show(state: State) -> Run | None:
-    """Return the run that is shown where none is asked for: the newest that is at work, else the newest."""
+    """Return the default run: the newest one at work, else the newest one."""
     newest = list(reversed(state.runs.values()))
     return next((run for run in newest if run.running), newest[0] if newest else None)
 
@@ -29,11 +29,11 @@ def graph_of(
     """Return a graph.
 
     Args:
-        subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
-        flows: Who handed work to whom, by ids, and when last; by default as `team.hand_overs` finds it.
-        opened: A supervisor whose members are shown even where too many fold them; of a run a node, whose graph is.
-        lines: Into how many lines it should fit; where it cannot, supervisors stand for their members.
-        folded: Whether they do in any case.
+        subject: The id of an open run or of a supervisor, `team`, or empty for the current run.
+        flows: Time of the last hand-over by the ids of giver and receiver; by default from `team.hand_overs`.
+        opened: A supervisor, or a node of a run, that stays unfolded.
+        lines: Available lines; if the graph cannot fit, members are folded into their supervisors. 0 is no bound.
+        folded: Whether members are folded in any case.
     """
     state = sight.state
     run = state.runs.get(subject) if subject else run_to_show(state)

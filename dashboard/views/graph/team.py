@@ -1,4 +1,4 @@
-"""The network of a team as a graph: supervisors, their members, and who hands work to whom."""
+"""The network of a team as a graph: supervisors, their members, and the flow of work."""
 
 from collections.abc import Mapping
 
@@ -8,13 +8,13 @@ from engine.core.queries.team.tree import agents_of
 from engine.core.state import Agent, State, Supervisor
 
 MIN_FOLDED = 2
-"""Fewest resting members of a supervisor that are folded into one box."""
+"""Minimum resting members of a supervisor that are folded into one box."""
 MAX_LAYERS = 3
-"""Layers in which agents stand at most, where they give work to each other as teams do."""
+"""Maximum layers of agents in a usual team, whose members delegate to each other."""
 
 
 def hand_overs(state: State) -> dict[tuple[str, str], int]:
-    """Return who handed work to whom in open runs, by ids, and when they did so last."""
+    """Return the time of the last hand-over in open runs, by the ids of giver and receiver."""
     tasks, agents = state.tasks, state.agents
     last_ms: dict[tuple[str, str], int] = {}
     for task in tasks.values():
@@ -27,7 +27,7 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
         asker_id = task.asker_id
         asker = tasks.get(asker_id) if asker_id is not None else None
         source = task.supervisor_id if asker is None else asker.agent_id or asker.supervisor_id
-        # A graph of a supervisor inside that of another.
+        # The group of a supervisor inside that of another one.
         if asker is None and worker == source and task.parent_id in tasks:
             source = tasks[task.parent_id].supervisor_id
         if source != worker and last_ms.get((source, worker), -1) < began:
@@ -36,9 +36,9 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
 
 
 def is_crowded(sight: Sight, below: str | None, lines: int) -> bool:
-    """Tell whether so many agents are at work that they fit into so many lines in no way.
+    """Tell whether too many agents are at work to fit into `lines`.
 
-    Told before boxes are made: those of a thousand agents take longer than everything else on the screen.
+    A check before any box is made: boxes of a thousand agents take longer than everything else on the screen.
     """
     state = sight.state
     agents = state.agents.values() if below is None else agents_of(state, below)
@@ -56,10 +56,10 @@ def team_graph(
     """Return the network of the team, or of what is below a supervisor.
 
     Args:
-        flows: Who handed work to whom, by ids, and when last.
-        below: The supervisor to begin with; all of them by default.
-        opened: A supervisor whose members are shown even so.
-        folded: Whether supervisors stand for their members, of which there are too many.
+        flows: Time of the last hand-over by the ids of giver and receiver.
+        below: The supervisor to begin with; by default all roots.
+        opened: A supervisor whose members are shown although `folded`.
+        folded: Whether supervisors are drawn without their members, because there are too many.
     """
     state = sight.state
     asking_ids = {escalation.subject for escalation in state.escalations.values()}
@@ -104,7 +104,7 @@ def team_graph(
 def _agent_edges(
     state: State, nodes: Mapping[str, Node], flows: Mapping[tuple[str, str], int]
 ) -> dict[tuple[str, str], int | None]:
-    """Return the edges to agents: from those that hand work to them, else from their supervisor."""
+    """Return the edges to agents: from agents that delegate to them, else from their supervisor."""
     place = {key: at for at, key in enumerate(nodes)}
     edges: dict[tuple[str, str], int | None] = {}
     led = set[str]()
@@ -121,5 +121,5 @@ def _agent_edges(
 
 
 def _long_ago_ms(member: Agent | Supervisor) -> int | None:
-    """Return a time long ago for who has worked; open runs do not know any more who gave it the work, and when."""
+    """Return a time long ago for a member that has worked, because the time of its last hand-over is unknown."""
     return 0 if member.begun else None

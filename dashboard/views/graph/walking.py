@@ -1,4 +1,4 @@
-"""Where the cursor goes: along edges to the left and the right, within a layer up and down."""
+"""Moves of the cursor: along edges to the left and right, within a layer up and down."""
 
 from collections.abc import Mapping
 
@@ -7,19 +7,19 @@ from dashboard.views.graph.stages import Box
 
 
 def first_node(graph: Graph) -> str | None:
-    """Return the node where the cursor starts: the first running one."""
+    """Return the node where the cursor starts: the first one at work, else the first."""
     awake = next((node.id for node in graph.nodes if node.is_awake and not node.is_group), None)
     return awake or (graph.nodes[0].id if graph.nodes else None)
 
 
 def walk(graph: Graph, places: Mapping[str, Box], cursor_id: str | None, way: str) -> str | None:
-    """Return the node to which a key goes.
+    """Return the node that a key goes to.
 
     Args:
-        places: Where its nodes stand.
+        places: The places of the nodes.
         cursor_id: The node under the cursor.
-        way: `left` and `right` go along edges, to the nearest; where there is none, to the next layer. `up` and
-            `down` stay in the layer.
+        way: `left` and `right` go along the nearest edge, or to the next layer if there is none. `up` and `down` stay
+            in the layer if they can.
     """
     now = places.get(cursor_id or "")
     if now is None:
