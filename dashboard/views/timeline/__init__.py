@@ -1,6 +1,6 @@
-"""The timeline: who was at work when, over the whole journal.
+"""The timeline: the work of every agent over the whole journal.
 
-`lanes` adds attempts up in slots of time, `axis` cuts a stretch of time into columns, `drawing` makes lines of both.
+`lanes` sums attempts in slots of time, `axis` divides a period into columns, `drawing` makes lines of both.
 """
 
 from dashboard.views.timeline.axis import Axis, cut_axis

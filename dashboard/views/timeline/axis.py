@@ -1,4 +1,4 @@
-"""A stretch of time cut into columns: of whole slots, so that bars keep their shape; idle time folds to a few."""
+"""Divides a period into columns of whole slots, so that bars keep their shape; idle time folds to a few columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from dashboard.views.timeline.lanes import SLOT_MS, Lanes
 
 FOLD = "╱"
 MAX_FOLD_COLUMNS, MIN_FOLD_COLUMNS = 9, 1
-"""Columns of a gap."""
+"""Columns of a folded gap."""
 SHORT_MS = (2, 4, 10, 20, 50, 100)
-"""How long columns are of less than a slot of minutes: round numbers, so that bars are seldom drawn anew at first."""
+"""Durations of columns shorter than `SLOT_MS`: round numbers, so that the scale of a young file changes rarely."""
 
 
 class Column(NamedTuple):
-    """A column: the positions that it stands for; of folded time, its length."""
+    """A column: its first position and the one after its last; for folded time, its duration."""
 
     begin: int
     end: int
@@ -25,14 +25,14 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Columns from the left."""
+    """Columns from left to right."""
 
     columns: tuple[Column, ...]
     step: int
-    """Milliseconds of a column."""
+    """Duration of a column, in milliseconds."""
 
     def column_of(self, at: int) -> int | None:
-        """Return the column of a position; None where it is not in sight."""
+        """Return the column of a position; None if it is not visible."""
         index = next(
             (x for x, column in enumerate(self.columns) if not column.folded_ms and column.begin <= at < column.end),
             None,
@@ -43,11 +43,11 @@ class Axis:
 
 
 def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = False) -> Axis:
-    """Cut the time between two positions into at most `width` columns.
+    """Divide the time between two positions into at most `width` columns.
 
     Args:
-        lanes: Whose slots and gaps count.
-        unfolded: Whether idle time is as long as it was.
+        lanes: Has the slots and gaps.
+        unfolded: Whether idle time has its full length.
     """
     end = max(end, begin + 1)
     gaps = [(at, length) for at, length in lanes.gaps if begin < at < end]
@@ -55,7 +55,7 @@ def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool =
         return _unfolded_axis(lanes, begin, end, width)
     folded_gaps = sorted(sorted(gaps, key=lambda gap: -gap[1])[: max(1, width // 8)]) if gaps else []
     each = min(MAX_FOLD_COLUMNS, max(MIN_FOLD_COLUMNS, width // 3 // len(folded_gaps))) if folded_gaps else 0
-    room = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column cut by a gap takes two
+    room = max(1, width - each * len(folded_gaps) - len(folded_gaps))  # a column that a gap divides becomes two
     step = _step(lanes, (end - begin) / room)
     columns: list[Column] = []
     at = begin // step * step
@@ -70,7 +70,7 @@ def cut_axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool =
 
 
 def _step(lanes: Lanes, least: float) -> int:
-    """Return the milliseconds of a column: whole slots."""
+    """Return the duration of a column: whole slots, at least `least` milliseconds."""
     unit = max(lanes.slot_ms, SLOT_MS)
     short = (step_ms for step_ms in SHORT_MS if step_ms >= least and step_ms % lanes.slot_ms == 0)
     return next(short, max(1, ceil(least / unit)) * unit)
@@ -78,7 +78,7 @@ def _step(lanes: Lanes, least: float) -> int:
 
 def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
     first_ms, last_ms = lanes.moment(begin), lanes.moment(end)
-    step = _step(lanes, (last_ms - first_ms) / max(1, width - 1))  # the first column may begin before
+    step = _step(lanes, (last_ms - first_ms) / max(1, width - 1))  # the first column may begin before the period
     first_ms = first_ms // step * step
     columns = []
     for place in range(width):
@@ -91,13 +91,13 @@ def _unfolded_axis(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
 
 
 def column_sums(counter: Sequence[int], lanes: Lanes, axis: Axis) -> list[int]:
-    """Return what a counter has in each column; a slot that two columns share counts for the first of them."""
+    """Return the sum of a counter in each column; a slot that two columns share counts for the first one."""
     return [sum(counter[first:end]) for first, end in slots_of(axis.columns, lanes.slot_ms)]
 
 
 @lru_cache(maxsize=8)
 def slots_of(columns: tuple[Column, ...], slot_ms: int) -> tuple[tuple[int, int], ...]:
-    """Return the slots of each column, from the first up to the one after the last; of folded time none."""
+    """Return the first slot of each column, and the slot after its last one; an empty range for folded time."""
     return tuple(
         (0, 0) if column.folded_ms else (ceil(column.begin / slot_ms), max(ceil(column.end / slot_ms), 0))
         for column in columns

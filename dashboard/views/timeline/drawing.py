@@ -1,4 +1,4 @@
-"""A timeline as lines: an axis, a lane an agent under its supervisor, and sums over all on the same axis."""
+"""A timeline as lines: an axis, a lane for each member, and plots of the sums on the same axis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,28 +15,28 @@ from dashboard.views.words.amounts import clock, countdown, duration, median
 from engine.core.state import State
 
 FIGURES_MIN_WIDTH = 100
-"""Columns from which BUSY and P50 stand at the right."""
+"""Minimum columns for BUSY and P50 at the right."""
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH, _NAME_SHARE = 18, 40, 6
 _FIGURES_WIDTH = 17
 _SIGN_TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "accent", "✓": "done"}
 _SIGNS_BY_RARITY = "✓▸‖◇◆✕⚑"
-"""Where several signs fall into one column, the last of these is shown."""
+"""Precedence of signs that share a column, the last one first."""
 SUM_HEIGHT = 5
 RATE_MS = 250
-"""Rates of columns that are shorter are those of so long up to them."""
+"""Minimum period of a rate, in milliseconds; shorter columns use a moving window."""
 BRIGHT_COLUMNS = 2
-"""Columns at the right end that are in the colour of what happens now."""
+"""Columns at the right end in the colour of current work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineView:
-    """What is looked at."""
+    """The visible part of a timeline, and its data."""
 
     state: State
     rows: Sequence[Row]
     begin: int
     end: int
-    """Positions of the stretch of time that is shown."""
+    """Positions of the visible period."""
     cursor: int
     """Position of the cursor."""
     lane: int = 0
@@ -45,31 +45,31 @@ class TimelineView:
     busy_of: Mapping[str, int] = field(default_factory=dict)
     """Agents at work by supervisor."""
     shown_until: int | None = None
-    """Position of the moment of the past that is shown: what came later is grey."""
+    """Position of the past moment that is shown; later columns are grey."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of tasks by id, as far as they are wanted."""
+    """Titles of tasks by id; empty draws no titles."""
 
 
 class Timeline(NamedTuple):
-    """Lines, and what stands where in them."""
+    """Lines, and the geometry for the mouse."""
 
     lines: list[Line]
     axis: Axis
     left: int
-    """Columns before those of time."""
+    """Columns before the first column of time."""
     first: int
-    """Number of the first row that is shown."""
+    """Number of the first visible row."""
     top: int
-    """The line of that."""
+    """The line of the first visible row."""
     each: int
-    """Lines a row."""
+    """Lines per row."""
 
 
 _EMPTY = Span(" ", "")
 
 
 def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) -> Timeline:
-    """Return exactly `height` lines."""
+    """Return a timeline of exactly `height` lines."""
     max_name_width = min(_MAX_NAME_WIDTH, max(24, width // _NAME_SHARE), max(8, width // 3))
     before = min(max_name_width, max([_MIN_NAME_WIDTH, *(len(row.name) + 4 for row in view.rows)]))
     after = _FIGURES_WIDTH if width >= FIGURES_MIN_WIDTH else 0
@@ -91,7 +91,7 @@ def draw_timeline(lanes: Lanes, view: TimelineView, *, width: int, height: int) 
 
 
 def _has_title_room(lanes: Lanes, axis: Axis) -> bool:
-    """Tell whether attempts are so long that titles fit below them."""
+    """Tell whether attempts are long enough for titles below them."""
     newest = [*list(lanes.spans)[-50:], *lanes.open_attempts()][-50:]
     if not newest or not axis.columns:
         return False
@@ -128,7 +128,7 @@ def _heading(lanes: Lanes, axis: Axis, before: int, after: int, width: int, curs
 
 
 def _fold_of(axis: Axis, x: int) -> tuple[int, int]:
-    """Return where the gap of a column begins, and how many columns it has."""
+    """Return the first column of a column's gap, and the number of its columns."""
     column = axis.columns[x]
     begin = x
     while begin and axis.columns[begin - 1] == column:
@@ -203,7 +203,7 @@ def _agent_spans(lanes: Lanes, view: TimelineView, row: Row, axis: Axis) -> list
 
 
 def _supervisor_spans(lanes: Lanes, row: Row, axis: Axis) -> list[Span]:
-    """Return a line where any agent below it is at work or waits."""
+    """Return a line over the columns in which any agent below a supervisor is at work or waits."""
     member_lanes = [lane for member in row.members if (lane := lanes.lanes.get(member)) is not None]
     whole = len(member_lanes) == len(lanes.lanes)
     slots = slots_of(axis.columns, lanes.slot_ms)
@@ -238,7 +238,7 @@ def _figures(lanes: Lanes, view: TimelineView, row: Row, axis: Axis) -> str:
 
 
 def _titles(lanes: Lanes, view: TimelineView, row: Row, axis: Axis, before: int, cursor: int | None) -> Line:
-    """Return the line below a lane: titles of its attempts, where they have room."""
+    """Return the line below a lane, with the titles of attempts that are long enough."""
     cells = [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in axis.columns]
     for attempt in (*lanes.spans, *lanes.open_attempts()):
         title = view.titles.get(attempt.task_id)
@@ -253,12 +253,12 @@ def _titles(lanes: Lanes, view: TimelineView, row: Row, axis: Axis, before: int,
 
 
 def _by_cell(text: str) -> list[Span]:
-    """Return a text as one span a cell: after a wide character stands an empty one."""
+    """Return a text as one span per cell; an empty one follows a wide character."""
     spans: list[Span] = []
     at = 0
     for char in text:
         wide = cell_len(char)
-        if not wide and spans:  # a mark on the character before
+        if not wide and spans:  # a combining character
             spans[at] = Span(spans[at].text + char, "muted")
         elif wide:
             at = len(spans)
@@ -267,7 +267,7 @@ def _by_cell(text: str) -> list[Span]:
 
 
 def _sums(lanes: Lanes, axis: Axis, before: int, width: int, room: int, cursor: int | None) -> list[Line]:
-    """Return as many sums over all agents as there is room for."""
+    """Return as many plots of sums over all agents as fit."""
     team = lanes.team
     done, failed = column_sums(team.done, lanes, axis), column_sums(team.failed, lanes, axis)
     busy = column_sums(team.busy, lanes, axis)
@@ -287,7 +287,7 @@ def _sums(lanes: Lanes, axis: Axis, before: int, width: int, room: int, cursor: 
 
 
 def _rates(counts: Sequence[int], lengths: Sequence[int], least_ms: int) -> list[float]:
-    """Return rates, each over so many milliseconds up to it at least: one end in a short column is not hundreds."""
+    """Return rates over a moving window of at least `least_ms`, so that one end in a short column is no peak."""
     rates, first, added, over_ms = list[float](), 0, 0, 0
     for count, length in zip(counts, lengths, strict=True):
         added, over_ms = added + count, over_ms + length

@@ -1,8 +1,8 @@
-"""Attempts added up in slots of time: how much of each agent was at work, waited, ended, failed.
+"""Sums of attempts in slots of time: time at work, waits, ends and failures of each agent.
 
-There are always `SLOTS` slots over all the time so far; when they do not suffice several become one. So a history of
-any length takes the same memory, and what is lost is detail: a slot says how much, not in which order. Idle time is
-left out: positions are milliseconds since the first event without the gaps.
+`SLOTS` slots cover the whole history; when they do not suffice, several are merged into one. So a history of any length
+takes the same memory, and loses only detail: a slot has sums, not their order. Idle time is left out: positions are
+milliseconds since the first event without the gaps.
 """
 
 from array import array
@@ -19,19 +19,19 @@ from store.journals.records import Record
 SLOTS = 1_024
 FIRST_SLOT_MS = 2
 SLOT_MS = 250
-"""Up to here five slots become one at a time: 2, 10, 50, 250 ms; columns of round numbers are whole slots of them."""
+"""Up to this length, five slots are merged at a time: 2, 10, 50, 250 ms, which divide round columns; then two."""
 GAP_MS = 12_000
-"""Idle time longer than that is folded: nothing was at work, or no engine was."""
+"""Minimum idle time that is folded, without attempts at work or without an engine."""
 VISIBLE_GAP_MS = 1_000
-"""So much of it stays, so that bars at both sides keep apart."""
+"""Part of a folded gap that stays, so that bars at both sides are separate."""
 MAX_ATTEMPTS = 4_000
-"""Attempts that are remembered one by one, the newest, for their titles."""
+"""Newest attempts that are kept individually, for their titles."""
 MAX_MARKS = 4_000
 MAX_FAILED = 200
 MAX_REMOVED = 200
-"""Agents that have left the team whose lanes are kept: one is 16 kB."""
+"""Removed agents whose lanes are kept; a lane takes 16 kB."""
 MAX_COUNT = 2**32 - 1
-"""A lane counts no more: 50 days in one slot, as in a file whose times are not true."""
+"""Bound of a counter, 50 days in one slot, which only a file with wrong times exceeds."""
 ENDS = {
     "attempt_done",
     "attempt_failed",
@@ -53,7 +53,7 @@ _SIGNS = {
 }
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
 KINDS = frozenset({"attempt_started", "attempt_resumed", "engine_started", "agent_removed", *_PARKING, *ENDS, *_SIGNS})
-"""Kinds of events that lanes are made of."""
+"""Kinds of events that lanes read."""
 BODIED = frozenset(
     {
         "delegated",
@@ -65,11 +65,11 @@ BODIED = frozenset(
         "run_finished",
     }
 )
-"""Those of which the body is needed."""
+"""Kinds of events whose body is needed."""
 
 
 class _Body(msgspec.Struct):
-    """What is looked at in bodies."""
+    """The fields of bodies that are read."""
 
     parks: bool = True
     supervisor_id: str = ""
@@ -81,7 +81,7 @@ _decode = msgspec.json.Decoder(_Body).decode
 
 
 class Mark(NamedTuple):
-    """Something rare that happened."""
+    """A rare event."""
 
     at: int
     """Position."""
@@ -92,7 +92,7 @@ class Mark(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """An attempt from begin to end, in positions."""
+    """An attempt, from its first to its last position."""
 
     agent_id: str
     task_id: str
@@ -107,55 +107,57 @@ class Lane:
 
     def __init__(self, size: str = "I") -> None:
         self.busy, self.waited = array(size, [0] * SLOTS), array(size, [0] * SLOTS)
-        """Milliseconds of attempts at work, and of those that waited for what they delegated, by slot."""
+        """Milliseconds of running and of parked attempts, by slot."""
         self.done, self.failed = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
 
     def join(self, each: int) -> None:
-        """Make one slot of so many."""
+        """Merge every `each` slots into one."""
         for counter in (self.busy, self.waited, self.done, self.failed):
             if not any(counter):
                 continue
             counter.extend([0] * (-SLOTS % each))
             joined = [*counter[::each]]
             for place in range(1, each):
-                joined = [*map(add, joined, counter[place::each])]  # one by one, a thousand lanes take half a second
+                joined = [
+                    *map(add, joined, counter[place::each])
+                ]  # adding slot by slot takes half a second for a thousand lanes
             if counter.typecode != "Q" and max(joined) > MAX_COUNT:
                 joined = [min(MAX_COUNT, count) for count in joined]
             counter[:] = array(counter.typecode, [*joined, *[0] * (SLOTS - len(joined))])
 
 
 class Lanes:
-    """What has happened from a moment on, as far as it was read."""
+    """The lanes of all agents from a moment on, as far as the journal was read."""
 
     def __init__(self) -> None:
         self.seq = 0
-        """The last event that was looked at."""
+        """Seq of the last event that was added."""
         self.first_ms = 0
         self.last_ms = 0
         """Times of the first and the last event."""
         self.ends_ms: int | None = None
-        """Of a part of the time when it ends; None goes on with what happens."""
+        """End of a part of the history; None follows the newest event."""
         self.slot_ms = FIRST_SLOT_MS
         self.lanes: dict[str, Lane] = {}
         self.team = Lane("Q")
         self.seqs = array("Q", bytes(8 * SLOTS))
-        """The first event of each slot; 0 where there is none."""
+        """Seq of the first event of each slot; 0 for none."""
         self.marks: deque[Mark] = deque(maxlen=MAX_MARKS)
         self.spans: deque[Attempt] = deque(maxlen=MAX_ATTEMPTS)
         self._gap_ends: list[int] = []
-        """When idle time that is folded was over; its length and the position at which it stands are beside."""
+        """End of each folded gap, in UTC milliseconds; the lists below have its length and its position."""
         self._gap_lengths: list[int] = []
         self._gap_at: list[int] = []
         self._folded: list[int] = [0]
-        """How much was folded before each gap, and in all."""
+        """Folded milliseconds before each gap; the last value is the total."""
         self._open: dict[str, tuple[str, int, bool, int]] = {}
-        """By task: its agent, since which position it is at work or waits, whether it waits, where it began."""
+        """By task: agent, position up to which it is counted, whether it waits, position of its start."""
         self._running = 0
         self._runs: dict[str, str] = {}
-        """The supervisors of open runs."""
+        """Supervisor by open run."""
         self._removed_agents: dict[str, None] = {}
         self._last_of: dict[str, str] = {}
-        """The agents of attempts that failed last, by task: a question about one comes after its end."""
+        """Agents of the last failed attempts by task, for questions, which follow the end of an attempt."""
 
     @property
     def is_empty(self) -> bool:
@@ -167,18 +169,14 @@ class Lanes:
         return list(zip(self._gap_at, self._gap_lengths, strict=True))
 
     def part(self, begin: int, end: int | None) -> "Lanes":
-        """Return lanes that begin at a position, with what was under way there; without an end they go on."""
+        """Return empty lanes of a part, with the attempts that were open at its start; None as the end follows."""
         lanes = Lanes()
         lanes.first_ms = lanes.last_ms = self.moment(begin)
         lanes.ends_ms = None if end is None else self.moment(end)
         lanes.seqs[0] = self.seq_at(begin)
         slot = min(SLOTS - 1, begin // self.slot_ms)
         later_attempts = (attempt for attempt in self.spans if attempt.end > begin)
-        # Those go on, also where they were not counted up to there.
-        for attempt in (
-            *later_attempts,
-            *self.open_attempts(),
-        ):
+        for attempt in (*later_attempts, *self.open_attempts()):
             if attempt.begin < begin:
                 lane = self.lanes.get(attempt.agent_id)
                 waits = lane is not None and lane.waited[slot] > lane.busy[slot]
@@ -187,18 +185,18 @@ class Lanes:
         return lanes
 
     def remembers(self, at: int) -> bool:
-        """Tell whether all attempts since a position are remembered one by one."""
+        """Tell whether all attempts since a position are kept individually."""
         return len(self.spans) < MAX_ATTEMPTS or self.spans[0].end <= at
 
     def covers(self, at_ms: int) -> bool:
-        """Tell whether a moment is in the time that they are of."""
+        """Tell whether a moment is in the period of these lanes."""
         return self.first_ms <= at_ms and (self.ends_ms is None or at_ms <= self.ends_ms)
 
     def at(self, at_ms: int) -> int:
         """Return the position of a moment."""
         place = bisect_right(self._gap_ends, at_ms)
         at = at_ms - self.first_ms - self._folded[place]
-        if place < len(self._gap_at):  # within the next gap all moments are the same
+        if place < len(self._gap_at):  # all moments of a gap have the same position
             at = min(at, self._gap_at[place])
         return max(0, at)
 
@@ -275,7 +273,7 @@ class Lanes:
             del self._last_of[next(iter(self._last_of))]
 
     def _subject(self, record: Record, body: _Body) -> str:
-        """Return the agent or the supervisor in whose lane a mark stands."""
+        """Return the member in whose lane a mark belongs."""
         run_id, task_id = record.run_id or "", record.task_id or ""
         if record.kind == "run_submitted":
             self._runs[run_id] = body.supervisor_id
@@ -307,7 +305,7 @@ class Lanes:
             self.spans.append(Attempt(open_attempt[0], task_id, open_attempt[3], at))
 
     def _set_waiting(self, task_id: str, at: int, *, waits: bool) -> None:
-        """Let an attempt wait from now on, or go on."""
+        """Park or resume an attempt."""
         open_attempt = self._open.get(task_id)
         if open_attempt is not None and open_attempt[2] is not waits:
             self._running += -1 if waits else 1
@@ -326,7 +324,7 @@ class Lanes:
             begin += part
 
     def advance(self, now_ms: int) -> int:
-        """Count what is at work up to a moment; return its position: with nothing at work, that of the last event."""
+        """Count open attempts up to a moment, and return its position; without work, that of the last event."""
         now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
         if self._running and now_ms > self.last_ms:
             self.last_ms = now_ms
@@ -339,11 +337,11 @@ class Lanes:
         return at
 
     def open_attempts(self) -> list[Attempt]:
-        """Return the attempts under way, up to where they were counted."""
+        """Return the open attempts, up to the position that they are counted to."""
         return [Attempt(agent_id, task_id, begin, at) for task_id, (agent_id, at, _, begin) in self._open.items()]
 
     def seq_at(self, at: int) -> int:
-        """Return an event at a position, or the last one before it; 0 before the first."""
+        """Return the seq of the first event in the slot of a position, or of an earlier slot; 0 before all events."""
         slot = min(SLOTS - 1, max(0, at // self.slot_ms))
         while slot >= 0 and not self.seqs[slot]:
             slot -= 1

@@ -1,4 +1,4 @@
-"""What stands below a timeline about the moment under the cursor."""
+"""The pane below a timeline, about the moment under the cursor."""
 
 from collections.abc import Sequence
 
@@ -36,14 +36,14 @@ def moment_lines(
     width: int,
     height: int,
 ) -> list[Line]:
-    """Return `height` lines.
+    """Return the pane, with exactly `height` lines.
 
     Args:
-        lanes: What was at work when.
-        name: What the lane under the cursor is called.
-        entries: What happened there, the nearest first; None while it is read.
+        lanes: Has the attempts.
+        name: Name of the lane under the cursor.
+        entries: Events of the lane at that moment, the nearest first; None while they are read.
         at: Position of the cursor.
-        step_ms: How long a column is.
+        step_ms: Duration of a column.
     """
     at_ms = lanes.moment(at)
     title = f"AT {clock(at_ms)}" if step_ms >= 1000 else f"AT {clock(at_ms)}.{at_ms % 1000:03}"

@@ -1,4 +1,4 @@
-"""Which lanes a timeline has: supervisors with their members below them, and those that are no longer in the team."""
+"""The rows of a timeline: supervisors with their members below them, then agents that have left the team."""
 
 from collections.abc import Callable, Collection
 from typing import NamedTuple
@@ -14,16 +14,16 @@ class Row(NamedTuple):
     name: str
     depth: int
     members: tuple[str, ...] = ()
-    """Of a supervisor: all agents below it."""
+    """All agents below a supervisor; empty for an agent."""
 
 
 def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str], needle: str, room: int) -> list[Row]:
-    """Return the lanes in declared order.
+    """Return the rows in declared order.
 
     Args:
-        worked: Agents that have been at work; where not all lanes fit, only those have one.
-        names: Names of agents that are gone, by id.
-        room: Lines for lanes.
+        worked: Agents that have been at work; if not all rows fit, only those have one.
+        names: Returns the name of an id, also of an agent that has left.
+        room: Available lines.
     """
     crowded = len(state.agents) + len(state.supervisors) > room
     out: list[Row] = []
