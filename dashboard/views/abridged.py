@@ -1,33 +1,31 @@
-"""Events of which only the beginning of large values is kept, so that thousands of them fit into memory.
+"""Truncates large values of events, so that thousands of events fit into memory.
 
-The values are what agents were given and put out. The state refers to what is as long as this, so that it is the same
-when it is folded from abridged events.
+The values are inputs and outputs of agents. The state has only references to values of this size, so that folding
+abridged events gives the same state.
 """
 
 from engine.core.events import Delegated, Event
 from engine.core.records.records import JsonValue, copy_with, names
 
 LARGE_BYTES = 100_000
-"""An event of a longer body is abridged."""
+"""Events with a longer body are abridged."""
 CHARACTERS = 20_000
-"""Of all texts, numbers and names of one value together, as far as they are kept."""
+"""Characters of one value that are kept, over all its texts, numbers and names."""
 _VALUES = ("request", "output", "partial")
-"""Fields of events that hold such values."""
+"""Fields of events that may have large values."""
 
 
 def abridge(event: Event) -> Event:
-    """Return an event with no more than the beginning of each value."""
+    """Return an event with truncated values."""
     if isinstance(event, Delegated):
-        return copy_with(
-            event, children=[copy_with(child, input=_Abridger().abridge(child.input)) for child in event.children]
-        )
-    return copy_with(
-        event, **{name: _Abridger().abridge(getattr(event, name)) for name in _VALUES if name in names(event)}
-    )
+        children = [copy_with(child, input=_Abridger().abridge(child.input)) for child in event.children]
+        return copy_with(event, children=children)
+    values = {name: _Abridger().abridge(getattr(event, name)) for name in _VALUES if name in names(event)}
+    return copy_with(event, **values)
 
 
 class _Abridger:
-    """The beginning of one value; counts the characters that are left."""
+    """Truncates one value; counts the characters that remain."""
 
     def __init__(self) -> None:
         self._left = CHARACTERS

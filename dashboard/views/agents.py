@@ -17,7 +17,7 @@ from dashboard.views.words.subjects import filter_agents
 from engine.core.state import Agent, AgentStatus, State
 
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 12, 20
-"""Of a name, in cells."""
+"""Cells of a name."""
 COLUMNS = (
     Column("AGENT", MIN_NAME_WIDTH, named=True),
     Column("UNDER", 10, drop=4, grow=9, max_width=10),
@@ -54,7 +54,7 @@ ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
     "worst": lambda agent, counts: agent.done / (agent.done + agent.failed) if agent.done + agent.failed else 2.0,
     "tokens": lambda agent, counts: -((agent.usage.tokens_in or 0) + (agent.usage.tokens_out or 0)),
 }
-"""The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
+"""The orders of the table, in the order of the key that switches them; equal rows stay in declared order."""
 HEADS = {
     "AGENT": "name",
     "UNDER": "team",
@@ -68,7 +68,7 @@ HEADS = {
     "TOKENS": "tokens",
     "COST": "cost",
 }
-"""Which of them a heading chooses."""
+"""The order that each heading chooses."""
 
 
 def agents(
@@ -80,7 +80,7 @@ def agents(
     matching_agents = filter_agents(state, state.agents.values(), row_filter)
     matching_agents.sort(key=attrgetter("created_seq"))
     if order != DECLARED:
-        matching_agents.sort(key=lambda agent: rank(agent, counts))  # equal ones stay as they are
+        matching_agents.sort(key=lambda agent: rank(agent, counts))  # a stable sort
 
     metered = is_metered(state)
 
@@ -91,7 +91,7 @@ def agents(
         return _cells(state, agent, counts, live, now_ms) + (usage_cells(agent.usage) if metered else ())
 
     empty = empty_message(needle, "agent", "no agents yet", ": add FILE  adds one")
-    widest = max(MIN_NAME_WIDTH, min(widest_name(state), MAX_NAME_WIDTH))  # what names do not need is for NOW
+    widest = max(MIN_NAME_WIDTH, min(widest_name(state), MAX_NAME_WIDTH))  # the rest of the width goes to NOW
     name = Column("AGENT", widest, named=True)
     longest = max((len(supervisor.name) for supervisor in state.supervisors.values()), default=0)
     under = replace(COLUMNS[1], max_width=max(COLUMNS[1].width, min(longest, MAX_NAME_WIDTH)))
@@ -106,7 +106,7 @@ def widest_name(state: State) -> int:
     return _widest(tuple([agent.name for agent in state.agents.values()]))
 
 
-@lru_cache(4)  # of a thousand names at each key
+@lru_cache(4)  # a thousand names at each key press
 def _widest(names: tuple[str, ...]) -> int:
     return max(map(cell_len, names), default=0)
 

@@ -1,28 +1,28 @@
-"""How the Network screen divides its body: tree, graph and tail below each other, the pane beside them."""
+"""The layout of the Network screen: tree, graph and tail below each other, the pane beside them."""
 
 from typing import NamedTuple
 
 PANE_MIN_COLUMNS = 110
-"""Columns from which on a pane follows the cursor."""
+"""Minimum columns for the pane."""
 PANE_MIN_WIDTH, PANE_MAX_WIDTH = 43, 72
 TREE_MIN_WIDTH = 50
-"""Columns that a pane that the user has made wide leaves the tree."""
+"""Minimum columns of the tree beside a pane that the user has widened."""
 ONE_THIRD_MIN_COLUMNS = 130
 LANES_MIN_SIZE = (160, 45)
-"""Columns and rows of the screen from which on the last minute is a lane."""
+"""Minimum columns and rows of the screen for lanes of the last minute."""
 TALL_MIN_ROWS = 30
-"""Rows of the screen from which on the tail has room of its own."""
+"""Minimum rows of the screen to reserve lines for the tail."""
 TAIL_MIN_LINES = 4
-"""Lines of the tail with its hairline: it is left out where fewer are free."""
+"""Minimum lines of the tail with its hairline."""
 TAIL_RESERVED_LINES = 7
-"""Its lines that the tree leaves it on a tall screen."""
+"""Lines that are reserved for the tail on a tall screen."""
 GRAPH_MIN_LINES, GRAPH_MAX_LINES = 11, 21
-"""Lines of the graph with its hairline."""
+"""Minimum and maximum lines of the graph with its hairline."""
 TAIL_BESIDE_GRAPH = 12
 
 
 class Arrangement(NamedTuple):
-    """Cells and lines of the parts; 0 of one that is not there."""
+    """Widths of the pane and heights of the other parts; 0 for a part that is not shown."""
 
     pane: int
     tree: int
@@ -32,16 +32,16 @@ class Arrangement(NamedTuple):
 
 
 def max_tree_lines(rows: int, height: int, tail_lines: int | None = None) -> int:
-    """Return how many lines of a body of `height` the rows of the tree may take before idle members are folded.
+    """Return the lines of a body of `height` for the tree, above which idle members are folded.
 
-    The user may want a tail of `tail_lines`.
+    `tail_lines` is the height of the tail that the user has set.
     """
     reserved_lines = TAIL_RESERVED_LINES if rows >= TALL_MIN_ROWS else TAIL_MIN_LINES
     return max(3, height - 1 - (reserved_lines if tail_lines is None else min(tail_lines, height - 4)))
 
 
 def pane_width(columns: int, *, visible: bool) -> int:
-    """Return how wide the pane is."""
+    """Return the width of the pane; 0 if it is not shown."""
     if columns < PANE_MIN_COLUMNS or not visible:
         return 0
     return PANE_MIN_WIDTH if columns < ONE_THIRD_MIN_COLUMNS else min(PANE_MAX_WIDTH, columns // 3)
@@ -63,10 +63,10 @@ def arrange(
     Args:
         height: Lines of the body.
         lines: Rows of the tree.
-        pane: Whether a pane is wanted.
+        pane: Whether to show the pane if it fits.
         graph: Whether there is a graph to show.
-        pane_cells: How wide the user wants the pane.
-        tail_lines: How high the user wants the tail.
+        pane_cells: Width of the pane that the user has set.
+        tail_lines: Height of the tail that the user has set.
     """
     lanes = columns >= LANES_MIN_SIZE[0] and rows >= LANES_MIN_SIZE[1]
     reserved_lines = TAIL_RESERVED_LINES if rows >= TALL_MIN_ROWS else TAIL_MIN_LINES

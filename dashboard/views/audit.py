@@ -1,4 +1,4 @@
-"""Who changed what: every command as the command line that does the same, with its outcome."""
+"""The audit log: every command with its sender, the equivalent command line, and its outcome."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ _COLUMNS = (
 
 
 def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", is_loaded: bool = True) -> Listing:
-    """Return commands with who sent them and what became of them, in the order given."""
+    """Return commands with their senders and outcomes, in the order of `entries`."""
     undone = {entry.event.command_id for entry in entries if isinstance(entry.event, CommandUndone)}
     rows = {str(entry.seq): entry for entry in entries if isinstance(entry.event, CommandApplied | CommandRefused)}
     matching_entries = {
@@ -39,7 +39,7 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", is_loaded:
     none = ("no change has been made yet", "changes by people and programs appear here")
     empty = empty_message(needle, "command", *none)
     oldest_ms = min((entry.at_ms for entry in rows.values()), default=now_ms)
-    at = Column("AT", len(moment(oldest_ms, now_ms)), drop=1)  # the date takes room only where there is one
+    at = Column("AT", len(moment(oldest_ms, now_ms)), drop=1)  # wide enough for a date only if there is one
     changes = (entry.event for entry in rows.values() if isinstance(entry.event, CommandApplied | CommandRefused))
     widest = max((cell_len(change.sender) for change in changes), default=0)
     sender_column = replace(_COLUMNS[2], max_width=max(_COLUMNS[2].width, min(widest, _COLUMNS[2].max_width)))
@@ -53,7 +53,7 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", is_loaded:
 
 
 def line_of(entry: Entry) -> tuple[str, str]:
-    """Return the command line that does the same as the command of an entry, or why there is none."""
+    """Return the command line equivalent to the command of an entry, or why there is none."""
     event = entry.event
     if not isinstance(event, CommandApplied):
         return "", "choose a command that was applied"
@@ -63,10 +63,10 @@ def line_of(entry: Entry) -> tuple[str, str]:
 
 
 class RelatedEvents(NamedTuple):
-    """What happened with a command, and after it."""
+    """The events of a command, and the events after it."""
 
     caused: Sequence[Entry] = ()
-    """The events that carried it out, and those that followed from it in the same step."""
+    """Events of the same step as the command."""
     later: Sequence[Entry] = ()
 
 
@@ -81,12 +81,12 @@ def describe_change(
     height: int,
     now_ms: int,
 ) -> RowDetails:
-    """Return a command whole: its line, its outcome, whether it can be taken back, what came with it and after it.
+    """Return a command in full: its line, its outcome, whether it can be undone, and the events with and after it.
 
     Args:
-        entries: All that were read; among them those that say what was undone.
-        beside: None while it is being read.
-        names: Of what the events are about.
+        entries: All entries that were read, including undos.
+        beside: The related events; None while they are read.
+        names: Names for the events.
     """
     event = entry.event
     assert isinstance(event, CommandApplied | CommandRefused)
@@ -102,7 +102,7 @@ def describe_change(
         cells += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
     lines = [*labelled_paragraphs([Cell(command_text, "strong")], width), *labelled_paragraphs(cells, width)]
     lines.append(hairline("EVENTS WITH IT", width))
-    # Of a past moment not what came after it, which may be some of its own events.
+    # In the past, hide events after the moment shown, which may include events of the command itself.
     caused, later = ([entry for entry in each if entry.seq <= state.seq] for each in beside or RelatedEvents())
     if not caused:
         lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))
@@ -119,16 +119,11 @@ def _event_lines(entries: Sequence[Entry], names: Names, width: int, max_lines: 
 
 
 def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
-    """Return whether a command can be taken back, and how."""
-    # Imported when a change is first looked at.
-    from engine.core.queries.people.undoing import as_command, current_value_of
+    """Return whether a command can be undone, and how."""
+    from engine.core.queries.people.undoing import as_command, current_value_of  # needed only for details
 
-    back = (
-        entry
-        for entry in entries
-        if isinstance(entry.event, CommandUndone) and entry.event.command_id == event.command_id
-    )
-    undo_entry = next(back, None)
+    undos = (entry for entry in entries if isinstance(entry.event, CommandUndone))
+    undo_entry = next((entry for entry in undos if entry.event.command_id == event.command_id), None)
     undoable = state.undoable.get(event.command_id)
     if undo_entry is not None:
         return labelled("undo", f"↶ undone at seq {undo_entry.seq:,}", "paused")
@@ -151,7 +146,7 @@ def _texts(entry: Entry) -> tuple[str, ...]:
 
 
 def _values(entry: Entry) -> dict[str, str]:
-    """Return what stands under the keys of filters."""
+    """Return the values for the keys of filters."""
     event = entry.event
     if not isinstance(event, CommandApplied | CommandRefused):
         return {}
@@ -173,6 +168,5 @@ def _cells(entry: Entry, undone: set[str], now_ms: int) -> tuple[Cell, ...]:
 
 
 def _short_line(event: CommandApplied) -> str:
-    return command_line(event.command, event.args).removeprefix("quarterdeck ") or describe_command(
-        event.command, event.args
-    )
+    line = command_line(event.command, event.args).removeprefix("quarterdeck ")
+    return line or describe_command(event.command, event.args)

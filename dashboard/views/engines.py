@@ -1,4 +1,4 @@
-"""The engines of a file: who leads, who stands by, and who led before, with how each ended and who took over."""
+"""The engines of a file: standbys, the leader, and previous leaders with how each ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,36 +28,36 @@ _COLUMNS = (
     Column("VERSION", 14, drop=2),
 )
 LAST_EVENTS_MIN_ROWS = 20
-"""Rows below its facts from which on half of them show what an engine did last."""
+"""Minimum rows below the facts to use half of them for the last events of an engine."""
 _WHO, _GAP = 16, 24
-"""Cells before and behind the axis of time."""
+"""Cells before and after the axis of time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """The time that one engine led."""
+    """The period for which one engine led."""
 
     seq: int
     started: EngineStarted
     ended_ms: int | None
     reason: str | None
-    """Why it stopped; None where it was killed, or still leads."""
+    """Why it stopped; None if it was killed, or still leads."""
     next_ms: int | None
-    """When the next engine began."""
+    """Start of the next engine."""
     leads: bool
-    """Whether it leads at the moment that is shown."""
+    """Whether it leads at the moment shown."""
 
 
 def engines(
     entries: Sequence[Entry], situation: Situation, *, needle: str = "", is_loaded: bool = True, past: bool = False
 ) -> Listing:
-    """Return the engines: those that stand by, then the leader, then those before, the newest first.
+    """Return the engines: standbys, then the leader, then previous leaders, the newest first.
 
     Args:
         entries: Events of `KINDS`, the newest first.
-        situation: Who leads and stands by now.
+        situation: The current leader and standbys.
         is_loaded: False until the events have been read.
-        past: Whether a moment of the past is shown: of that the events alone say who led.
+        past: Whether a past moment is shown, for which only the events say who led.
     """
     rows = {f"standby:{standby.pid}": _standby_cells(standby, situation.now_ms) for standby in situation.standbys}
     for place, term in enumerate(_terms(entries, situation, past=past)):
@@ -82,12 +82,12 @@ def describe_engine(
     *,
     past: bool = False,
 ) -> RowDetails | None:
-    """Return what is known of an engine, when each engine led, and what this one did last, where there is room.
+    """Return the facts of an engine, the terms of all engines, and the last events of this one if they fit.
 
     Args:
         entries: Events of `KINDS`, the newest first.
-        situation: Who leads and stands by now.
-        last: Its last events, the newest last; None while they are being read.
+        situation: The current leader and standbys.
+        last: Its last events, the newest last; None while they are read.
         past: Whether a moment of the past is shown.
     """
     terms, now_ms = _terms(entries, situation, past=past), situation.now_ms
@@ -117,7 +117,7 @@ def describe_engine(
 
 
 def next_start_seq(entries: Sequence[Entry], key: str) -> int:
-    """Return the seq at which the next engine began after the one of a row; 0 of the last one."""
+    """Return the seq of the start of the next engine; 0 for the last one."""
     later = [entry.seq for entry in entries if isinstance(entry.event, EngineStarted) and str(entry.seq) != key]
     return min((seq for seq in later if key.isdigit() and seq > int(key)), default=0)
 
@@ -130,7 +130,7 @@ def _last_lines(last: Sequence[TailLine] | None, width: int, height: int) -> lis
 
 
 def _term_lines(terms: Sequence[_Term], width: int, now_ms: int) -> list[Line]:
-    """Return a line for each term on one axis of time, with the gap before it."""
+    """Return a line for each term on a common axis of time, with the time without a leader before it."""
     if not terms:
         return []
     room = max(1, width - _WHO - _GAP - 2)
@@ -191,7 +191,7 @@ def _leader_cells(term: _Term, situation: Situation, *, newest: bool) -> tuple[C
     ages = [age for age in (its.heartbeat_ms, its.loop_ms) if age is not None] if its is not None else []
     alive = term.leads
     ended_ms = now_ms if alive else term.ended_ms if its is None else its.ended_ms or its.heard_ms
-    since_ms = its.since_ms if its is not None and alive else started.at_ms  # as the header says it
+    since_ms = its.since_ms if its is not None and alive else started.at_ms  # as in the header
     hung = its is not None and its.hung
     if alive:
         state = Cell("✕ hangs", "error") if hung else Cell("● leads", "busy")
@@ -221,7 +221,7 @@ def _lag_cell(age_ms: float | None, tone: str) -> Cell:
 
 
 def _describe_end(term: _Term) -> str:
-    """How it ended, and for how long nobody led."""
+    """Describe how a term ended, and how long no engine led after it."""
     ending = "killed, or its machine failed" if term.reason is None else term.reason
     if term.next_ms is None or term.ended_ms is None:
         return ending

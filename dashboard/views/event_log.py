@@ -1,6 +1,6 @@
-"""The journal as rows: all of it by seq, or what a filter found; read in blocks when it is looked at.
+"""The journal as rows: all of it by seq, or the matches of a filter; loaded in blocks on demand.
 
-Nothing here reads: `missing_blocks` says which blocks are missing, `put` takes them in. What is kept is bounded.
+Nothing here reads: the caller loads `missing_blocks` and stores them with `put`. The caches are bounded.
 """
 
 from collections import OrderedDict
@@ -22,11 +22,11 @@ from store.journals.records import Record
 BLOCK = 200
 """Records of one block."""
 BLOCKS = 25
-"""Blocks that are kept."""
+"""Maximum blocks in the cache."""
 _ROUTINE = {"attempt_started": "muted", "attempt_resumed": "muted", "call_answered": "muted", "retry_due": "muted"}
-"""Tones of what is read past: what came of it is the news."""
+"""Tones of routine events, which a later event makes obsolete."""
 MAX_MATCHES = 5_000
-"""Most rows of a filter."""
+"""Maximum rows of a filter."""
 COLUMNS = (
     Column("SEQ", 10, right=True, calm=True),
     Column("AT", 8, calm=True),
@@ -34,11 +34,11 @@ COLUMNS = (
     Column("KIND", 18, drop=1, calm=True),
 )
 DATED_COLUMNS = (COLUMNS[0], Column("AT", 16, calm=True), *COLUMNS[2:])
-"""Where some of it happened on another day."""
+"""Columns if some rows have a date."""
 
 
 class Entry(NamedTuple):
-    """An event with its place."""
+    """An event with its seq and time."""
 
     seq: int
     at_ms: int
@@ -47,14 +47,14 @@ class Entry(NamedTuple):
 
     @classmethod
     def of(cls, record: Record, event: Event) -> "Entry":
-        """Make an entry of a record and what was decoded from it, which shares the kind with all others."""
+        """Build an entry; it takes the kind from the event, which shares one string per kind."""
         if len(record.body) > LARGE_BYTES:
             event = abridge(event)
         return cls(record.seq, event.at_ms, event.type, event)
 
 
 def tone_of(entry: Entry, sentence: Sentence) -> str:
-    """Return the tone of a sentence behind a glyph, which tells already what is done."""
+    """Return the tone of a sentence after a glyph, which marks done events already."""
     return _ROUTINE.get(entry.kind, "" if sentence.tone == "done" else sentence.tone)
 
 
@@ -72,7 +72,7 @@ def cells_of(entry: Entry, names: Names, now_ms: int) -> tuple[Cell, ...]:
 
 
 class SeqKeys(Sequence[str]):
-    """The keys of a run of seqs, without a list of them."""
+    """The keys of a range of seqs, without a list of them."""
 
     def __init__(self, seqs: range) -> None:
         self._seqs = seqs
@@ -92,14 +92,14 @@ class SeqKeys(Sequence[str]):
 
 
 class _Log:
-    """Rows whose times have a date where they are of another day than now."""
+    """Base of logs whose times have a date if some rows are not of today."""
 
     now_ms = 0
     oldest_ms: int | None = None
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The columns; a date takes room only where there is one."""
+        """The columns, wide enough for a date if there is one."""
         oldest_ms = self.now_ms if self.oldest_ms is None else self.oldest_ms
         return DATED_COLUMNS if len(moment(oldest_ms, self.now_ms)) > COLUMNS[1].width else COLUMNS
 
@@ -124,7 +124,7 @@ class WholeLog(_Log):
         return SeqKeys(range(self.first_seq, self.last_seq + 1))
 
     def grow(self, last_seq: int, recent: Sequence[Entry]) -> None:
-        """Take note of the end of the journal; `recent` are its last events, without gaps."""
+        """Set the end of the journal; `recent` are its last events, without gaps."""
         self.last_seq, self._recent = last_seq, recent
 
     def put(self, block: int, entries: list[Entry]) -> None:
@@ -136,12 +136,12 @@ class WholeLog(_Log):
             self._blocks.popitem(last=False)
 
     def entry(self, seq: int) -> Entry | None:
-        """Return the event, or request its block and return None."""
+        """Return an event, or request its block and return None."""
         if self._recent and 0 <= (place := seq - self._recent[0].seq) < len(self._recent):
             return self._recent[place]
         block = seq // BLOCK
         entries = self._blocks.get(block)
-        # A block that was read while it was the last is short: the rest came later.
+        # A block that was loaded while it was the last one is incomplete.
         if entries and 0 <= (place := seq - entries[0].seq) < len(entries):
             self._blocks.move_to_end(block)
             return entries[place]
@@ -149,7 +149,7 @@ class WholeLog(_Log):
         return None
 
     def cells(self, index: int) -> Sequence[Cell]:
-        """Return a row; only its seq while its block is being read."""
+        """Return a row; only its seq while its block is loaded."""
         seq = self.first_seq + index
         entry = self.entry(seq)
         if entry is None:
@@ -165,7 +165,7 @@ class Search(NamedTuple):
     """A part of the journal that was searched."""
 
     entries: list[Entry]
-    """What passed, the oldest first."""
+    """Matching entries, the oldest first."""
     seq: int
     """Seq that the search has reached, inclusive."""
     complete: bool
@@ -173,7 +173,7 @@ class Search(NamedTuple):
 
 
 class FilteredLog(_Log):
-    """The events that a filter found, the newest last."""
+    """The events that match a filter, the newest last."""
 
     def __init__(self, names: Names, needle: str, event_filter: Filter) -> None:
         self._names = names
@@ -190,7 +190,7 @@ class FilteredLog(_Log):
 
     @property
     def empty(self) -> Sequence[str]:
-        """Searching, or nothing found, or why nothing can be."""
+        """Text without rows: an invalid filter, a running search, or no match."""
         if self.event_filter.fault:
             return (self.event_filter.fault, "esc shows all events")
         if not self.complete:
@@ -198,11 +198,11 @@ class FilteredLog(_Log):
         return (f"no event matches {self._needle!r}", "esc shows all events")
 
     def add_older(self, search: Search, last_seq: int) -> None:
-        """Take in what was found before all that was searched.
+        """Add the result of a search before the searched range.
 
         Args:
-            search: What, and how far back.
-            last_seq: Where the journal ended then.
+            search: The result.
+            last_seq: End of the journal at the time of the search.
         """
         self.complete = search.complete or len(self._entries) + len(search.entries) > MAX_MATCHES
         self._hold(search.entries + self._entries)
@@ -210,13 +210,16 @@ class FilteredLog(_Log):
         self.from_seq = search.seq
 
     def add_newer(self, search: Search) -> None:
-        """Take in what was found after the last search."""
+        """Add the result of a search after the searched range."""
         self.to_seq = search.seq
         if search.entries:
             self._hold((self._entries + search.entries)[-MAX_MATCHES:])
 
     def _hold(self, entries: list[Entry]) -> None:
-        self._entries, self.keys = entries, [str(entry.seq) for entry in entries]  # a table asks for them at each row
+        self._entries, self.keys = (
+            entries,
+            [str(entry.seq) for entry in entries],
+        )  # a list, because a table reads it for each row
         self.oldest_ms = entries[0].at_ms if entries else None
 
     def cells(self, index: int) -> Sequence[Cell]:

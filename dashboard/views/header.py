@@ -1,4 +1,4 @@
-"""The header: the engine and the file, who leads and who stands by, what is wrong, and how another engine goes on."""
+"""The header: the engine and its standbys, the file, problems, and how to start another engine."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from store.journals.records import EngineInfo, StandbyInfo
 
 
 def engine_time_ms(newest_ms: int, engine: EngineInfo | None, wall_ms: int) -> int:
-    """Return the time by which what is journaled is to be judged: how long ago it was, and when a deadline comes.
+    """Return the current time of the engine's clock, for ages and deadlines of journaled times.
 
     Args:
-        newest_ms: Time of the newest event; no view says that it lies in the future.
-        engine: Who holds the file.
+        newest_ms: Time of the newest event, which is the minimum of the result.
+        engine: The engine of the file.
         wall_ms: The time of this computer.
     """
     ahead_ms = engine.ahead_ms if engine is not None and engine.alive else 0
@@ -33,29 +33,29 @@ def describe_standbys(standbys: Sequence[StandbyInfo]) -> str:
     if len(standbys) == 1:
         verb = "stands by and does not answer" if standbys[0].hung else "stands by"
         return f"engine {standbys[0].pid} {verb}"
-    still = [each for each in standbys if each.hung]
-    doubt = f", {len(still)} of them not answering" if still else ""
-    return f"engines {', '.join(str(each.pid) for each in standbys)} stand by{doubt}"
+    hung = [standby for standby in standbys if standby.hung]
+    doubt = f", {len(hung)} of them not answering" if hung else ""
+    return f"engines {', '.join(str(standby.pid) for standby in standbys)} stand by{doubt}"
 
 
 HUNG_AFTER_MS = 3_000
 CELL_GAP = 3
 """Blanks between two cells of the right side."""
 MAX_EARLIER_PAGE_WIDTH = 26
-"""Columns of a page in a path that is not the one shown, at most."""
+"""Maximum columns of an earlier page in a path."""
 OMITTED_PAGES = Cell("▸ …", "faint")
-"""Stands for pages of a path that have no room."""
+"""Replaces pages of a path that do not fit."""
 
 
 def team_of(state: State, situation: Situation) -> str:
-    """Return the name of a team; of a file without one that of the file."""
+    """Return the name of a team, or the name of its file if it has no supervisor."""
     roots = state.roots
     team = roots[0].name if roots else situation.db.rpartition("/")[2]
     return team + (f" +{len(roots) - 1}" if len(roots) > 1 else "")
 
 
 def left_cells(state: State, situation: Situation) -> list[Cell]:
-    """The left side of a screen: name of the program and of the team, and the run."""
+    """Return the left side of a screen's header: program, team and run."""
     left = [Cell("QUARTERDECK", "accent"), Cell(team_of(state, situation), "strong")]
     if len(state.runs) == 1:
         run = next(iter(state.runs.values()))
@@ -66,9 +66,9 @@ def left_cells(state: State, situation: Situation) -> list[Cell]:
 
 
 def path_cells(team: str, opened: Sequence[str], room: int) -> list[Cell]:
-    """The left side of a page: the team, and the pages that were opened one above the other, the shown one last.
+    """Return the left side of a page's header: the team, and the path of open pages.
 
-    Where the `room` is too small, the name of the program is left out, then the pages first opened; then names are cut.
+    If `room` is too small, the name of the program is left out, then the first pages; then names are cut.
     """
     *earlier_pages, last_page = (f"▸ {page}" for page in opened)
     earlier_pages = [cut_name(page, MAX_EARLIER_PAGE_WIDTH) for page in earlier_pages]
@@ -90,10 +90,10 @@ def _width(left: Sequence[Cell]) -> int:
 def right_cells(
     state: State, situation: Situation, counts: Digest, *, brief: bool, room: int | None = None
 ) -> list[Cell]:
-    """The right side: engine, people, rate, queue; those first that may not fall away.
+    """Return the right side of the header: engine, needs, rate, queue, the most important first.
 
-    It is `brief` where the health strip below says rate and queue. Where the `room` is too small for engine and people,
-    the engine's time is left out, then the engine: people come first.
+    With `brief`, rate and queue are left out, because the health strip has them. If `room` is too small for engine and
+    needs, the engine's time is left out, then the engine.
     """
     waiting = counts.needs_person
     right = [engine_cell(state, situation)]
@@ -116,13 +116,13 @@ def right_cells(
 
 
 def reading_message(situation: Situation) -> tuple[str, ...]:
-    """What stands in place of rows while the file is being opened."""
+    """Return the text in place of rows while the file is opened."""
     left = f"{pluralize(situation.behind, 'event')} to go" if situation.behind else ""
     return (f"reading {situation.db.rpartition('/')[2]} …", left)
 
 
 def engine_cell(state: State, situation: Situation) -> Cell:
-    """Whether the engine lives and since when."""
+    """Return the state of the engine, and since when."""
     info = situation.engine
     if info is None:
         return Cell("○ no engine yet" if situation.is_loaded else "…", "muted")
@@ -146,7 +146,7 @@ def engine_cell(state: State, situation: Situation) -> Cell:
 
 
 def _standby_text(situation: Situation) -> str:
-    """The standby engines."""
+    """Return the standby engines in words; empty without a working one."""
     ready = [each for each in situation.standbys if not each.hung]
     if not ready:
         return ""
@@ -154,7 +154,7 @@ def _standby_text(situation: Situation) -> str:
 
 
 def banner(state: State, situation: Situation, live_banner: str | None, counts: Digest | None = None) -> Cell | None:
-    """What a person must know at once, with what to do; None when all is well."""
+    """Return the most urgent problem with its remedy; None without a problem."""
     if situation.trouble is not None:
         return Cell(f"✕ {situation.trouble}", "error")
     if live_banner:
@@ -176,27 +176,27 @@ def _no_engine_banner(state: State, situation: Situation, counts: Digest) -> Cel
         return Cell(f"✕ engine {info.pid} has no room to write {situation.db} · free some space", "error")
     if info.alive:
         return Cell(f"✕ engine {info.pid} does not answer · take over: {go_on}", "error")
-    # Since when is in the header: what to do has to stand within the first cells of a narrow screen.
+    # Without the time, which the header has: the remedy must be visible on a narrow screen.
     if info.ended_ms is not None:
         return Cell(f"■ engine {info.pid} stopped · continue: {go_on}", "muted")
     return Cell(f"✕ engine {info.pid} is gone · continue: {go_on}", "error")
 
 
 def shell_command(situation: Situation) -> str:
-    """The command that starts an engine, or one in place of an engine that hangs."""
+    """Return the command that starts an engine, or that replaces a hung one."""
     takeover = " --takeover" if situation.engine is not None and situation.engine.hung else ""
     return f"quarterdeck engine{takeover} --db {shlex.quote(situation.db)}"
 
 
 def gone_since_ms(state: State, info: EngineInfo | None) -> int:
-    """When it ended cleanly, or its last sign of life if it was killed; where there was none, of the last event."""
+    """Return the end of a stopped engine, or the last sign of life of a killed one; without any, the last event."""
     if info is None:
         return state.at_ms
     return info.ended_ms if info.ended_ms is not None else max(info.since_ms, info.heard_ms or 0, state.at_ms)
 
 
 def program_line(state: State) -> str | None:
-    """Return whose code only the program has that made the team, and what to do; None where any engine can go on."""
+    """Return which agents need the program that made the team, and what to do; None if any engine can continue."""
     names = [agent.name for agent in bound_elsewhere(state)]
     if not names:
         return None
@@ -206,7 +206,7 @@ def program_line(state: State) -> str | None:
 
 
 def restart_lines(state: State, situation: Situation) -> list[Cell]:
-    """Return why there is none at work, what goes on, whose code it runs, and the same for a shell."""
+    """Describe the start of an engine: why none is at work, the open work, its code, and the shell command."""
     lines = [Cell(_engine_state(state, situation)), labelled("open work", _open_work(state))]
     if state.team is not None:
         lines.append(labelled("its code", f"{state.team.path}, as it was loaded"))
@@ -232,7 +232,7 @@ def _open_work(state: State) -> str:
 
 
 def paused_runs(state: State) -> str:
-    """Return that nothing goes on by itself, and how it does, where every open run is paused; empty otherwise."""
+    """Return how to resume runs if every open run is paused, else an empty text."""
     if not state.runs or not all(run.paused for run in state.runs.values()):
         return ""
     subject, pronoun = ("it is", "it") if len(state.runs) == 1 else ("all are", "one")
@@ -246,7 +246,7 @@ def can_hand_over(situation: Situation) -> bool:
 
 
 def leading_lines(state: State, situation: Situation) -> list[Cell]:
-    """Return the engine at work, since when, what it has in hand, and who would go on."""
+    """Describe the leading engine: since when, its work, and its standbys."""
     info, now_ms = situation.engine, situation.now_ms
     if info is None or not info.alive:
         return [Cell("no engine is at work", "error")]

@@ -1,4 +1,4 @@
-"""What waits for a person: questions with their answers, then what is broken or has failed."""
+"""The inbox: questions with their answers, then members in error and failed tasks."""
 
 from collections.abc import Reversible, Sequence
 from dataclasses import replace
@@ -29,9 +29,9 @@ COLUMNS = (
     Column("ASKED", 8, drop=4),
 )
 _TROUBLES = (*COLUMNS[:3], Column("DEFAULT", 18, drop=1, calm=True), COLUMNS[4])
-"""Columns while no question is open: those of questions are left out, and the problem gets their width."""
+"""Columns without an open question: the problem gets the width of the columns of questions."""
 MIN_QUESTION_WIDTH = 56
-"""Characters of a question that are shown before anything about it is that can fall away."""
+"""Minimum characters of a question before optional columns are shown."""
 _ABOUT = {
     "ask": "question",
     "approval": "approval",
@@ -64,20 +64,18 @@ MEANINGS: dict[tuple[str, str], str] = {
     ("budget", "stop"): "ends it at its next step; what is done is kept",
     ("budget", "fail"): "ends it now, as failed",
 }
-"""What an answer means, by the kind of the question."""
+"""The meaning of an answer, by kind of question and answer."""
 WITH_OUTPUT = frozenset({("ask", "reply"), ("failure", "use"), ("doubt", "ran")})
-"""Answers that come with an output."""
-
-
+"""Answers that come with an output, by kind of question and answer."""
 MAX_SHOWN = 100
-"""Questions that are shown, each with its call, where one answer is for several."""
+"""Questions that are listed for a common answer, each with its call."""
 
 
 def inbox(state: State, *, now_ms: int, needle: str = "", can_write: bool = True) -> Listing:
-    """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks.
+    """Return the needs as rows; keys are ids of questions, agents, supervisors and tasks.
 
     Args:
-        can_write: Whether anything can be done about it; else no key that does is named.
+        can_write: Whether to name keys that change the team.
     """
     every = needs_person(state)
     row_filter = parse_partial_filter(needle)
@@ -93,14 +91,14 @@ def inbox(state: State, *, now_ms: int, needle: str = "", can_write: bool = True
 
 
 def _question_columns(state: State, *, alone: bool) -> tuple[Column, ...]:
-    """Return the columns while questions are open: the longest one, and its default, come before what falls away.
+    """Return the columns for open questions, wide enough for the longest question and its default if possible.
 
-    Where they are alone, without troubles, what the longest does not need is for the others.
+    `alone` says that there are no other rows; then the question column is not wider than the longest question.
     """
     about, of, question, default, *rest = COLUMNS
     every = state.escalations.values()
     longest = max(len(escalation.question) for escalation in every)
-    # No narrower while it counts down.
+    # A constant width during the countdown.
     answer = max(len(escalation.default or "") for escalation in every) + len(" in 59 min 59 s")
     max_width = min(max(question.width, longest), question.max_width)
     return (
@@ -115,7 +113,7 @@ def _question_columns(state: State, *, alone: bool) -> tuple[Column, ...]:
 
 
 def need_fields(state: State, key: str, now_ms: int) -> NeedSubject:
-    """Return a row as filters see it."""
+    """Return the filter subject of a row."""
     return NeedSubject(state, key, [cell.text for cell in _row(state, key, now_ms)], now_ms)
 
 
@@ -133,10 +131,8 @@ def _row(state: State, key: str, now_ms: int, *, can_write: bool = True) -> tupl
         )
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
-        problem, keys = (
-            f"cannot work: {broken.error}",
-            fill_keys("<swap:h> swap · <pause or resume:z> resume") if can_write else "",
-        )
+        problem = f"cannot work: {broken.error}"
+        keys = fill_keys("<swap:h> swap · <pause or resume:z> resume") if can_write else ""
         return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(problem), *_key_cells(keys))
     if failed is not None:
         keys = fill_keys("<pause or resume:z> resume") if can_write else ""
@@ -164,7 +160,7 @@ def _key_cells(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple
 
 
 def default_text(escalation: Escalation, now_ms: int) -> str:
-    """Return what happens when nobody answers, and in how long."""
+    """Return the default answer of a question, and the time until it applies."""
     if escalation.left_ms is not None:
         return f"{escalation.default}, {countdown(escalation.left_ms)} after its run is resumed"
     if escalation.due_ms is None or escalation.default is None:
@@ -173,7 +169,7 @@ def default_text(escalation: Escalation, now_ms: int) -> str:
 
 
 def subject_name(state: State, escalation: Escalation) -> str:
-    """Return what a question is about by its name."""
+    """Return the name of a question's subject."""
     task, run = state.tasks.get(escalation.subject), state.runs.get(escalation.subject)
     if task is not None or run is not None:
         return task.title if task is not None else run.title if run is not None else ""
@@ -181,7 +177,7 @@ def subject_name(state: State, escalation: Escalation) -> str:
 
 
 def question_of(state: State, target: str) -> Escalation | None:
-    """Return a question by its id, or by what it is about."""
+    """Return a question by its id, or by that of its subject."""
     an_id = target.removeprefix("@")
     escalation = state.escalations.get(an_id)
     return escalation or next(
@@ -190,23 +186,23 @@ def question_of(state: State, target: str) -> Escalation | None:
 
 
 class SettledQuestion(NamedTuple):
-    """How a question was answered that nobody has to answer any more."""
+    """The answer of a settled question."""
 
     sender: str
-    """Who answered; empty where that is not known yet."""
+    """Who answered; empty if unknown."""
     answer: str
     output: JsonValue
     at_ms: int
 
     def describe(self, now_ms: int) -> str:
-        """In words."""
+        """Describe the answer."""
         by = f"answered by {self.sender}" if self.sender else "answered"
         suffix = f": {self.output}" if isinstance(self.output, str) and self.output else ""
         return f"{by} {elapsed(now_ms - self.at_ms) or '0 s'} ago with {self.answer}{suffix}"
 
 
 def find_settled(recent: Reversible[Entry], question_id: str) -> SettledQuestion | None:
-    """Return how a question was answered, as the newest events tell it; None where they do not."""
+    """Return the answer of a question from the newest events; None if they do not have it."""
     sender = ""
     for entry in reversed(recent):
         event = entry.event
@@ -224,14 +220,14 @@ def _answered_by(event: CommandApplied) -> Sequence[JsonValue]:
 
 
 def common_answers(escalations: Sequence[Escalation]) -> list[str]:
-    """Return the answers that all of these questions take, in the order of the first."""
+    """Return the answers that all of these questions accept, in the order of the first question."""
     if not escalations:
         return []
     return [option for option in escalations[0].options if all(option in other.options for other in escalations)]
 
 
 def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], now_ms: int) -> list[Cell]:
-    """Return a line for each of several questions; of one that was answered meanwhile, by whom."""
+    """Return the lines of several questions; for a settled one, its answer."""
     cells = []
     for question_id in ids[:MAX_SHOWN]:
         escalation = state.escalations.get(question_id)
@@ -250,14 +246,14 @@ def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], n
 
 
 def place_of(state: State, key: str) -> str:
-    """Return the screen on which something that needs a person is shown."""
+    """Return the screen of a need."""
     if key in state.escalations or key in state.supervisors:
         return "inbox"
     return "agents" if key in state.agents else "tasks"
 
 
 def question_lines(state: State, escalation: Escalation, now_ms: int) -> Sequence[Cell]:
-    """Return a question whole: what it is about, what is known, what else happens."""
+    """Return a question in full: its subject, similar questions, and its default."""
     lines = [Cell(escalation.question, "strong"), *call_cells(escalation)]
     task = state.tasks.get(escalation.subject)
     if task is not None:

@@ -1,6 +1,6 @@
 """The network as a tree of rows: structure on the left, the same columns on the right.
 
-`network` only decides which lines there are; their cells are made when a line is drawn.
+`network` only decides which rows exist; their cells are made when they are drawn.
 """
 
 from collections.abc import Mapping, Set
@@ -31,25 +31,25 @@ from engine.core.state import Agent, AgentStatus, State, Supervisor
 GAP = 1
 """Cells between two columns."""
 MAX_IDLE_SHOWN = 3
-"""Idle agents of a supervisor that are shown where the rest is folded."""
+"""Idle agents of a supervisor that stay visible when the others are folded."""
 MIN_SHOWN_MS = 10_000
-"""An agent that was at work stays on the screen for this long, so that lines do not jump."""
+"""Time for which an agent stays visible after its work, so that lines do not jump, in milliseconds."""
 NARROW = 76
-"""In a tree of fewer cells NOW gets less, so that the meter of the last minute stays."""
+"""Width below which NOW is narrower, so that the meter of the last minute stays."""
 SWAPPED_MS = 60_000
-"""A swap, or another strategy, is marked in a row for so long."""
+"""Time for which a swap or strategy switch is marked, in milliseconds."""
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 14, 40
 EXTRA_NAME_WIDTH = 6
-"""Cells that long names take from NOW above their share: cut names are alike, and NOW has the rest of the line."""
+"""Cells that long names take from NOW beyond their share, because cut names look alike."""
 MIN_NOW_WIDTH, METER_MIN_WIDTH = 10, 62
-"""What NOW keeps, and the cells of a tree from which on the meter of the last minute must stay beside it."""
+"""Minimum width of NOW, and the minimum width of a tree with the meter of the last minute beside it."""
 NAMES_FIRST = 99
-"""The part of what is left over that names get until none is cut; NOW gets 1."""
+"""Share of the surplus width for names, until none is cut; that of NOW is 1."""
 LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
 _MIN_PIECE_WIDTH = 8
-"""Cells of what an agent says below which nothing of it is shown, its gap with it."""
+"""Minimum cells for a part of NOW, including its gap."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
 _AGENT = (
     "├ └ under which supervisor; beside the name → ⇉ ↳ ⇄ a strategy, ▸ one of your own, g2 a generation, 2/4 a pool"
@@ -60,7 +60,7 @@ _P50 = (
 )
 _HEADS = ("AGENT", "STATE", "QUEUE", "DONE", "FAIL", "P50", "TOKENS", "COST")
 ORDERS = {"declared": agents.ORDERS["declared"], **{head: agents.ORDERS[agents.HEADS[head]] for head in _HEADS}}
-"""The ways to sort the members of each supervisor, by the heading that chooses them."""
+"""The orders of the members of a supervisor, by the heading that chooses them."""
 HEADS = {order: order for order in ORDERS}
 DECLARED = Sorting("declared")
 
@@ -70,26 +70,26 @@ class Folding:
     """Which idle agents may be folded away."""
 
     room: int
-    """Lines on the screen; nothing is folded while the whole tree fits."""
+    """Available lines; nothing is folded while the whole tree fits."""
     opened: Set[str] = frozenset()
-    """Supervisors whose idle agents are to be shown."""
+    """Supervisors whose idle agents stay visible."""
     active_ms: Mapping[str, int] | None = None
-    """When each agent was last seen at work."""
+    """Time of each agent's last work, in UTC milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What rows show besides the state, and how wide they are."""
+    """Data of rows beside the state, and the geometry of the tree."""
 
     width: int = 80
     lane: int = 0
-    """Cells of a lane of the last minute; 0 is a meter."""
+    """Cells of a lane of the last minute; 0 draws a meter."""
     meters: Meters | None = None
     activity: Activity | None = None
     progress: Mapping[str, Progress] = field(default_factory=dict)
     sorting: Sorting = DECLARED
     middle: bool = False
-    """Whether the median time of a task has a column also without lanes."""
+    """Whether the median time of a task has a column even without lanes."""
 
 
 class _Line(NamedTuple):
@@ -99,7 +99,7 @@ class _Line(NamedTuple):
 
 
 class _RowContext(NamedTuple):
-    """What the cells of a row are made from."""
+    """The data for the cells of a row."""
 
     state: State
     counts: Digest
@@ -121,9 +121,9 @@ def network(
     root: str | None = None,
     measures: Measures = Measures(),
 ) -> Listing:
-    """Return the tree of supervisors and agents, or what is under one supervisor (`root`).
+    """Return the tree of supervisors and agents, or the part below one supervisor, `root`.
 
-    Keys are the ids of both; `fold:<supervisor id>` is the line that stands for its other idle agents.
+    Keys are their ids; `fold:<supervisor id>` is the row of a supervisor's folded agents.
     """
     metered = is_metered(state)
     row_filter = parse_partial_filter(needle)
@@ -141,7 +141,7 @@ def network(
     max_waiting = max(counts.waiting_of.values(), default=0)
     shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done, waiting=max_waiting)
     columns, rooms = _fit(shape(_widest_tag(state)), measures)
-    if rooms["AGENT"] < columns[0].max_width:  # the mark of a generation gives way where that leaves every name whole
+    if rooms["AGENT"] < columns[0].max_width:  # drop the column of generations if that leaves every name whole
         bare = _fit(shape(0), measures)
         columns, rooms = bare if bare[1]["AGENT"] == bare[0][0].max_width else (columns, rooms)
     rows = _RowContext(state, counts, live, now_ms, measures, metered, rooms["NOW"])
@@ -171,7 +171,7 @@ def _fit(columns: tuple[Column, ...], measures: Measures) -> tuple[tuple[Column,
 
 
 def lane_cells(state: State, width: int) -> int:
-    """Return how many cells of a tree of so many a lane gets: fewer where what is paid has columns too."""
+    """Return the cells of a lane in a tree of `width`; fewer beside columns of usage."""
     return WIDE_LANE if width >= (180 if is_metered(state) else 120) else LANE
 
 
@@ -181,8 +181,8 @@ def _columns(
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     lane = measures.lane
     last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
-    least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the price of what each was at work
-    least -= not working  # STATE takes that one
+    least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the cost of the meter
+    least -= not working  # STATE is wider
     share, gives = (
         max(MIN_NAME_WIDTH, measures.width // 4),
         EXTRA_NAME_WIDTH if measures.width < METER_MIN_WIDTH else least - MIN_NOW_WIDTH,
@@ -190,7 +190,7 @@ def _columns(
     named = max(MAX_NAME_WIDTH, share)
     name = min(max(widest, MIN_NAME_WIDTH), MAX_NAME_WIDTH, share + min(EXTRA_NAME_WIDTH, gives))
     now = Column("NOW", max(MIN_NOW_WIDTH, least - max(0, name - share)), grow=1, max_width=84, calm=True)
-    queue = Column("QUEUE", max(5, 1 + len(count(waiting))), right=True, drop=9)  # the pane and NOW say it too
+    queue = Column("QUEUE", max(5, 1 + len(count(waiting))), right=True, drop=9)  # the pane and NOW have it, too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
         Column("AGENT", name, grow=NAMES_FIRST, max_width=max(name, min(widest, named)), named=True, means=_AGENT),
@@ -205,7 +205,7 @@ def _columns(
 
 
 def _widest_tag(state: State) -> int:
-    """Return the cells of `◆g9`, or of what agents of later generations and larger pools need; `◆` or not."""
+    """Return the cells of the longest tag, such as `◆g9` or `2/4`, whether `◆` is shown or not."""
     pools = (pool.max for agent_id in state.pools if (pool := state.spec_of(state.agents[agent_id]).pool) is not None)
     generation = max([agent.generation for agent in state.agents.values()], default=0)
     return max(2 + len(str(generation)), 1 + 2 * len(str(max(pools, default=0))))
@@ -222,7 +222,7 @@ class _TreeBuilder(NamedTuple):
 
 
 def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, str]) -> None:
-    """Add a supervisor with what is below it, as far as the filter leaves it."""
+    """Add a supervisor and everything below it that passes the filter."""
     state, lines = build.state, build.lines
     own_lead, below = leads
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
@@ -241,7 +241,7 @@ def _add_branch(build: _TreeBuilder, supervisor: Supervisor, leads: tuple[str, s
 
 
 def _sort_members(build: _TreeBuilder, members: list[str]) -> list[str]:
-    """Return members in the chosen order; teams stay where they were declared, before those that are sorted."""
+    """Return members in the chosen order: teams first, as declared, then agents, sorted."""
     order, is_turned = build.sorting
     if order == "declared":
         return members
@@ -252,18 +252,17 @@ def _sort_members(build: _TreeBuilder, members: list[str]) -> list[str]:
 
 
 class _FilteredMembers:
-    """Which members a filter leaves: those that pass it, and each supervisor above one that does."""
+    """The members that pass a filter, with all supervisors above them."""
 
     def __init__(self, state: State, row_filter: Filter) -> None:
         self._all = not row_filter
         own = filter_agents(state, state.agents.values(), row_filter) if row_filter else []
-        supervisors = (
-            row_filter.apply(state.supervisors.values(), lambda supervisor: SupervisorSubject(state, supervisor))
-            if row_filter
-            else []
-        )
+        supervisors: list[Supervisor] = []
+        if row_filter:
+            every = state.supervisors.values()
+            supervisors = row_filter.apply(every, lambda supervisor: SupervisorSubject(state, supervisor))
         self.own = {agent.id for agent in own} | {supervisor.id for supervisor in supervisors}
-        """Those that pass it themselves."""
+        """Members that pass the filter themselves."""
         self._ids = set(self.own)
         for supervisor_id in {agent.supervisor_id for agent in own} | {supervisor.id for supervisor in supervisors}:
             self._ids.update(ancestor.id for ancestor in lineage_of(state, state.supervisors[supervisor_id]))
@@ -273,7 +272,7 @@ class _FilteredMembers:
 
 
 def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_ms: int) -> tuple[list[str], int]:
-    """Return the members to show, in declared order, and how many idle ones are folded away."""
+    """Return the visible members, in declared order, and the number of folded ones."""
     members = [member for member in supervisor.members if member in state.agents or member in state.supervisors]
     if folding is None or supervisor.id in folding.opened:
         return members, 0
@@ -337,18 +336,18 @@ def _cells(
 
 
 def _now(rows: _RowContext, agent: Agent) -> Cell:
-    """What it is at, a path cut in front; of delegated work, how much of it is open."""
+    """Return the current work of an agent, fitted into the width of NOW."""
     cell = now_in_brief(rows.state, agent, rows.counts, rows.live, rows.now_ms)
     if not agent.running or agent.error is not None:
         return cell
     text, width = cell.text, rows.now_width
     while cell_len(text) > width and width - cell_len(head := text.rpartition("  ")[0]) < _MIN_PIECE_WIDTH and head:
-        text = head  # two letters of what it says would tell nothing
+        text = head  # a part of two letters is useless
     return Cell(text if "  " in text else cut_path(text, width), cell.tone)
 
 
 def _generation(rows: _RowContext, agent: Agent) -> Cell:
-    """Its generation where it is not the first, marked for a while; of a pool its instances."""
+    """Return the generation of an agent, marked after a swap, or the instances of a pool."""
     activity = rows.measures.activity
     swapped = activity.swapped_ms.get(agent.id) if activity is not None else None
     if swapped is not None and rows.now_ms - swapped < SWAPPED_MS:
@@ -399,7 +398,7 @@ def _state_of(rows: _RowContext, supervisor: Supervisor, progress: Progress) -> 
 
 
 def _progress(rows: _RowContext, supervisor: Supervisor, progress: Progress) -> Cell:
-    """How far its open work has come as a meter; what is wrong with it before that."""
+    """Return the progress of a supervisor's open work as a meter, or its problem."""
     cell = now_of_supervisor(rows.state, supervisor, rows.counts)
     if cell.tone in ("error", "paused") or not progress.total:
         return cell
@@ -412,7 +411,7 @@ def _progress(rows: _RowContext, supervisor: Supervisor, progress: Progress) -> 
 
 
 def _hand_over(state: State, supervisor: Supervisor) -> Cell:
-    """What a request through a sub-supervisor takes besides the work below it; loud where the team is deep."""
+    """Return the mean hand-over time of a sub-supervisor, with a warning in a deep team."""
     depth, took_ms = depth_of(state, supervisor), mean_ms_of(supervisor)
     took = "" if took_ms is None else duration(took_ms)
     if depth > MAX_UNWARNED_DEPTH:
@@ -421,7 +420,7 @@ def _hand_over(state: State, supervisor: Supervisor) -> Cell:
 
 
 def depth_facts(state: State) -> list[Cell]:
-    """How many levels a team has and what each costs a request, where that is more than is good."""
+    """Return a warning with the levels of a deep team and their hand-over times; none for a flat team."""
     team_levels = levels_of(state)
     if len(team_levels) <= MAX_UNWARNED_DEPTH:
         return []

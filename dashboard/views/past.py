@@ -1,4 +1,4 @@
-"""A moment of the past as the frame says it: the header, what cannot be done there, and what a fork would carry on."""
+"""Texts about a past moment: the header, refusals, keys, and the preview of a fork."""
 
 import shlex
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ PAST_REFUSAL = (
     "refused: this is the past, where nothing can be changed; <live:L> goes back to live, <fork:F> forks from here"
 )
 RATE_MS = 5_000
-"""What happened a second is counted over so long."""
+"""Period of the rate of events, in milliseconds."""
 CAUGHT_UP = "played up to the newest event; live again"
 ALREADY_LIVE = (
     "this is the newest event already; <mark before:[> goes back to the last mark, <minute before:{> by a minute"
@@ -29,28 +29,28 @@ KEYS = (
     ("<live:L>", "live"),
     ("<minute before:{> <next minute:}>", "1 min"),
 )
-"""What the last line of every screen says there."""
+"""Keys in the last line of every screen in the past."""
 _MAX_RUNS = 6
-"""Runs that a fork dialog names."""
+"""Runs that a fork dialog lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The moment that is shown in place of the newest one."""
+    """The past moment that is shown."""
 
     seq: int
     at_ms: int
-    """The time there, UTC milliseconds; between two events, while it plays, that of neither."""
+    """Its time, UTC milliseconds; while playing, it may be between two events."""
     live_seq: int
-    """The newest event of the file."""
+    """Seq of the newest event of the file."""
     now_ms: int
-    """The time of the team now."""
+    """The present time of the team, UTC milliseconds."""
     speed: int = 0
-    """How many times as fast as it happened it plays; 0 while it stands still."""
+    """Speed of playing, as a multiple of real time; 0 while it stands still."""
 
 
 def past_header_cells(past: Moment) -> list[Cell]:
-    """Return the right side of the header there; those first that may not fall away."""
+    """Return the right side of the header in the past, the most important cells first."""
     ago = duration(past.now_ms - past.at_ms)
     plays = [Cell(f"▸ ×{past.speed}", "past bold")] if past.speed else []
     return [
@@ -63,7 +63,7 @@ def past_header_cells(past: Moment) -> list[Cell]:
 
 
 def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
-    """Return what an empty table says there: instead of what to do about it, how to leave the moment."""
+    """Return the text of an empty table in the past, with a hint how to leave it."""
     if len(empty) < 2:
         return empty
     hint = fill_keys("<next mark:]> goes to the next mark, <live:L> back to live")
@@ -71,19 +71,19 @@ def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
 
 
 def play_keys(speed: int) -> tuple[tuple[str, str], ...]:
-    """Return the keys of the past; while it plays those that change how fast."""
+    """Return the keys in the past; while playing, those of the speed first."""
     played = (("<play:p>", f"stop ×{speed}"), ("<slower:(> <faster:)>", "slower, faster"))
     keys = (*played, *(pair for pair in KEYS if pair[1] != "play")) if speed else KEYS
     return tuple((fill_keys(key), does) for key, does in keys)
 
 
 def fork_path(db: Path, seq: int) -> Path:
-    """Return where a fork of `db` stands unless another path is chosen."""
+    """Return the default path of a fork of `db`."""
     return db.with_name(f"{db.stem}.at-{seq}{db.suffix}")
 
 
 def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
-    """Return what a fork of the moment shown would carry on."""
+    """Describe a fork of the moment shown: its contents, and what happens to open work."""
     begun = sum(run.running for run in state.runs.values())
     later = live_seq - state.seq
     lines = [
@@ -110,23 +110,23 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
 
 
 def fork_shell(db: Path, target: str, seq: int) -> str:
-    """Return the command line that makes the same fork."""
+    """Return the equivalent command line of a fork."""
     return f"quarterdeck fork {shlex.quote(target)} --at {seq} --db {shlex.quote(str(db))}"
 
 
 def describe_fork(*, asked_seq: int, at_seq: int, runs: int, tasks: int) -> str:
-    """Return what was made; `at_seq` is its last event, later than the one asked for where others came with that."""
+    """Describe a new fork; its last event `at_seq` may be after the requested one, at the end of that step."""
     work = f"{pluralize(runs, 'run')} and {pluralize(tasks, 'open task')}, all paused"
     return f"✓ forked at {fork_moment(asked_seq, at_seq)}: {work}"
 
 
 def fork_moment(asked_seq: int, at_seq: int) -> str:
-    """Return the moment of a fork, such as `seq 2,884–2,886`: the event asked for and what followed at once."""
+    """Return the moment of a fork, such as `seq 2,884–2,886`: from the requested event to the end of its step."""
     return f"seq {asked_seq:,}" + (f"–{at_seq:,}" if at_seq > asked_seq else "")
 
 
 def no_mark_message(by: int) -> str:
-    """Return what is said where no further mark is there."""
+    """Return the message that there is no further mark."""
     return fill_keys(
         "no mark before this moment; <minute before:{> goes back by a minute"
         if by < 0
@@ -135,7 +135,7 @@ def no_mark_message(by: int) -> str:
 
 
 def rate_of(recent: Sequence[Entry], at_ms: int) -> float:
-    """Return the events a second over the last seconds before a moment.
+    """Return the rate of events per second before a moment.
 
     Args:
         recent: Events up to that moment, the newest last.
@@ -146,6 +146,6 @@ def rate_of(recent: Sequence[Entry], at_ms: int) -> float:
         if entry.at_ms <= first_ms:
             break
         count += 1
-    else:  # no older one is kept: where those kept fill less time, they came faster
+    else:  # `recent` covers less than the period
         first_ms = recent[0].at_ms if len(recent) > 1 else first_ms
     return count * 1_000 / max(1_000, at_ms - first_ms)

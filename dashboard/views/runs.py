@@ -1,4 +1,4 @@
-"""Requests as rows: the open ones first, then the last that finished, newest first."""
+"""Runs as rows: open ones first, then finished ones, the newest first."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,12 +37,12 @@ COLUMNS = (
     Column("TOOK", 12, right=True, drop=2, calm=True),
     Column("OUTPUT", 16, grow=2, drop=5),
 )
-"""In a narrow window AT falls away first, then STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID.
+"""A narrow window drops AT first, then STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID.
 
-PRI and DUE are there only where they say something of any run.
+PRI and DUE are shown only if any run has a value for them.
 """
 WITH_USAGE = (*COLUMNS[:-1], replace(TOKENS, drop=12), replace(COST, drop=1), replace(COLUMNS[-1], drop=5))
-"""Where models are paid for."""
+"""Columns for a team with known usage."""
 _BAR_WIDTH = 10
 _AT = next(place for place, column in enumerate(COLUMNS) if column.title == "AT")
 AnyRun = Run | RunSummary
@@ -72,7 +72,7 @@ ORDERS: dict[str, Callable[[AnyRun], tuple[float | str, ...]]] = {
     "progress": lambda run: (-_share(run),),
     "tokens": lambda run: (-((run.usage.tokens_in or 0) + (run.usage.tokens_out or 0)),),
 }
-"""The ways to sort, in the order in which a key goes through them; equal ones stay as they are: open, then newest."""
+"""The orders of the table, in the order of the key that switches them; the sort is stable."""
 HEADS = {
     "REQUEST": "request",
     "ID": "newest",
@@ -89,23 +89,23 @@ HEADS = {
     "TOKENS": "tokens",
     "COST": "cost",
 }
-"""Which of them a heading chooses."""
+"""The order that each heading chooses."""
 
 
 def _took_ms(run: AnyRun) -> int:
-    """Return how long a run took; an open one is as long as it is old, so that the oldest is the longest."""
+    """Return the sort key of a run's time; open runs are the longest, the oldest of them first."""
     return (run.ended_ms if isinstance(run, RunSummary) else _NEVER) - run.started_ms
 
 
 def _share(run: AnyRun) -> float:
-    """Return how much of a run is over."""
+    """Return the ended share of an open run, or the done share of a finished one."""
     if isinstance(run, RunSummary):
         return share_done(run)
     return run.ended / run.total if run.total else 0.0
 
 
 def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", working: bool = True) -> Listing:
-    """Return the open and the last finished runs as rows; keys are their ids; without an engine none is `working`."""
+    """Return open and finished runs as rows; keys are their ids; `working` says whether an engine is at work."""
     finished = {run.id: run for run in reversed(state.finished)}
     row_filter = parse_partial_filter(needle)
     every: list[AnyRun] = [*reversed(state.runs.values()), *finished.values()]
@@ -126,16 +126,16 @@ def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", 
     empty = empty_message(needle, "run", "this team has had no request yet", "n  gives it one")
     every_column, unsaid = WITH_USAGE if is_metered(state) else COLUMNS, _empty_columns(state)
     places = [place for place, column in enumerate(every_column) if column.title not in unsaid]
-    widest = max((cell_len(run.title) for run in every), default=0)  # what requests do not need is for OUTPUT
+    widest = max((cell_len(run.title) for run in every), default=0)  # the rest of the width goes to OUTPUT
     request = replace(COLUMNS[0], max_width=max(COLUMNS[0].width, min(widest, COLUMNS[0].max_width)))
     oldest_ms = min((run.started_ms for run in every), default=now_ms)
-    began = replace(COLUMNS[_AT], width=len(moment(oldest_ms, now_ms)))  # the date takes room only where there is one
+    began = replace(COLUMNS[_AT], width=len(moment(oldest_ms, now_ms)))  # wide enough for a date only if there is one
     columns = (request, *(began if place == _AT else every_column[place] for place in places[1:]))
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
 
 
 def _empty_columns(state: State) -> set[str]:
-    """Return the headings of columns that would say nothing of any run."""
+    """Return the headings of columns without a value in any run."""
     used_columns = {
         "PRI": any(run.priority != DEFAULT_PRIORITY for run in state.runs.values()),
         "DUE": any(deadline_of(state, run_id) is not None for run_id in state.runs),
@@ -180,7 +180,7 @@ def _time_left_cell(state: State, run: Run, now_ms: int, working: bool) -> Cell:
 
 
 def _progress_cell(state: State, run: Run, working: bool) -> Cell:
-    """What an open run waits for, or how much of it is at work."""
+    """Return what an open run waits for, or the number of its running attempts."""
     if run.held:
         return Cell("its budget is spent: a person is asked", "attention")
     if run.after:

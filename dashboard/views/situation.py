@@ -1,4 +1,4 @@
-"""What is known of the engine and the file beside the state: who leads, who stands by, what cannot be read."""
+"""Facts about the engine and the file that are not in the state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from store.journals.records import EngineInfo, StandbyInfo
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the header is made from, beside the state."""
+    """The engine, its standbys, and the condition of the file."""
 
     db: str
     engine: EngineInfo | None
     now_ms: int
-    """The engine's time: what is journaled is stamped with that."""
+    """Time of the engine's clock, which stamps events, in UTC milliseconds."""
     events_per_s: float
     behind: int = 0
     """Events in the file that are not folded yet."""
     opening: bool = False
-    """True while the file is being opened: the state is still behind it."""
+    """True until the state has caught up with the file as of its opening."""
     trouble: str | None = None
-    """Why the file cannot be read on, in one line."""
+    """Why the file cannot be read any more, in one line."""
     readonly: bool = False
     in_browser: bool = False
-    """True if the reader uses a browser, from which no engine can be started."""
+    """Whether the operator uses a browser, which cannot start an engine."""
     is_loaded: bool = True
-    """False until the file was asked for its engine."""
+    """False until the engine was read from the file."""
     standbys: Sequence[StandbyInfo] = ()
     """Engines that stand by."""
     wall_ms: int = 0
-    """This computer's clock, for throttling redraws and reads; also in the past."""
+    """Time of this computer's clock, also in the past, for throttling; UTC milliseconds."""

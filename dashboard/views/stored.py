@@ -16,7 +16,7 @@ from engine.core.state import State
 from store.journals.records import SnapshotInfo
 
 NEWEST = "newest"
-"""Key of the row that stands for the state of now."""
+"""Key of the row of the current state."""
 _COLUMNS = (
     Column("WHAT", 10),
     Column("SEQ", 12, right=True),
@@ -26,14 +26,14 @@ _COLUMNS = (
     Column("ENTER", 26, grow=1),
 )
 SIDE_BY_SIDE_MIN_WIDTH = 110
-"""Cells from which on the kinds of events stand beside what a row holds."""
+"""Minimum cells to show the kinds of events beside the contents of a row."""
 
 _COMPARES, _EXPORTS = "<diff:=> compares", " · <export:x> exports"
 
 
 @dataclass(frozen=True, slots=True)
 class SiblingFile:
-    """A file that was made of this team."""
+    """An archive or a fork of this team."""
 
     kind: Literal["archive", "fork"]
     path: str
@@ -45,7 +45,7 @@ class SiblingFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredStates:
-    """What the file and its folder hold."""
+    """The stored states in the file and its folder."""
 
     first_seq: int = 0
     last_seq: int = 0
@@ -64,7 +64,7 @@ def stored_listing(
 
     Args:
         shown_seq: The event after which the screens show the team.
-        is_loaded: False until it has been read.
+        is_loaded: False until the stored states have been read.
     """
     rows = {NEWEST: _newest_cells(stored, now_ms)}
     rows |= {str(snapshot.seq): _snapshot_cells(snapshot, shown_seq, now_ms) for snapshot in stored.snapshots}
@@ -120,42 +120,39 @@ def describe_stored(
     width: int,
     height: int,
 ) -> RowDetails | None:
-    """Return what is stored under a row: where, how large, what it holds, and what can be done with it.
+    """Describe a stored state: its place, its size, its contents, and what can be done with it.
 
     Args:
-        holds: What it holds, as `holdings` tells it; None while it is being read.
-        kinds: How many events of each kind the journal has.
+        holds: Its contents, from `holdings`; None while they are read.
+        kinds: Number of events in the journal by kind.
         shown_seq: The event after which the screens show the team.
     """
     file = next((file for file in stored.files if file.path == key), None)
     snapshot = next((snapshot for snapshot in stored.snapshots if str(snapshot.seq) == key), None)
     if file is not None:
-        cells, title = file.kind.upper(), _describe_file(file, now_ms)
+        title, cells = file.kind.upper(), _describe_file(file, now_ms)
     elif snapshot is not None:
-        cells, title = "SNAPSHOT", _describe_snapshot(snapshot, stored, shown_seq, now_ms)
+        title, cells = "SNAPSHOT", _describe_snapshot(snapshot, stored, shown_seq, now_ms)
     else:
-        cells, title = (
+        does = f"enter goes back to live · {_COMPARES} the moment that is shown with it{_EXPORTS} it"
+        title, cells = (
             "NEWEST",
             [
                 labelled("journal", f"seq {stored.first_seq:,} to {stored.last_seq:,}, {size(stored.bytes)}"),
-                labelled(
-                    "does",
-                    fill_keys(f"enter goes back to live · {_COMPARES} the moment that is shown with it{_EXPORTS} it"),
-                ),
+                labelled("does", fill_keys(does)),
             ],
         )
-    lines = labelled_paragraphs(title, width)
+    lines = labelled_paragraphs(cells, width)
     room = max(1, height - len(lines))
-    # Kinds are of this journal.
+    # Kinds are counted in this journal only.
     left = width * 3 // 5 if width >= SIDE_BY_SIDE_MIN_WIDTH and kinds and file is None else width
     contents = Section("HOLDS", holds if holds is not None else [line(Span("reading …", "faint"))])
     panes = [([contents], left)]
     if left < width:
         inner = width - left - EDGE_WIDTH
-        panes.append(
-            ([Section("EVENTS BY KIND", _kind_lines(kinds, inner, room - 1), "of the whole journal")], width - left)
-        )
-    return RowDetails(cells, [*lines, *draw_side_by_side(panes, room)], "")
+        events = Section("EVENTS BY KIND", _kind_lines(kinds, inner, room - 1), "of the whole journal")
+        panes.append(([events], width - left))
+    return RowDetails(title, [*lines, *draw_side_by_side(panes, room)], "")
 
 
 def _describe_file(file: SiblingFile, now_ms: int) -> list[Cell]:
@@ -185,7 +182,7 @@ def _describe_snapshot(snapshot: SnapshotInfo, stored: StoredStates, shown_seq: 
 
 
 def _kind_lines(kinds: Mapping[str, int], width: int, max_lines: int) -> list[Line]:
-    """Return the kinds of events that there are most of, each with its share."""
+    """Return the most frequent kinds of events with their shares."""
     total = sum(kinds.values()) or 1
     bar = max(4, width - 20 - 10 - 2)
     lines = []
@@ -200,7 +197,7 @@ def _ago(at_ms: int, now_ms: int) -> str:
 
 
 def stored_facts(state: State, stored: StoredStates, *, db: str, width: int) -> list[Line]:
-    """Return what the file is, what it holds, and what the team is made of, in as many lines as it needs."""
+    """Return facts about the file, its journal and the state of the team."""
     size_text = f"{size(stored.bytes)}" if stored.bytes else "…"
     events = stored.last_seq - max(1, stored.first_seq) + 1 if stored.last_seq else 0
     from_seq = f" from seq {stored.first_seq:,} on" if stored.first_seq > 1 else ""

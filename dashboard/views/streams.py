@@ -1,6 +1,6 @@
-"""The stream of a run as text for a terminal or a pipe: who says what, line by line, and what happens between.
+"""The stream of a run as text for a terminal or a pipe: the output of agents, line by line, and events between.
 
-One agent holds the line until it has finished it. What others say meanwhile waits, and follows whole.
+One agent holds the current line until it is complete. The output of other agents is buffered meanwhile.
 """
 
 import json
@@ -11,14 +11,14 @@ from dashboard.views.words.amounts import describe_usage, pluralize
 from engine.stream.records import StreamEvent
 
 MAX_CHARACTERS = 200
-"""Of arguments and results in one line."""
+"""Characters of arguments and results."""
 MAX_WAITING_CHARACTERS = 2_000
-"""What waits for the line at most; then the one who holds it is interrupted."""
+"""Maximum buffered characters of an agent; beyond that, the current line is interrupted."""
 _ENDS = {"done": "✓ done", "failed": "✕ failed", "cancelled": "■ cancelled", "skipped": "■ skipped"}
 
 
 class _Piece(NamedTuple):
-    """Text of one kind that an agent said without a pause by the other kind."""
+    """Consecutive output of an agent of one kind, text or thought."""
 
     agent: str
     kind: str
@@ -26,16 +26,16 @@ class _Piece(NamedTuple):
 
 
 class Transcript:
-    """Text of agents as it comes, each line with its agent's name before it; a thought has a mark, too."""
+    """Renders the stream; each line starts with the name of its agent, a thought also with a mark."""
 
     def __init__(self) -> None:
         self._holder: tuple[str, str] | None = None
-        """The task whose line is not finished, and what it holds: text or a thought."""
+        """The task of an incomplete line, and the kind of its output."""
         self._waiting: dict[str, list[_Piece]] = {}
-        """What others have said meanwhile, in order, by task; the one that waits longest first."""
+        """Buffered output by task; the task that has waited longest first."""
 
     def render(self, event: StreamEvent) -> str:
-        """Return what is to be written next; nothing where it waits."""
+        """Return the text to write for an event; empty if it is buffered."""
         task_id, agent = event.task_id, event.agent
         if event.kind in ("text", "thought"):
             return self._add_text(task_id, _Piece(agent, event.kind, event.text))
@@ -46,7 +46,7 @@ class Transcript:
         return f"{output}{clean(agent)}  {line}\n{self._next()}"
 
     def end(self) -> str:
-        """Return what is left to be written."""
+        """Return the buffered text at the end of the stream."""
         return self._break_line() + "".join(
             self._flush(task_id) + self._break_line() for task_id in list(self._waiting)
         )
@@ -75,24 +75,24 @@ class Transcript:
         return output + clean(last)
 
     def _next(self) -> str:
-        """Give the line to who waits longest."""
+        """Return the buffered text of other tasks while no line is held."""
         output = ""
         while self._holder is None and self._waiting:
             output += self._flush(next(iter(self._waiting)))
         return output
 
     def _break_line(self) -> str:
-        """End a line that is not finished."""
+        """End an incomplete line."""
         was, self._holder = self._holder, None
         return "" if was is None else "\n"
 
     def _flush(self, task_id: str) -> str:
-        """Write what a task said that waits."""
+        """Return the buffered text of a task."""
         return "".join(self._write(task_id, piece) for piece in self._waiting.pop(task_id, ()))
 
 
 def event_line(event: StreamEvent) -> str:
-    """Return what is written of an event that is not text; empty where it is not worth a line."""
+    """Return the line of an event that is not output; empty for an event without one."""
     match event.kind:
         case "task_started":
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
@@ -119,7 +119,7 @@ def event_line(event: StreamEvent) -> str:
 
 
 def _step(event: StreamEvent) -> str:
-    """A failed call, what a step used, or a step of the agent's code; a tool has told of itself."""
+    """Return a failed call, the usage of a step, or a step of the agent's code; tools have lines of their own."""
     if event.status == "failed":
         return clean(f"✕ {event.name}: {event.text.removeprefix(f'{event.name}: ')}")
     if used := describe_usage(event.usage):

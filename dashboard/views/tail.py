@@ -1,7 +1,7 @@
-"""The newest events as lines that stay readable at any rate: who, what, how long.
+"""The newest events as lines that stay readable at any rate.
 
-Above `CALM` events a second what an agent finished within a second is one line, and starts are left out. Failures,
-swaps and what concerns people have always a line of their own, and only there stands who it was in bold.
+Above `CALM` events per second, routine events of an agent within a second are joined into one line, and starts are left
+out. Failures, swaps and questions always have a line of their own, with the actor in bold.
 """
 
 import json
@@ -19,24 +19,24 @@ from dashboard.views.words.sentences import sentence
 from engine.core.records.values import preview
 
 CALM = 15.0
-"""Events a second above which routine ones are joined."""
+"""Events per second above which routine ones are joined."""
 KIND_MIN_WIDTH = 120
-"""Cells from which on the kind of an event stands at the end of its line, and its seq after its time."""
+"""Minimum cells to show the seq and the kind of an event."""
 _MAX_CACHED = 4_000
 _MAX_SCANNED = 2_000
-"""Events that are looked through at most."""
+"""Maximum events that are scanned."""
 _BOOKKEEPING = frozenset({
     "part_recorded", "pool_watched", "queue_made", "budget_timed", "need_met", "slot_wanted", "attempt_parked",
     "attempt_resumed", "call_answered", "call_rejoined", "retry_due", "item_taken", "item_returned", "plan_asked",
     "tool_started", "supervisor_added", "agent_added", "spec_registered", "group_ended",
 })  # fmt: skip
-"""Bookkeeping: the Events screen has it."""
+"""Kinds of events that only the Events screen shows."""
 _ROUTINE = (on.AttemptStarted, on.AttemptDone, on.StepRecorded, on.Delegated, on.GroupPlanned)
-"""Left out or joined where much happens."""
+"""Events that are joined or left out at a high rate."""
 _PLAIN = {"": "muted", "accent": "", "strong": ""}
-"""Tones of sentences behind a glyph that says it already."""
+"""Tones of sentences after a glyph, which has the colour already."""
 _QUIET = {"", "muted", "done"}
-"""Tones of sentences that are no news."""
+"""Tones of routine sentences."""
 
 
 class TailLine(NamedTuple):
@@ -53,16 +53,16 @@ class TailLine(NamedTuple):
     kind: str
     bold: bool = False
     more: int = 0
-    """How many others it stands for."""
+    """Number of other events joined into it."""
 
 
 class Tail:
-    """The tail of one screen; what was said of an event is kept, because outputs may be long."""
+    """The tail of one screen; caches lines, because outputs may be long."""
 
     def __init__(self) -> None:
         self._lines_by_seq: dict[int, TailLine] = {}
         self._names_key: object = None
-        """What members were called when that was said."""
+        """Version of the names for the cached lines."""
 
     def lines(
         self, entries: Iterable[Entry], names: Names, width: int, height: int, *, events_per_s: float
@@ -71,8 +71,8 @@ class Tail:
 
         Args:
             entries: The newest first.
-            height: In lines; those that are not needed are blank ones below.
-            events_per_s: How much happens.
+            height: In lines; unused lines are blank, at the bottom.
+            events_per_s: The current rate.
         """
         if self._names_key != (called := (names, names.renames)):
             self._names_key, self._lines_by_seq = called, {}
@@ -82,7 +82,7 @@ class Tail:
 
 
 def draw_tail(tail_lines: Sequence[TailLine], width: int, height: int) -> list[Line]:
-    """Return lines of what is told, the first at the top."""
+    """Draw lines, the first one at the top, padded to `height`."""
     actor_width = max((len(tail_line.actor) for tail_line in tail_lines), default=0)
     lines = [
         _draw_line(tail_line, width, max(8, min(actor_width, max(20, width // 6), width // 4)))
@@ -92,7 +92,7 @@ def draw_tail(tail_lines: Sequence[TailLine], width: int, height: int) -> list[L
 
 
 def tail_title(events_per_s: float) -> str:
-    """Return what stands at the end of the hairline above the tail."""
+    """Return the text at the end of the hairline above the tail."""
     rate = f"{events_per_s:,.0f} a second"
     return f"{rate}, routine ones joined" if events_per_s > CALM else rate
 
@@ -100,7 +100,7 @@ def tail_title(events_per_s: float) -> str:
 def newest_lines(
     entries: Iterable[Entry], names: Names, max_lines: int, *, joins: bool, cache: dict[int, TailLine] | None = None
 ) -> list[TailLine]:
-    """Return so many lines of what happened last, the newest last; `cache` are those that were told before."""
+    """Return the lines of the newest events, the newest last; `cache` has lines by seq."""
     cache = {} if cache is None else cache
     if len(cache) > _MAX_CACHED:
         cache.clear()
@@ -129,7 +129,7 @@ def newest_lines(
             lines.append(_cached_line(entry, names, cache))
             more.append(0)
         elif second < oldest_s or not places:
-            break  # nothing older belongs to a line that is shown
+            break  # older events belong to no visible line
     return [_join_count(tail_line, others) for tail_line, others in zip(reversed(lines), reversed(more), strict=True)]
 
 
@@ -147,7 +147,7 @@ def _join_count(tail_line: TailLine, more: int) -> TailLine:
 
 
 def to_tail_line(entry: Entry, names: Names) -> TailLine:
-    """Return what the tail says of an event."""
+    """Return the line of an event."""
     event = entry.event
     glyph, glyph_tone = event_glyph(entry.kind, event)
     agent_id = getattr(event, "agent_id", None)
@@ -160,7 +160,7 @@ def to_tail_line(entry: Entry, names: Names) -> TailLine:
         bold = tone == "error"
     else:
         event_sentence = sentence(event, names)
-        if isinstance(event, on.EngineStarted):  # its sentence begins with its process
+        if isinstance(event, on.EngineStarted):  # its sentence starts with the process
             actor = f"engine {event.pid}"
         text, tone = (
             event_sentence.text.removeprefix(f"{actor}: ").removeprefix(f"{actor} ").removeprefix("was "),
@@ -214,7 +214,7 @@ def one_line(value: Any, max_characters: int) -> str:
 
 def _draw_line(tail_line: TailLine, width: int, actor_width: int) -> Line:
     wide = width >= KIND_MIN_WIDTH
-    # An event without has that room for its words.
+    # Without a time, the text gets its room.
     took = "" if tail_line.took_ms is None else duration(tail_line.took_ms)
     fixed = 8 + 1 + actor_width + 3 + (7 + 19 + 2 if wide else 0)
     both = max(4, width - fixed)

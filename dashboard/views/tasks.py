@@ -1,4 +1,4 @@
-"""Tasks as rows: what is at work first, then what waits and why, then what has ended, also of runs that are over."""
+"""Tasks as rows: running, waiting, then ended ones, also of finished runs."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +22,11 @@ from engine.core.specs.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 
 _TIME_WIDTH = 6
-"""Cells of a time in the last column: WHY needs the others in a window of 80, beside a scroll bar."""
+"""Cells of a time in the last column, narrow for a window of 80 columns with a scroll bar."""
 COLUMNS = (
     Column("TASK", 16, grow=4, max_width=80, path=True),
     Column("STATE", 11),
-    Column("AGENT", 10, grow=99, drop=1, named=True),  # until no name is cut; the others have texts
+    Column("AGENT", 10, grow=99, drop=1, named=True),  # until no name is cut
     Column("RUN", 5, drop=4),
     Column("WHY, OR HOW FAR", 26, grow=5, max_width=90, calm=True),
     Column("PRI", 3, right=True, drop=6),
@@ -35,9 +35,9 @@ COLUMNS = (
     Column("SINCE", 8, drop=8),
     Column("TOOK", _TIME_WIDTH, right=True, drop=2, calm=True),
 )
-"""In a narrow window SINCE falls away first, then TRY, PRI, DUE, RUN, TOOK and AGENT.
+"""A narrow window drops SINCE first, then TRY, PRI, DUE, RUN, TOOK and AGENT.
 
-PRI, DUE and TRY are there only where they say something of any task.
+PRI, DUE and TRY are shown only if any task has a value for them.
 """
 _USAGE_COLUMNS = (
     replace(TOKENS, means="what models read and wrote for the task itself; what it delegated has rows of its own"),
@@ -65,7 +65,7 @@ _URGENT_FIRST = {
 
 
 def _by_state(state: State, task: Task) -> tuple[object, ...]:
-    # The newest of what has ended first, the oldest of what waits.
+    # Ended tasks: the newest first; waiting tasks: the oldest first.
     return (_URGENT_FIRST[task.status], -(task.ended_ms or 0), task.created_ms)
 
 
@@ -87,7 +87,7 @@ ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
     "tokens": lambda state, task: (-_tokens(own_usage(state, task)),),
     "cost": lambda state, task: (-_cost(own_usage(state, task)),),
 }
-"""The ways to sort, in the order in which a key goes through them."""
+"""The orders of the table, in the order of the key that switches them."""
 HEADS = {
     "TASK": "title",
     "STATE": "state",
@@ -101,11 +101,11 @@ HEADS = {
     "TOKENS": "tokens",
     "COST": "cost",
 }
-"""Which of them a heading chooses."""
+"""The order that each heading chooses."""
 
 
 def _worked_ms(task: Task) -> int:
-    """Return how long a task took; one at work is as long as it is old, so that the oldest is the longest."""
+    """Return the sort key of a task's time; open tasks are the longest, the oldest of them first."""
     if task.started_ms is None:
         return 0
     return task.ended_ms - task.started_ms if task.ended_ms is not None else _NEVER - task.started_ms
@@ -136,7 +136,7 @@ _ORDERS_OF_ENDED: dict[str, Callable[[State, EndedTask], tuple[object, ...]]] = 
     "tokens": lambda state, task: (-_tokens(task.usage),),
     "cost": lambda state, task: (-_cost(task.usage),),
 }
-"""The place of a task whose run is over among the others, in each of `ORDERS`."""
+"""The sort keys of ended tasks, in each of `ORDERS`."""
 assert _ORDERS_OF_ENDED.keys() == ORDERS.keys()
 
 
@@ -150,12 +150,12 @@ def tasks(
     needle: str = "",
     ended_tasks: Sequence[EndedTask] = (),
 ) -> Listing:
-    """Return tasks as rows; keys are their ids. Graphs themselves are left out, their nodes are in.
+    """Return tasks as rows; keys are their ids. Groups are left out, their nodes are included.
 
     Args:
         state: The team, with the tasks of open runs.
         order: One of `ORDERS`.
-        ended_tasks: Tasks of runs that are over, as far as they were read.
+        ended_tasks: Tasks of finished runs, as far as they were read.
     """
     rank, rank_of_ended = ORDERS[order], _ORDERS_OF_ENDED[order]
     every = [task for task in state.tasks.values() if task.kind != "group"]
@@ -183,12 +183,14 @@ def tasks(
         return (*(cells[place] for place in places), *(usage_cells(usage) if metered else ()))
 
     empty = empty_message(needle, "task", "no task yet", "n  gives the team a request")
-    widest = max(len("AGENT▾"), min(widest_name(state), MAX_NAME_WIDTH))  # what names do not need is for the others
+    widest = max(len("AGENT▾"), min(widest_name(state), MAX_NAME_WIDTH))  # the rest of the width goes to other columns
     name = replace(COLUMNS[_AGENT], width=min(COLUMNS[_AGENT].width, widest), max_width=widest)
-    # No task is older than its run.
+    # The start of a run is a lower bound for its tasks.
     begun_ms = [run.started_ms for run in state.runs.values()] + [ended_task.started_ms for ended_task in over.values()]
     oldest_ms = min(begun_ms, default=now_ms)
-    since = replace(COLUMNS[_SINCE], width=len(moment(oldest_ms, now_ms)))  # the date has room only where there is one
+    since = replace(
+        COLUMNS[_SINCE], width=len(moment(oldest_ms, now_ms))
+    )  # wide enough for a date only if there is one
     own = {_AGENT: name, _SINCE: since}
     visible_columns = [own.get(place, COLUMNS[place]) for place in places]
     columns = (*visible_columns, *(_USAGE_COLUMNS if metered else ()))
@@ -197,7 +199,7 @@ def tasks(
 
 
 def _empty_columns(tasks: Sequence[Task], ended_tasks: Collection[EndedTask]) -> set[str]:
-    """Return the headings of columns that would say nothing of any task."""
+    """Return the headings of columns without a value in any task."""
     used_columns = {
         "PRI": any(task.priority != DEFAULT_PRIORITY for task in tasks),
         "DUE": any(task.deadline_ms is not None and not task.ended for task in tasks),
@@ -241,7 +243,7 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
 def _status_cell(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
     if reason := waiting_reason(state, task, counts, now_ms):
         tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
-        short = reason.replace("waits for ", "for ", 1).removesuffix(" in use")  # what it does stands beside it
+        short = reason.replace("waits for ", "for ", 1).removesuffix(" in use")  # STATE says that it waits
         return Cell(short + tail, "muted")
     if task.error:
         return Cell(without_title(task.error, task.title), "error" if task.status is TaskStatus.FAILED else "muted")

@@ -18,29 +18,29 @@ _COLUMNS = (
     Column("DATABASE", 20, grow=3),
 )
 _MIN_LAST_ROWS = 4
-"""Rows below all else from which on the last events are shown."""
+"""Minimum free rows for the last events."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeamDatabase:
-    """A database that is at hand."""
+    """The row of a database."""
 
     path: str
     name: str
-    """Of its first supervisor, else of the file."""
+    """Name of its first supervisor, else of the file."""
     engine: str
-    """Who works on it, in a few words."""
+    """Its engine, in a few words."""
     alive: bool
     newest_ms: int | None
     size_bytes: int
     error: str | None = None
-    """Why it cannot be used."""
+    """Why it cannot be used; None if it can."""
     holds: Sequence[Line] = ()
-    """What is in it, as `holdings` tells it."""
+    """Its contents, from `holdings`."""
     last: Sequence[TailLine] = ()
     """Its last events, the newest last."""
     seq: int = -1
-    """The newest event of the state that they were read from; -1 where they were not."""
+    """Seq of the state that `holds` and `last` were read from; -1 if they were not read."""
 
 
 def teams(
@@ -52,12 +52,12 @@ def teams(
     needle: str = "",
     is_loaded: bool = True,
 ) -> Listing:
-    """Return teams, those at work first; keys are paths.
+    """Return teams, those with an engine first; keys are paths.
 
     Args:
-        shown_path: Path of the database that is shown now.
-        home: The folder of the user, which is written `~`.
-        is_loaded: False until they have been looked for.
+        shown_path: Path of the open database.
+        home: The home folder of the user, which is written `~`.
+        is_loaded: False until the first search is complete.
     """
     ordered = sorted(
         databases, key=lambda database: (not database.alive, database.error is not None, -(database.newest_ms or 0))
@@ -96,7 +96,7 @@ def describe_team(
     width: int,
     height: int,
 ) -> RowDetails | None:
-    """Return what runs in a team, its last events where there is room, and what enter does with it."""
+    """Describe a team: its contents, its last events if they fit, and what enter does."""
     database = next((database for database in databases if database.path == key), None)
     if database is None:
         return None
@@ -122,7 +122,7 @@ def describe_team(
 
 
 def from_home(path: str, home: str) -> str:
-    """Return a path as a shell takes it, from the home folder where it lies in that."""
+    """Return a path with `~` for the home folder."""
     return f"~{path.removeprefix(home)}" if home and f"{path}/".startswith(f"{home}/") else path
 
 

@@ -1,4 +1,4 @@
-"""What the journal tells of engines, of what went wrong and of questions, for the room of a short log. Pure."""
+"""A short log of engines, failures, warnings and questions, from the journal. Pure."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ KINDS = tuple(
 
 
 def troubles(entries: Sequence[Entry], names: Names, *, width: int, height: int) -> list[Cell]:
-    """Return a paragraph for each event of `KINDS`, in their order: the newest whose lines fit."""
+    """Return a paragraph for each of the newest events of `KINDS` that fit, in their order."""
     cells: list[Cell] = []
     for entry in reversed(entries):
         event_sentence, lead = sentence(entry.event, names), f"{clock(entry.at_ms)}  "

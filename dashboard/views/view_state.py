@@ -1,4 +1,4 @@
-"""`ViewState`: one view of the team at one moment, which every screen, page and dialog draws from."""
+"""`ViewState`: the team at one moment, from which every screen, page and dialog draws."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from dashboard.views.words.names import Names
 from engine.core.state import State
 
 MAX_DELAY_MS = 60_000
-"""No redraw is put off for longer than this, in milliseconds; what seems to be is of before the clock was set back."""
+"""Maximum delay of a redraw, in milliseconds; a longer one means that the clock was set back."""
 
 
 @dataclass(frozen=True)
 class ViewState:
-    """One view of the team: its state, counters, and what is not in the state."""
+    """The state of the team at one moment, counters, and data beside the state."""
 
     state: State
     counts: Digest
@@ -28,20 +28,20 @@ class ViewState:
     situation: Situation
     names: Names
     activity: Activity
-    """What each agent did in the minutes before."""
+    """Activity of each agent in the minutes before."""
     recent: Sequence[Entry] = ()
-    """The last events up to the moment that is shown, without gaps."""
+    """The last events up to the moment, without gaps."""
     past: Moment | None = None
-    """The moment that is shown; None for the newest event."""
+    """The past moment that is shown; None for the newest event."""
 
     @property
     def now_ms(self) -> int:
-        """The moment of the look, UTC milliseconds; in the past that which is shown."""
+        """The time of the moment shown, UTC milliseconds."""
         return self.situation.now_ms
 
     @property
     def present_ms(self) -> int:
-        """The time of the team now, UTC milliseconds; also in the past."""
+        """The present time of the team, UTC milliseconds, also in the past."""
         return self.now_ms if self.past is None else self.past.now_ms
 
     @property
@@ -50,25 +50,25 @@ class ViewState:
         return self.situation.wall_ms or self.situation.now_ms
 
     def is_due(self, next_ms: int) -> bool:
-        """Tell whether a throttled redraw is due, by this computer's clock; in the past always."""
+        """Tell whether a throttled redraw is due, by this computer's clock; always in the past."""
         return self.past is not None or self.has_passed(next_ms)
 
     def has_passed(self, next_ms: int) -> bool:
-        """Tell whether a moment of this computer's clock has passed; its clock may have been set back meanwhile."""
+        """Tell whether a time of this computer's clock has passed, or the clock was set back."""
         return not 0 < next_ms - self.wall_ms <= MAX_DELAY_MS
 
     @property
     def can_write(self) -> bool:
-        """Whether the team can be changed from here: with the right to, and not in the past."""
+        """Whether the team can be changed here: not read-only, and not in the past."""
         return self.past is None and not self.situation.readonly
 
     @property
     def working(self) -> bool:
-        """False once it is known that no engine holds the file; what is open stands still then."""
+        """False once it is known that no engine works on the file."""
         return self.counts.working
 
     def header(self, *, brief: bool, room: int) -> tuple[list[Cell], list[Cell]]:
-        """Both sides of the first line; `brief` where the health strip stands below it, `room` that of the right."""
+        """Return both sides of the header; `brief` as in `right_cells`, `room` is that of the right side."""
         if self.past is not None:
             return left_cells(self.state, self.situation), past_header_cells(self.past)
         right = right_cells(self.state, self.situation, self.counts, brief=brief, room=room)
@@ -76,7 +76,7 @@ class ViewState:
 
     @cached_property
     def banner(self) -> Cell | None:
-        """What a person must know at once; of the past there is nothing to be known at once."""
+        """The most urgent problem; None in the past."""
         if self.past is not None:
             return None
         return banner(self.state, self.situation, self.live.get("engine.banner"), self.counts)
