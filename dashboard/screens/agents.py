@@ -1,4 +1,4 @@
-"""Agents to compare and to sort."""
+"""The Agents screen: all agents in one table."""
 
 from functools import cached_property
 

@@ -1,4 +1,4 @@
-"""Who changed what, as command lines."""
+"""The Audit screen: every command as a command line."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class AuditScreen(JournalScreen):
             return None
         names, path = view.names, self.deck.path
         beside = self.look_up(key, lambda: _read_related(path, entry, names))
-        if beside is not None and len(beside.later) < MAX_RELATED:  # what has come since it was read
+        if beside is not None and len(beside.later) < MAX_RELATED:  # events since the read
             read_seq = max(entry.seq for entry in (entry, *beside.caused, *beside.later))
             beside = beside._replace(later=[*beside.later, *(entry for entry in view.recent if entry.seq > read_seq)])
         return describe_change(
@@ -53,7 +53,7 @@ class AuditScreen(JournalScreen):
         )
 
     def action_copy_line(self) -> None:
-        """Copy the command line that does the same as the row under the cursor."""
+        """Copy the command line of the row under the cursor."""
         key = self.table.selected
         none = "", "choose a command that was applied"
         line, lacks = next((line_of(entry) for entry in self.entries if str(entry.seq) == key), none)

@@ -1,4 +1,4 @@
-"""Which engines lead, stand by, and led before."""
+"""The Engines screen: the leader, standbys, and previous leaders."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from store import Reader, StoreError
 
 
 def _events_before(path: Path, seq: int, limit: int, names: Names) -> list[Entry]:
-    """Runs in a thread: return so many events that lie before one."""
+    """Return the last `limit` events before a seq; runs in a thread."""
     try:
         with Reader(path) as reader:
             return entries_of(reader, reader.records_before(seq, limit), names)
@@ -53,7 +53,7 @@ class EnginesScreen(JournalScreen):
         return describe_engine(self.entries, view.situation, view.state, key, width, height, last, past=past)
 
     def _last_events(self, view: ViewState, key: str, limit: int) -> Sequence[TailLine] | None:
-        """Return what an engine did last: of the leader the newest events, of one before those up to its successor."""
+        """Return the last events of an engine: the newest ones, or for a previous leader those before its successor."""
         names, path, next_seq = view.names, self.deck.path, next_start_seq(self.entries, key)
         seq = view.state.seq
         if not next_seq:
@@ -63,7 +63,7 @@ class EnginesScreen(JournalScreen):
         return None if entries is None else newest_lines(reversed(entries), names, limit, joins=False)
 
     def open_row(self, key: str) -> None:
-        if key.isdigit():  # else an engine of now, whose events have not been read
+        if key.isdigit():  # else a current engine whose events have not been read
             super().open_row(key)
 
 

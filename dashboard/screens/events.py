@@ -1,4 +1,4 @@
-"""The journal: every event as a sentence, a million of them as quickly as ten."""
+"""The Events screen: the whole journal, loaded in blocks on demand."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -17,9 +17,9 @@ from dashboard.widgets.table import Log, Table
 from store import Reader, Record
 
 SEARCH_EVERY_MS = 500
-"""A filter looks for new events at most this often."""
+"""Minimum interval between two searches for new events, in milliseconds."""
 TYPED_S = 0.15
-"""Pause in typing after which a search begins: it reads the whole file."""
+"""Pause in typing after which a search starts, because it may read the whole file, in seconds."""
 
 
 class EventsScreen(Frame):
@@ -41,7 +41,7 @@ class EventsScreen(Frame):
         self._whole: WholeLog | None = None
         self._search_log: FilteredLog | None = None
         self._ended_ids: dict[str, Collection[str] | None] = {}
-        """What its filter has found out about ended runs."""
+        """Cache of the search about ended runs."""
         self._reading = False
         self._search_ms = 0
         self._typed: Timer | None = None
@@ -68,11 +68,11 @@ class EventsScreen(Frame):
             self._search(self._search_log, view)
 
     def _newest(self, view: ViewState) -> int:
-        """Return the newest event that there is at the moment shown."""
+        """Return the seq of the newest event at the moment shown."""
         return view.state.seq if view.past is not None else max(view.state.seq, self.deck.feed.file_seq)
 
     def _search_again_in_past(self, view: ViewState) -> None:
-        """Search again where what was found is of later than the moment shown."""
+        """Restart a search that reaches beyond the moment shown."""
         log = self._search_log
         if log is not None and log.to_seq > self._newest(view):
             self._search_log, self._ended_ids = FilteredLog(view.names, self.needle, log.event_filter), {}
@@ -89,7 +89,7 @@ class EventsScreen(Frame):
             whole.first_seq, whole.oldest_ms = record.seq, record.at_ms
 
     def _read_blocks(self, whole: WholeLog) -> None:
-        # Only what is visible now: blocks that flew by are asked for again when they are looked at.
+        # Only the last ones: blocks that were scrolled past are requested again when they are visible.
         block_numbers, whole.missing_blocks = sorted(whole.missing_blocks)[-4:], set()
         if not block_numbers:
             return
@@ -110,7 +110,7 @@ class EventsScreen(Frame):
         self.deck.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
-        """What is visible is asked for again at the next look."""
+        """Allow another read at the next redraw."""
         self._reading = False
 
     def _search(self, log: FilteredLog, view: ViewState) -> None:
@@ -135,7 +135,7 @@ class EventsScreen(Frame):
                 log.add_older(result[1], result[0])
             else:
                 log.add_newer(result[1])
-            self.show(self.deck.view)  # where another filter was typed meanwhile, its search begins here
+            self.show(self.deck.view)  # starts the search of a filter that was typed meanwhile
 
         self.deck.read(read, receive, failed=self._not_read)
 

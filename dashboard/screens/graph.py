@@ -1,4 +1,4 @@
-"""The network and the execution graph of a run, drawn: who gives work to whom, and where it flows now."""
+"""The Graph screen: the execution graph of a run, or the network of the team, with the flow of work."""
 
 from textual.binding import Binding
 
@@ -22,13 +22,13 @@ from dashboard.views.words.keyed import fill_keys
 from dashboard.widgets.board import Board
 
 DETAILS_MIN_HEIGHT = 25
-"""Body height from which details of the node under the cursor are shown; that of a 30-row terminal."""
+"""Minimum height of the body for details of the node under the cursor; that of a terminal with 30 rows."""
 TASKS_PER_MS = 8
-"""Tasks and agents per millisecond of pause before the graph is built again."""
+"""The graph of n tasks and agents is built again after n / TASKS_PER_MS milliseconds at the earliest."""
 UNFOLDS_AFTER_MS = 2_000
-"""After this long a graph that did not fit is drawn whole again, which takes as long as drawing it folded."""
+"""Time after which a folded graph is tried unfolded again, in milliseconds; that doubles the cost of a redraw."""
 FULL_SIZE = 4
-"""Rows of a box where the graph need not fit."""
+"""Rows of a box while the graph is not fitted to the screen."""
 
 
 class GraphScreen(BoardScreen):
@@ -63,17 +63,17 @@ class GraphScreen(BoardScreen):
     def __init__(self) -> None:
         super().__init__()
         self._subject = ""
-        """The id of a run, open or ended, `team`, or empty: whatever run is at work."""
+        """The id of a run, open or ended, `team`, or empty for the current run."""
         self._ended_run: EndedRun | None = None
         self._selected: str | None = None
         self._fit, self._idle = True, False
         self._chain: str | None = None
-        """The node whose chain alone is shown."""
+        """The node whose ancestors and descendants alone are shown; None for all nodes."""
         self._graph = Graph("")
         self._cache_key: tuple[object, ...] = ()
         self._next_ms = 0
         self._folded, self._unfolds_ms = False, 0
-        """Whether the graph did not fit, and when it is tried whole again."""
+        """Whether the graph did not fit; it is tried unfolded again at `_unfolds_ms`."""
         self._flows: dict[tuple[str, str], int] = {}
         self._drawing = Drawing([])
 
@@ -102,17 +102,17 @@ class GraphScreen(BoardScreen):
         self.board.show(lines)
 
     def _sight(self, view: ViewState) -> Sight:
-        """Return the team as it is; where an ended run is shown, as it was then."""
+        """Return the current team; for an ended run, the team at its end."""
         if self._ended_run is None:
             self._ended_run = EndedRun(self.deck, self.again)
         return self._ended_run.sight(self._subject, view) or Sight.of(view, idle=self._idle)
 
     def _build_graph(self, view: ViewState, sight: Sight, room: int) -> None:
-        """Make the graph of the team as it is now; a large one less often."""
+        """Build the current graph; a large one less often."""
         state = sight.state
         opened, lines = self._opened(view), room if self._folds else 0
         moves = bool(state.runs) or sight.now_ms - state.at_ms < MIN_SHOWN_MS
-        moment = (state.seq, sight.now_ms // 1_000 if moves else 0)  # times grow without an event too
+        moment = (state.seq, sight.now_ms // 1_000 if moves else 0)  # times grow even without an event
         cache_key = (self._subject, self._idle, self.needle, self._chain, opened, lines, moment)
         same = cache_key[:-1] == self._cache_key[:-1]
         if cache_key == self._cache_key or (same and not view.is_due(self._next_ms)):
@@ -148,11 +148,11 @@ class GraphScreen(BoardScreen):
 
     @property
     def _folds(self) -> bool:
-        """Whether supervisors may stand for their members: not for those that are asked for."""
+        """Whether members may be folded into their supervisors: not if the user has selected nodes."""
         return self._fit and not self.needle and self._chain is None
 
     def _opened(self, view: ViewState) -> str | None:
-        """Return what is drawn with its members where there are too many: in a team the supervisor at the cursor."""
+        """Return what stays unfolded: the node under the cursor; in a team, its supervisor."""
         if self._graph.is_run:
             return self._selected
         key = (self._selected or "").removeprefix(IDLE_PREFIX)
@@ -161,7 +161,7 @@ class GraphScreen(BoardScreen):
 
     def facts(self) -> list[Cell]:
         facts = [Cell(pluralize(len(self._graph.nodes), "node"), "muted")] if self._graph.nodes else []
-        if self._graph.node(self._chain) is not None:  # else its node is gone, and all are shown
+        if self._graph.node(self._chain) is not None:  # else the node is gone, and all nodes are shown
             facts.append(Cell("one chain, . shows all", "accent"))
         elif not self._drawing.fits:
             facts.append(Cell("more than is in sight", "draining"))
@@ -183,7 +183,7 @@ class GraphScreen(BoardScreen):
         self.update_view(self.deck.view)
 
     def action_open(self) -> None:
-        """Open what the box under the cursor stands for; of those that are folded, show them."""
+        """Open the object of the box under the cursor; a box of folded members shows them."""
         node = self._graph.node(self._selected)
         if node is None:
             return
@@ -194,12 +194,12 @@ class GraphScreen(BoardScreen):
             self.action_idle()
 
     def action_fit(self) -> None:
-        """Fit all into the screen, or show large boxes around the cursor."""
+        """Fit the graph into the screen, or show large boxes around the cursor."""
         self._fit = not self._fit
         self.again()
 
     def action_idle(self) -> None:
-        """Show those at rest, or fold them."""
+        """Show or fold resting members."""
         self._idle = not self._idle
         self.again()
 
@@ -214,14 +214,14 @@ class GraphScreen(BoardScreen):
         self._turn_to(TEAM if is_run else "" if run is not None else runs[-1])
 
     def action_run_beside(self, by: int) -> None:
-        """Show the next run, or the one before; those that have ended come before those that are open."""
+        """Show the next or the previous run; ended runs come before open ones."""
         runs, run = self._runs(), run_to_show(self.state)
         if runs:
             now = self._subject if self._subject in runs else run.id if run is not None else runs[-1]
             self._turn_to(runs[(runs.index(now) + by) % len(runs)])
 
     def _runs(self) -> list[str]:
-        """Return the runs that can be shown: those that ended and are remembered, then the open ones."""
+        """Return the runs that can be shown: ended ones in the state, then open ones."""
         return [*(summary.id for summary in self.state.finished), *self.state.runs]
 
     def _turn_to(self, subject: str) -> None:
@@ -229,7 +229,7 @@ class GraphScreen(BoardScreen):
         self.again()
 
     def action_chain(self) -> None:
-        """Show only what leads to the node under the cursor and what it leads to; or all again."""
+        """Show only ancestors and descendants of the node under the cursor, or all nodes again."""
         self._chain = self._selected if self._chain is None else None
         self.again()
 
@@ -247,7 +247,7 @@ class GraphScreen(BoardScreen):
         self.action_walk("down" if event.by > 0 else "up")
 
     def action_back(self) -> None:
-        """Take the chain off, then as on every screen."""
+        """Show all nodes again, then as on every screen."""
         if self._chain is not None:
             self.action_chain()
         else:

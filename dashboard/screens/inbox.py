@@ -1,4 +1,4 @@
-"""What waits for a person."""
+"""The Inbox screen: everything that waits for a person."""
 
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import CommandLine
@@ -11,7 +11,7 @@ from dashboard.views.view_state import ViewState
 
 
 class InboxScreen(TableScreen):
-    """Questions first, then agents, teams and tasks that are in trouble."""
+    """Questions first, then members in error and failed tasks."""
 
     PLACE = "inbox"
     GRIPS = (BELOW,)
@@ -47,7 +47,7 @@ class InboxScreen(TableScreen):
         return key in self.state.escalations or super().can_be_marked(key)
 
     def target(self) -> Target | None:
-        """Return what the row is about: actions are for that."""
+        """Return the subject of the row, to which actions apply."""
         state, key = self.state, self.table.selected or ""
         escalation = state.escalations.get(key)
         return target_of(state, escalation.subject if escalation is not None else key)

@@ -1,4 +1,4 @@
-"""The end of the engine's log, which lies beside the database."""
+"""The Log screen: the end of the engine's log, a file beside the database."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -19,14 +19,14 @@ from dashboard.widgets.pane import Pane
 from store import Reader
 
 TAIL_BYTES, TAIL_LINES = 200_000, 5_000
-"""Of the end of the log that are shown."""
+"""Limits of the part at the end of the log that is shown."""
 READ_EVERY_MS = 1_000
 TROUBLES_MIN_HEIGHT = 20
-"""Rows of the screen from which on a short log leaves room for what the journal tells."""
+"""Minimum rows of the screen to show events of the journal below a short log."""
 
 
 class LogScreen(Frame):
-    """What the engine wrote, the newest at the end; the view stays there while it grows."""
+    """The lines of the log, the newest at the end; the view follows the end."""
 
     PLACE = "log"
     KEYS = (
@@ -64,7 +64,7 @@ class LogScreen(Frame):
             pane.scroll_end(animate=False)
 
     def _below(self, view: ViewState, room: int) -> list[Cell]:
-        """Return what the journal tells besides, where a short log leaves much room."""
+        """Return events of the journal for the room below a short log."""
         if room <= 0 or self.needle or self.size.height < TROUBLES_MIN_HEIGHT:
             return []
         self._read_troubles(view)
@@ -73,7 +73,7 @@ class LogScreen(Frame):
         return [*head, *cells] if cells else []
 
     def _read_troubles(self, view: ViewState) -> None:
-        """Read the newest of them, up to the moment that is shown."""
+        """Read the newest of these events, up to the moment shown."""
         seq, limit, names = view.state.seq, self.size.height, view.names
         if self._asking or seq == self._told_seq or not view.is_due(self._told_ms):
             return
@@ -89,7 +89,7 @@ class LogScreen(Frame):
         self.deck.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
-        """Read again after a while."""
+        """Allow another read."""
         self._asking, self._told_seq = False, -1
 
     def _empty(self) -> list[Cell]:
@@ -104,7 +104,7 @@ class LogScreen(Frame):
 
 
 def tail(log: Path) -> list[str]:
-    """Return the last lines of a log; none where there is no such file."""
+    """Return the last lines of a log; none if it cannot be read."""
     try:
         with log.open("rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -1,4 +1,4 @@
-"""How the team does over time, in plots; each supervisor and agent in a table below."""
+"""The Metrics screen: plots of the team over time, and a table of its members."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -25,17 +25,17 @@ from engine.core.state import Agent
 from store import Reader
 
 MOST, PAGE = 20_000, 1_000
-"""Events with ends of attempts, or with what was spent, that are kept: of a longer window only so many count. So many
-are read at once.
+"""Maximum ends of attempts and reports of usage that are kept, so that a longer window is incomplete; and events of one
+page.
 """
 DRAW_EVERY_MS = 1_000
 _T = TypeVar("_T", AttemptEnd, AttemptSpend)
 _AXIS = 10
-"""About how many cells of a plot its axis takes."""
+"""Approximate cells of the axis of a plot."""
 
 
 class MetricsScreen(TableScreen):
-    """Plots of a window of time, of the team, of one agent or of all below one supervisor."""
+    """Plots of a window of time for the team, one agent, or all agents below one supervisor."""
 
     PLACE = "metrics"
     ORDERS = tuple(ORDERS)
@@ -68,15 +68,15 @@ class MetricsScreen(TableScreen):
         self._ends: deque[AttemptEnd] = deque(maxlen=MOST)
         self._spends: deque[AttemptSpend] = deque(maxlen=MOST)
         self._counts = (0, 0)
-        """How many of both the feed had counted when they were last taken over."""
+        """Counts of ends and usage in the feed at the last collection."""
         self._source: object = None
         self._failed_ms: int | None = None
-        """When the ends before could not be read, until they are read again."""
+        """Time of a failed read; None after a successful one."""
         self._drawing_key: tuple[object, ...] = ()
         self._plotted = Window(0, 0, 0)
         """Samples of the plots."""
         self._plotted_of: tuple[str, int, str | None] | None = None
-        """Of which window, how many, and of which agent only; None counts them anew."""
+        """Window, number of samples and member of `_plotted`; None counts again."""
 
     def body(self) -> Iterable[Widget]:
         with Vertical():
@@ -98,10 +98,10 @@ class MetricsScreen(TableScreen):
             super().show(view)
 
     def _collect(self, view: ViewState) -> None:
-        """Take over attempts that ended since the last look; of another moment all are read anew."""
+        """Collect new ends of attempts; after a jump in time, read all of them again."""
         activity = view.activity
         again = self._failed_ms is not None and view.is_due(self._failed_ms + DRAW_EVERY_MS)
-        if (activity is not self._source or again) and not view.situation.opening:  # until then it has no moment
+        if (activity is not self._source or again) and not view.situation.opening:  # it has no moment yet
             self._source, self._counts, self._failed_ms = activity, (activity.ended_count, activity.spend_count), None
             self._ends, self._spends = deque(activity.ends, MOST), deque(activity.spends, MOST)
             self._plotted_of = None
@@ -124,7 +124,7 @@ class MetricsScreen(TableScreen):
 
     @property
     def _alone(self) -> str | None:
-        """The agent or the supervisor that alone is plotted; None where none is, or it is not in the team."""
+        """The member that is plotted alone; None for the whole team, or if it is not in the team."""
         state = self.state
         return self._only if self._only in state.agents or self._only in state.supervisors else None
 
@@ -138,7 +138,7 @@ class MetricsScreen(TableScreen):
         return view.counts.waiting if only is None else view.counts.waiting_of[only]
 
     def _window_of(self, samples: int, now_ms: int) -> Window:
-        """Return the samples of the plots, which are counted anew only for another window, size or agent."""
+        """Return the samples of the plots; they are counted again only for another window, size or member."""
         plot_key = (self._window, samples, self._alone)
         if plot_key != self._plotted_of:
             self._plotted, self._plotted_of = Window(WINDOWS_MS[self._window], samples, now_ms), plot_key
@@ -147,14 +147,14 @@ class MetricsScreen(TableScreen):
         return self._plotted
 
     def _fit_window(self, view: ViewState) -> None:
-        """Begin with the shortest window in which something ended, until somebody chooses another."""
+        """Choose the shortest window with an ended attempt, until the user chooses another one."""
         if not self._chose_window and self._ends:
             spent_ms = window_end_ms(view) - self._ends[-1].at_ms
             fit = (name for name, most_ms in WINDOWS_MS.items() if spent_ms < most_ms)
             self._window = next(fit, next(iter(WINDOWS_MS)))
 
     def _read(self, view: ViewState) -> None:
-        """Read what ended and was spent before what the feed knows, in a thread."""
+        """Read older ends and usage than the feed has, in a thread."""
         source, seq, names = self._source, view.state.seq, view.names
         from_ms = window_end_ms(view) - max(WINDOWS_MS.values())
         kinds = SPEND_KINDS if is_metered(view.state) else END_KINDS
@@ -244,13 +244,13 @@ class MetricsScreen(TableScreen):
             super().action_back()
 
     def action_window(self) -> None:
-        """Go to the next longer window, and from the longest to the shortest."""
+        """Choose the next longer window; after the longest one, the shortest."""
         names, self._chose_window = [*WINDOWS_MS], True
         self._window = names[(names.index(self._window) + 1) % len(names)]
         self.update_view(self.deck.view)
 
     def action_large(self) -> None:
-        """Show one plot alone, then the next one; after the last all of them."""
+        """Show one plot alone, then the next one; after the last one, all of them."""
         place = 0 if self._large is None else self._large + 1
         self._large = place if place < plot_count() else None
         self.update_view(self.deck.view)
@@ -265,12 +265,12 @@ def _last_records(records: Sequence[_T], count: int) -> list[_T]:
 
 
 def _records_after(records: Iterable[_T], read: Sequence[_T]) -> list[_T]:
-    """Return what happened after the newest of what was read."""
+    """Return the records after the newest one of `read`."""
     return [record for record in records if not read or record.at_ms > read[-1].at_ms]
 
 
 def window_end_ms(view: ViewState) -> int:
-    """Return where a window ends: now, or at the newest event of a file that no engine writes."""
+    """Return the end of the window: now, or the newest event of a file without an engine."""
     return view.now_ms if view.working or view.past is not None else view.state.at_ms
 
 

@@ -1,4 +1,4 @@
-"""Home: the tree of the network, what happens below it, and a pane about what is under the cursor."""
+"""The Network screen: the tree of members, the newest events, and a pane about the member under the cursor."""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
@@ -36,17 +36,17 @@ PANE, TAIL = Grip("pane", "pane", "left"), Grip("tail", "tail", "top")
 
 
 class Parts(Horizontal):
-    """The tree and what stands beside and below it."""
+    """The container of the tree, the graph, the tail and the pane."""
 
     def on_resize(self) -> None:
-        """Divide the room anew, also where it changed because a line for typing was opened, and the team rests."""
+        """Divide the room again, also when the prompt was opened while the team rests."""
         screen = self.screen
         if isinstance(screen, NetworkScreen):
             self.call_after_refresh(screen.fit)
 
 
 class NetworkScreen(TableScreen):
-    """Structure on the left, the same columns on the right; below it what happens, beside it what is chosen."""
+    """The tree with its columns; the graph and the newest events below it, a pane beside it."""
 
     PLACE = "network"
     SORTED = False
@@ -90,9 +90,9 @@ class NetworkScreen(TableScreen):
         self._arranged: Arrangement | None = None
         self._still = {part: Stillness() for part in ("body", "tail", "graph", "pane")}
         self._by_clock = False
-        """Whether nothing but the clock has changed since the last look."""
+        """Whether only the clock has changed since the last redraw."""
         self._drawn_for: dict[str, Size] = {}
-        """How large each part was when it was drawn."""
+        """Size of each part when it was last drawn."""
 
     def body(self) -> Iterable[Widget]:
         with Parts(id="parts"):
@@ -141,7 +141,7 @@ class NetworkScreen(TableScreen):
         self._show_beside(view)
 
     def _draw(self, part: str, view: ViewState, draw: Callable[[ViewState], None]) -> None:
-        """Bring a part up to date, unless it rests."""
+        """Redraw a part if it is due."""
         still = self._still[part]
         if still.is_due(view, quiet=self._by_clock):
             draw(view)
@@ -150,14 +150,14 @@ class NetworkScreen(TableScreen):
             still.record_draw(view, moved=not self._by_clock or is_repaint_due(widget))
 
     def fit(self) -> None:
-        """Divide the room anew; a part whose size that changes tells so, and is drawn anew then."""
+        """Divide the room again, and redraw the parts if that has changed."""
         before = self._arranged
         self.divide()
         if self._arranged != before:
             self._show_beside(self.deck.view)
 
     def divide(self) -> None:
-        """Give each part its room; the screen is laid out anew only where that has changed."""
+        """Set the size of each part, if it has changed."""
         parts, size = self.query_one("#parts"), self.size
         rows = len(self.table.rows.keys)
         graph = bool(self.state.runs) or len(self.state.agents) > 1
@@ -177,20 +177,20 @@ class NetworkScreen(TableScreen):
         for name, value in (("graph", arrangement.graph), ("tail", arrangement.tail)):
             self.query_one(f"#{name}").styles.height = value
         self.query_one("#pane").styles.width = arrangement.pane
-        self.call_after_refresh(self.apply_sizes)  # what can be dragged differs now
+        self.call_after_refresh(self.apply_sizes)  # other borders can be dragged now
         self.query_one("#pane").can_focus = bool(arrangement.pane)
         self.query_one("#tail").can_focus = bool(arrangement.tail)
 
     def is_open(self, grip: Grip) -> bool:
-        """Tell whether the pane, or the tail, is there."""
+        """Tell whether the pane or the tail of a grip is shown."""
         return self._arranged is not None and bool(self._arranged.pane if grip is PANE else self._arranged.tail)
 
     def set_size(self, grip: Grip, cells: int | None) -> None:
-        """Let the tree be arranged anew: sizes are given there."""
+        """Arrange the tree again, which applies the size."""
         self._next_ms = 0
 
     def _show_beside(self, view: ViewState) -> None:
-        """Bring the tail and the pane up to date."""
+        """Redraw the tail, the graph and the pane."""
         arrangement = self._arranged
         if arrangement is None:
             return
@@ -219,7 +219,7 @@ class NetworkScreen(TableScreen):
         tail.show([title, *(indent(line) for line in lines)])
 
     def _pane(self, view: ViewState, arrangement: Arrangement) -> list[Line]:
-        """Return what the pane says of what is under the cursor."""
+        """Return the pane about the member under the cursor."""
         state, pane = view.state, self.query_one("#pane")
         key = (self.table.selected or "").removeprefix("fold:")
         width, height = arrangement.pane, pane.size.height
@@ -242,11 +242,11 @@ class NetworkScreen(TableScreen):
         return draw_frame(nothing, (), width, height, joins=joins)
 
     def _graph_of(self, view: ViewState, key: str, width: int, height: int) -> list[Line]:
-        """Return the graph of what is under a supervisor, without its heading."""
+        """Return the graph of a supervisor's members, without its heading."""
         return self._pane_graph.lines(view, key, width, height + 1, calm=self.app.animation_level == "none")[1:]
 
     def on_resize(self, event: events.Resize) -> None:
-        self._next_ms = 0  # the frame has it looked at
+        self._next_ms = 0  # redraw at the next update
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # All parts have their sizes when the first of them tells, and what stands around the screen tells too.
@@ -262,25 +262,25 @@ class NetworkScreen(TableScreen):
         self.open_row(event.key)
 
     def open_row(self, key: str) -> None:
-        """Open what a key stands for; one of folded agents shows them."""
+        """Open the object of a row; a row of folded agents shows them."""
         if key.startswith("fold:"):
             self.action_fold()
         else:
             self.deck.open_key(key)
 
     def filter(self, needle: str) -> None:
-        """Show only what matches, with the cursor on the first that does: those above it are shown too."""
+        """Show only matches, with the cursor on the first one; supervisors above it are shown, too."""
         super().filter(needle)
         rows = self.table.rows
         if isinstance(rows, Listing) and rows.first is not None:
             self.table.select(rows.first)
 
     def sorted(self, listing: Listing) -> Listing:
-        """Return the tree as it is: each supervisor's members are sorted in it."""
+        """Return the listing as it is, because the tree is sorted already."""
         return listing
 
     def target(self) -> Target | None:
-        """Return what the cursor of the pane is on while it has the focus, else that of the tree."""
+        """Return the object under the cursor of the pane while it has the focus, else that of the tree."""
         chosen = self.query_one("#pane", Picks).chosen if self.is_mounted else ""
         return target_of(self.state, chosen) or super().target()
 
@@ -293,7 +293,7 @@ class NetworkScreen(TableScreen):
         return [*facts, *depth_facts(self.state)]
 
     def action_mark(self) -> None:
-        """Mark the agent or supervisor under the cursor; a line of folded agents shows them."""
+        """Mark the member under the cursor; a row of folded agents shows them."""
         if (self.table.selected or "").startswith("fold:"):
             self.action_fold()
         else:
@@ -309,7 +309,7 @@ class NetworkScreen(TableScreen):
         self.update_view(self.deck.view)
 
     def action_pane(self) -> None:
-        """Take the pane away, or bring it back."""
+        """Hide or show the pane."""
         self._wants_pane = not self._wants_pane
         if not self._wants_pane:
             self.focus_body()

@@ -1,4 +1,4 @@
-"""Runs, open and ended."""
+"""The Runs screen: open and ended runs."""
 
 from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.drawing.row_pane import RowDetails, describe_run
@@ -57,7 +57,7 @@ class RunsScreen(TableScreen):
         return describe_run(view, key, self._census[2] if run is not None else Census(), text, width, height)
 
     def _read(self, missing: list[TextRef]) -> None:
-        """Read in a thread what stands in the journal."""
+        """Read missing texts from the journal, in a thread."""
         refs_by_seq = {ref.seq: ref for ref in missing}
         if self._reading or not refs_by_seq:
             return

@@ -1,4 +1,4 @@
-"""What is stored of the team: moments to go back to, archives, forks; export, import, fork from here."""
+"""The State screen: snapshots, archives and forks; export, import and fork."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ class StateScreen(TableScreen):
 
     def _read(self, view: ViewState) -> None:
         self._reading, self._read_ms = True, view.wall_ms
-        path, folder = self.deck.path, not self.deck.in_browser  # whose operator has no paths of this machine
+        path, folder = self.deck.path, not self.deck.in_browser  # a browser has no access to paths
 
         def read(reader: Reader) -> StoredStates:
             return StoredStates(
@@ -100,7 +100,7 @@ class StateScreen(TableScreen):
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
         holds: Sequence[Line] | None
-        if view.is_due(self._counted_ms) or not self._kinds:  # none: the journal was not summed up yet
+        if view.is_due(self._counted_ms) or not self._kinds:  # empty until the journal is summarized
             self._counted_ms = view.wall_ms + READ_EVERY_MS
             self._held_now, self._kinds = holdings(view.state, working=view.working), Counter[str]()
             for span in self.deck.spans:
@@ -112,7 +112,9 @@ class StateScreen(TableScreen):
         else:
             path = self.deck.path if key == NEWEST or key.isdigit() else Path(key)
             engine = self.deck.feed.engine
-            working = key.isdigit() or (key == NEWEST and engine is not None and engine.alive)  # a moment is shown so
+            working = key.isdigit() or (
+                key == NEWEST and engine is not None and engine.alive
+            )  # a past moment is shown as it was at work
             seq = int(key) if key.isdigit() else None
             holds = self.look_up(key, lambda: holdings_of(path, seq, working=working))
         return describe_stored(
@@ -142,7 +144,7 @@ class StateScreen(TableScreen):
         return "these rows are moments and files, not agents or tasks; enter goes to one, = compares it"
 
     def action_compare(self) -> None:
-        """Show what differs from the row under the cursor to the moment that is shown, or from that to the newest."""
+        """Compare the row under the cursor with the moment shown, or that with the newest state."""
         key, seq = self.table.selected, str(self.state.seq)
         if key is None or (key == NEWEST and not self.deck.in_past):
             self.warn("choose a snapshot, an archive or a fork to compare with the newest state")

@@ -1,4 +1,4 @@
-"""Tasks, also those of runs that are over, which are read from the journal."""
+"""The Tasks screen: all tasks; those of finished runs are read from the journal."""
 
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW, MARKS
@@ -10,7 +10,7 @@ from dashboard.views.view_state import ViewState
 
 
 class TasksScreen(JournalScreen):
-    """What is at work, what waits and why, what has ended."""
+    """Running, waiting and ended tasks."""
 
     PLACE = "tasks"
     GRIPS = (BELOW,)
@@ -57,12 +57,10 @@ class TasksScreen(JournalScreen):
         )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-        task = (
-            None
-            if key in view.state.tasks
-            else next((task for task in self._ended_tasks.tasks if task.id == key), None)
-        )
-        return describe_task(view, key, task, width, height)
+        ended_task = None
+        if key not in view.state.tasks:
+            ended_task = next((task for task in self._ended_tasks.tasks if task.id == key), None)
+        return describe_task(view, key, ended_task, width, height)
 
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]

@@ -1,4 +1,4 @@
-"""The teams of this machine, to switch between them."""
+"""The Teams screen: the databases of this machine, to switch between them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ LOOK_EVERY_MS = 5_000
 
 
 class TeamsScreen(TableScreen):
-    """Every database at hand; enter opens another one in place of this."""
+    """All databases found; enter opens another one in place of this one."""
 
     PLACE = "teams"
     SORTED = False
@@ -37,7 +37,7 @@ class TeamsScreen(TableScreen):
 
     def listing(self, view: ViewState) -> Listing:
         due = view.has_passed(self._looked_ms + LOOK_EVERY_MS)
-        # A browser sees its own team alone: paths of this machine are not its business.
+        # A browser sees only its own team, because it has no access to paths.
         if due and not self._looking and not self.deck.in_browser:
             self._looking, self._looked_ms = True, view.wall_ms
             own_team = DatabaseInfo(self.deck.path, self.deck.feed.engine)
@@ -57,7 +57,7 @@ class TeamsScreen(TableScreen):
         return describe_team(self._teams, key, shown_path=str(self.deck.path), home=home(), **at)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
-        """Open nothing: what the pane tells is of another file."""
+        """Open nothing, because the pane shows events of another file."""
         event.prevent_default()
 
     def _receive_teams(self, teams: list[TeamDatabase]) -> None:
@@ -68,7 +68,7 @@ class TeamsScreen(TableScreen):
         self.update_now()
 
     def _with_feed_data(self, team: TeamDatabase) -> TeamDatabase:
-        """Tell of the team that is shown what the feed knows: folding it anew takes as long as opening it."""
+        """Return the row of the open team with data of the feed, because folding it again would take too long."""
         state, names, recent = self.deck.feed.state, self.deck.feed.names, self.deck.feed.recent
         return replace(
             team,

@@ -1,4 +1,4 @@
-"""Who was at work when, over the whole journal: a lane an agent, with swaps, failures and questions in it."""
+"""The Timeline screen: a lane for each agent over the whole journal, with swaps, failures and questions."""
 
 from functools import cached_property
 
@@ -22,23 +22,23 @@ from store import Reader
 
 DRAWN_EVERY_MS = 500
 READ_EVERY_MS = 1_000
-"""What happened at the newest event is read at most this often."""
+"""Minimum interval of reads of the events at the end, in milliseconds."""
 TEXT_HEIGHT, TALL_TEXT_HEIGHT = 6, 12
-"""Lines about the moment under the cursor."""
+"""Lines of the pane about the moment under the cursor."""
 TEXT_MIN_HEIGHT, TALL_TEXT_MIN_HEIGHT = 25, 39
-"""Lines of the body from which there are so many: those of terminals of 30 and 44 rows."""
+"""Minimum lines of the body for these heights; those of terminals with 30 and 44 rows."""
 LABEL_COLUMNS = 40
-"""Columns that names and figures take."""
+"""Columns of names and figures."""
 MIN_SPAN_MS = 50
-"""Zoom shows no less."""
+"""Shortest period that the zoom shows, in milliseconds."""
 EVENTS = 24
-"""Events about a moment that are read."""
+"""Events that are read for the moment under the cursor."""
 TITLES = 400
 """Attempts whose titles are looked up."""
 
 
 class TimelineScreen(BoardScreen):
-    """A lane an agent over the time of the journal; bars of what is at work grow."""
+    """Lanes of agents over the time of the journal; bars of open attempts grow."""
 
     PLACE = "timeline"
     KEYS = (
@@ -79,9 +79,9 @@ class TimelineScreen(BoardScreen):
     def __init__(self) -> None:
         super().__init__()
         self._span_ms: int | None = None
-        """How much time is shown; None is all."""
+        """Length of the visible period; None for the whole journal."""
         self._end_ms: int | None = None
-        """When that ends; None goes on with the newest event."""
+        """End of the visible period; None follows the newest event."""
         self._cursor_ms: int | None = None
         self._lane = 0
         self._unfolded = False
@@ -91,7 +91,7 @@ class TimelineScreen(BoardScreen):
         self._cursor_entries: list[Entry] | None = None
         self._told_of: tuple[str, int, int] = ("", 0, 0)
         self._told_newest = False
-        """Whether that goes on with the newest event."""
+        """Whether these events are those at the end of the journal."""
         self._telling, self._tell_ms = False, 0
 
     @cached_property
@@ -149,7 +149,7 @@ class TimelineScreen(BoardScreen):
         if text_height:
             self._read_cursor_events(view, lanes, cursor)
             row = self._rows[self._lane] if self._rows else None
-            # A part has only parts of attempts.
+            # The lanes of a part have truncated attempts.
             remembered_lanes = whole if whole.remembers(whole.at(cursor_ms)) else lanes
             lines += moment_lines(
                 remembered_lanes,
@@ -165,7 +165,7 @@ class TimelineScreen(BoardScreen):
         self.board.show(lines)
 
     def _stretch(self, now_ms: int) -> tuple[int, int]:
-        """Return from when to when is shown."""
+        """Return start and end of the visible period."""
         end_ms = now_ms if self._end_ms is None else min(self._end_ms, now_ms)
         if self._span_ms is None:
             return self._history.lanes.first_ms, end_ms
@@ -173,7 +173,7 @@ class TimelineScreen(BoardScreen):
         return lanes.moment(max(0, lanes.at(end_ms) - self._span_ms)), end_ms
 
     def _visible_lanes(self) -> Lanes:
-        """Return the lanes to draw: where it is zoomed in, in smaller slots."""
+        """Return the lanes to draw; zoomed in, with smaller slots."""
         history, span_ms = self._history, self._span_ms
         lanes = history.lanes
         if span_ms is None:
@@ -183,7 +183,7 @@ class TimelineScreen(BoardScreen):
         return history.zoomed(lanes.at(begin_ms), lanes.at(end_ms), step_ms=step_ms, follows=self._end_ms is None)
 
     def _read_cursor_events(self, view: ViewState, lanes: Lanes, cursor: int) -> None:
-        """Read what happened at the cursor, in its lane."""
+        """Read the events at the cursor, of its lane."""
         if self._drawing is None or not self._rows or self._telling:
             return
         row, step = self._rows[self._lane], self._drawing.axis.step
@@ -194,9 +194,7 @@ class TimelineScreen(BoardScreen):
         if stretch == self._told_of or self.deck.feed.trouble or (goes_on and not view.is_due(self._tell_ms)):
             return
         if not goes_on and stretch[:2] != self._told_of[:2]:
-            self._cursor_entries = (
-                None  # lines of another moment; those of a moment ago stand until newer ones are read
-            )
+            self._cursor_entries = None  # another moment; at the end, old events stay until newer ones are read
         self._telling, self._told_of, self._told_newest = True, stretch, newest
         self._tell_ms = view.wall_ms + READ_EVERY_MS
         at_ms, names, agent_id = lanes.moment(cursor), self.deck.feed.names, None if row.members else row.id
@@ -213,14 +211,14 @@ class TimelineScreen(BoardScreen):
 
         def receive(entries: list[Entry]) -> None:
             self._telling, self._cursor_entries = False, entries
-            if self.is_current and not goes_on:  # else the next drawing says it
+            if self.is_current and not goes_on:  # else the next redraw shows it
                 self._next_ms = 0
                 self.show(self.deck.view)
 
         self.deck.read(read, receive, failed=self._cursor_events_failed)
 
     def _cursor_events_failed(self) -> None:
-        """Read again at the next look."""
+        """Allow another read at the next redraw."""
         self._telling, self._told_of = False, ("", 0, 0)
 
     def facts(self) -> list[Cell]:
@@ -248,7 +246,7 @@ class TimelineScreen(BoardScreen):
         return len(axis.columns) - 1 if column is None else column
 
     def action_step(self, by: int) -> None:
-        """Go to the next column in which something of the lane ended or began, or to the one before."""
+        """Go to the next or the previous column of the lane that is not idle."""
         if self._drawing is None or not self._drawing.axis.columns or not self._rows:
             return
         columns, text = self._drawing.axis.columns, self._lane_text()
@@ -272,7 +270,7 @@ class TimelineScreen(BoardScreen):
         self.again()
 
     def _lane_text(self) -> str:
-        """Return the bar under the cursor as it is drawn."""
+        """Return the drawn text of the lane under the cursor."""
         assert self._drawing is not None
         line = next((line for line in self._drawing.lines if line.tone == "selected"), BLANK)
         return "".join(span.text for span in line.spans)[self._drawing.left :]
@@ -282,7 +280,7 @@ class TimelineScreen(BoardScreen):
         self.again()
 
     def action_zoom(self, by: float) -> None:
-        """Show half of the time around the cursor, or twice as much."""
+        """Halve or double the visible period around the cursor."""
         lanes = self._history.lanes
         if lanes.is_empty:
             return
@@ -297,22 +295,22 @@ class TimelineScreen(BoardScreen):
         self.again()
 
     def action_all(self) -> None:
-        """Show all the time that there is."""
+        """Show the whole journal."""
         self._span_ms = self._end_ms = None
         self.again()
 
     def action_unfold(self) -> None:
-        """Let idle time be as long as it was, or fold it."""
+        """Unfold or fold idle time."""
         self._unfolded = not self._unfolded
         self.again()
 
     def action_newest(self) -> None:
-        """Go on with the newest event."""
+        """Follow the newest event."""
         self._cursor_ms = self._end_ms = None
         self.again()
 
     def action_open(self) -> None:
-        """Open the task nearest to the cursor; of an ended run, the event."""
+        """Open the task nearest to the cursor; for a finished run, the event."""
         entries = self._cursor_entries or []
         row = self._rows[self._lane] if self._rows else None
         agent = self.state.agents.get(row.id) if row is not None else None
@@ -330,11 +328,11 @@ class TimelineScreen(BoardScreen):
         """Show the whole team as it was at this moment."""
         lanes = self._visible_lanes()
         if not lanes.is_empty:
-            at_ms, self._cursor_ms = self._cursor_ms, None  # from now on the cursor is the moment that is shown
+            at_ms, self._cursor_ms = self._cursor_ms, None  # the cursor follows the moment shown
             self.deck.goto_time(lanes.last_ms if at_ms is None else at_ms)
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
-        """Put the cursor on the lane and the moment; a double click opens it."""
+        """Move the cursor to the lane and the moment; a double click opens it."""
         drawing = self._drawing
         if drawing is None:
             return
@@ -364,7 +362,7 @@ class TimelineScreen(BoardScreen):
 
 
 def _titles(view: ViewState, lanes: Lanes) -> dict[str, str]:
-    """Return titles of the attempts that may have room for them."""
+    """Return the titles of recent attempts."""
     newest = [*lanes.open_attempts(), *reversed(lanes.spans)][:TITLES]
     named = {attempt.task_id: view.names.of(attempt.task_id) for attempt in newest}
     return {task_id: title for task_id, title in named.items() if title != task_id}
