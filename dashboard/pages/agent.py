@@ -1,4 +1,4 @@
-"""An agent: its steps, what it says, what its model was told, what it took; with the keys that change it."""
+"""The page of an agent: its steps, its output, its prompt, its times, and its memory."""
 
 from collections.abc import Iterable, Sequence
 
@@ -127,7 +127,7 @@ class AgentScreen(PanelsScreen):
             self.panel(name).fill("", ())
 
     def _last_task(self) -> str | None:
-        """Return the task of the newest event that is about one; a page keeps to it until another comes."""
+        """Return the task of the newest event with one, else the task shown before."""
         task_ids = (getattr(entry.event, "task_id", None) for entry in reversed(self.entries))
         return next((task_id for task_id in task_ids if task_id), self._task_id)
 
@@ -195,7 +195,7 @@ class AgentScreen(PanelsScreen):
             pane.fill(title, prompt_beginning(messages, pane.wide, pane.room), right="p unfolds")
 
     def _chosen(self, steps: Sequence[Entry]) -> int | None:
-        """Return the place of the step under the cursor; of the newest one where that is not recorded yet."""
+        """Return the index of the step under the cursor; for a step in progress, that of the last recorded one."""
         key = self.panel("steps").selected
         newest = len(steps) - 1 if key.startswith(LIVE) and steps else None
         return next((at for at, entry in enumerate(steps) if str(entry.seq) == key), newest)
@@ -252,19 +252,19 @@ class AgentScreen(PanelsScreen):
 
 
 def _has_attempt_start(entries: Sequence[Entry], task_id: str) -> bool:
-    """Tell whether events reach back to where an agent began a task."""
+    """Tell whether events include the start of an attempt at a task."""
     return any(isinstance(entry.event, AttemptStarted) and entry.event.task_id == task_id for entry in entries)
 
 
 def _current_task_id(agent: Agent | None) -> str | None:
-    """Return the task that an agent began last, or that it is parked at."""
+    """Return the task that an agent started last, else one that is parked."""
     if agent is None:
         return None
     return next(reversed(agent.running), None) or next(reversed(agent.parked), None)
 
 
 def _fill(pane: Panel, parts: Sequence[agent_aside.Section]) -> None:
-    """Show sections in a pane whose title is that of the first one."""
+    """Show sections in a pane; the title of the first one is that of the pane."""
     filled_sections = [part for part in parts if part[2]]
     lines: list[Line] = []
     for place, (title, right, inner) in enumerate(filled_sections):

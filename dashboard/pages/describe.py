@@ -1,4 +1,4 @@
-"""All that is known of an object, in words; the pages of agents, tasks and runs show what matters most of it."""
+"""The page that describes an object in full, in words."""
 
 from collections.abc import Sequence
 

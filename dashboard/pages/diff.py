@@ -1,4 +1,4 @@
-"""What differs between two moments, files or archives, by subject; it does not change."""
+"""The page of a comparison of two moments, files or archives; static."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""An event as it stands in the journal; it does not change."""
+"""The page of an event; static."""
 
 from collections.abc import Sequence
 

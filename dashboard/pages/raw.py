@@ -1,4 +1,4 @@
-"""Something as JSON: as the state has it, or an event, or the last events about what the state has forgotten."""
+"""The page of an object as JSON: from the state, an event, or the last events about an object not in the state."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -16,11 +16,11 @@ from dashboard.widgets.panel import Panel
 from store import Reader
 
 LOOK_MS = 1_000
-"""An object that changes is written anew at most this often."""
+"""Minimum interval of updates of an object, in milliseconds."""
 
 
 class RawScreen(FindingScreen):
-    """Something as JSON."""
+    """An object as JSON."""
 
     KEYS = (("esc", "back"), ("Y", "copy"), ("↑↓", "scroll"))
     DEFAULT_CSS = """
@@ -45,7 +45,7 @@ class RawScreen(FindingScreen):
         return f"{super().path_title(view)} as JSON"
 
     def _from_journal(self, newest: int, reader: Reader) -> str:
-        """Return an event, or the last events about something; in a thread, which may outlive this page."""
+        """Return an event, or the last events about an object; runs in a thread, which may outlive this page."""
         if (seq := parse_seq(self._key)) is not None:
             return pretty(reader.record(seq).body)
         records = reader.records_before(newest + 1, HISTORY, value=self._key)

@@ -1,4 +1,4 @@
-"""A finished run, replayed: every answer comes from the journal, and the first difference is shown."""
+"""The page of a replay of a finished run, with its first difference."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from dashboard.views.view_state import ViewState
 
 
 class ReplayScreen(OnceScreen):
-    """What `quarterdeck replay` says of a run."""
+    """The result of `quarterdeck replay` for a run."""
 
     KEYS = (("esc", "back"), ("↑↓", "scroll"), ("Y", "copy"))
     WAITING = "walking through its journal …"

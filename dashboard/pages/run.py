@@ -1,4 +1,4 @@
-"""A run: how far it is, its tasks, and its report as rendered markdown, which grows while it works."""
+"""The page of a run: its progress, its tasks, and its report as markdown, which grows while the run works."""
 
 from collections.abc import Iterable
 
@@ -29,18 +29,18 @@ from engine.core.state import Run
 from store import Reader
 
 REPORT_MS = 1_000
-"""A draft is set again at most this often."""
+"""Minimum interval of updates of a draft, in milliseconds."""
 METERS_MS = 500
-"""Meters and times of what is at work move at most this often."""
+"""Minimum interval of updates of meters and times, in milliseconds."""
 GRAPH_MIN_HEIGHT = 45
-"""Screen height from which the graph is shown."""
+"""Minimum height of the screen for the graph."""
 MAX_DRAFT_CHARACTERS = 60_000
-"""Characters of a draft that are shown, from its end."""
+"""Characters of a draft that are shown, counted from its end."""
 MAX_ENDED_ATTEMPTS = 2_000
-"""Ends of attempts that are read of a run that has ended, from the newest."""
+"""Ends of attempts of an ended run that are read, the newest."""
 _NO_WORK = Census()
 _OF_OPEN = ("D", "P", "ctrl+d", "f")
-"""Keys that do nothing to a run that has ended."""
+"""Keys without an effect on an ended run."""
 
 
 class RunScreen(PanelsScreen):
@@ -85,11 +85,11 @@ class RunScreen(PanelsScreen):
         self._report_ms = 0
         self._graph = GraphSlot()
         self.is_whole = False
-        """Whether the report is shown over all."""
+        """Whether the report covers the page."""
         self._ended_run: EndedRun | None = None
         self._fails, self._ends = Newest(MAX_LINES), Newest(MAX_ENDED_ATTEMPTS)
         self._output = ""
-        """The report as it was written, or what there is of it."""
+        """The report, or its draft."""
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -157,7 +157,7 @@ class RunScreen(PanelsScreen):
             title = "TASKS"
             right = f"{len(self._census.at_work):,} at work · {len(self._census.waiting):,} wait"
         if self.is_stacked:
-            for pane in (at_work, waiting, failed):  # what they had side by side with the report
+            for pane in (at_work, waiting, failed):  # drop heights of the other layout
                 pane.styles.height = pane.styles.display = None
             at_work.fill(title, [*first, *later, *(broken if run is not None else ())], right=right)
             return
@@ -169,7 +169,7 @@ class RunScreen(PanelsScreen):
     def _share_out(
         self, first: Panel, first_rows: int, second: Panel, second_rows: int, third: Panel, third_rows: int
     ) -> None:
-        """Give three panes the rows that they need: the one that needs most gets what is left."""
+        """Set the heights of three panes by their rows; the pane with most rows gets the rest."""
         rows = self.query_one("#work").size.height
         last = min(third_rows + 1, max(4, rows // 5)) if third_rows else 0
         top = rows - last if not second_rows else min(first_rows + 1, max(6, rows // 2)) if first_rows else 2
@@ -178,7 +178,7 @@ class RunScreen(PanelsScreen):
         give_rows(third, last)
 
     def _show_report(self, view: ViewState, run: Run | None) -> None:
-        """Show the output; while the run works, what there is so far, as lines that are cheap to add to."""
+        """Show the output; while the run works, its draft, in a pane that is cheap to extend."""
         state = view.state
         summary, growing = state.summary(self._key), self.panel("draft")
         heading = self.query_one("#heading", Lines)
@@ -199,12 +199,12 @@ class RunScreen(PanelsScreen):
         words = report_words(state, self._key, output, whole=whole)
         line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
-        if output != self._output or not self.report.has_text:  # parsing a long one takes a whole frame's time
+        if output != self._output or not self.report.has_text:  # parsing a long report takes a whole frame
             self._output = output
             self.report.show(clean_markdown(as_markdown(output)) or "*no output*")
 
     def _show_graph(self, view: ViewState, run: Run | None) -> None:
-        """Show the graph of the run below its report, where there is room."""
+        """Show the graph of the run below its report, if there is room."""
         pane = self.query_one("#graph", Lines)
         has_room = not self.is_stacked and self.size.height >= GRAPH_MIN_HEIGHT
         sight = self._final_sight(view) if has_room and run is None else None
@@ -218,7 +218,7 @@ class RunScreen(PanelsScreen):
         pane.show(edged)
 
     def _final_sight(self, view: ViewState) -> Sight | None:
-        """Return the team as it was when the run ended; None while it is read."""
+        """Return the team at the end of the run; None while it is read."""
         if self._ended_run is None:
             self._ended_run = EndedRun(self.deck, self.update_now)
         return self._ended_run.sight(self._key, view)
@@ -237,9 +237,9 @@ class RunScreen(PanelsScreen):
         return self._ends.up_to(view.state.seq, reader, view.names, run_id=self._key, kinds=ENDS)
 
     def action_whole(self) -> None:
-        """Show the report over the whole page, or the page again."""
+        """Show the report on the whole page, or the page again."""
         whole = self.is_whole = not self.is_whole
-        # Not by a class of the page: it would be looked for in the styles of every widget, of which a report has many.
+        # Not with a CSS class of the page, which would restyle every widget, of which a report has many.
         self.query_one("#work").display = not whole
         self.report.styles.border_left = ("none", "transparent") if whole else None
         if whole:
@@ -249,7 +249,7 @@ class RunScreen(PanelsScreen):
         self.call_after_refresh(self.update_now)
 
     def action_follow(self) -> None:
-        """Stay at the end of the report while it grows, or hold it."""
+        """Follow the end of the report while it grows, or stop following."""
         super().action_follow()
         follows = self.panel(self.GROWING).follows
         self.deck.say("the report stays at its end · f holds it" if follows else "held", "muted")

@@ -1,4 +1,4 @@
-"""A supervisor: its members as rows, and beside them its work, queue, settings, cost and how it was coordinated."""
+"""The page of a supervisor: its members as rows, and its work, queue, settings, cost and strategies."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -35,7 +35,7 @@ from store import Reader
 
 EVERYTHING = 1_000_000
 GRAPH_MIN_LINES = 8
-"""Lines that the members have to leave for a graph below them."""
+"""Minimum lines for a graph below the members."""
 
 
 class SupervisorScreen(PageScreen):
@@ -73,7 +73,7 @@ class SupervisorScreen(PageScreen):
         self._graph = GraphSlot()
         self._sorting = Sorting("declared")
         self._switches_of: tuple[Activity, int] | None = None
-        """The moment, or the present, whose switches were read, and when the last of them was."""
+        """The source and the time of the last switch when the switches were read."""
         self._switches = Newest(HISTORY)
 
     @cached_property
@@ -123,12 +123,12 @@ class SupervisorScreen(PageScreen):
         self._show_beside(view)
         switches_of = view.activity, view.activity.switched_ms.get(self._key, 0)
         unread = switches_of != self._switches_of or self._read_seq < 0
-        if not self._reading and unread and view.is_due(self._read_ms + READ_EVERY_MS):  # the journal is walked
+        if not self._reading and unread and view.is_due(self._read_ms + READ_EVERY_MS):  # it scans the journal
             self._switches_of = switches_of
             self._read(view, [])
 
     def _make_room(self, rows: int) -> Size:
-        """Give what the members leave to the graph; return its size, which it has after the next layout."""
+        """Give the free lines below the members to the graph; return the size that the next layout will give it."""
         left, graph = self.query_one("#left").size, self.query_one("#graph")
         tall = left.height - rows - 1 if left.height - rows - 1 >= GRAPH_MIN_LINES else 0
         if tall != graph.size.height:
@@ -147,7 +147,7 @@ class SupervisorScreen(PageScreen):
         room = self.size.width - 2
         head = [*supervisor_facts(pane_data, supervisor, progress, room), figures_line(pane_data, supervisor, room)]
         facts_shown.show([indent(line) for line in head])
-        stacked = not self.has_class("-beside")  # then no line parts it from the members
+        stacked = not self.has_class("-beside")  # then there is no line between it and the members
         width, height = side.size.width + stacked, side.size.height
         lines = supervisor_side(pane_data, supervisor, self.sentences(view), width, height)
         side.show([line._replace(spans=line.spans[stacked:]) for line in lines])
@@ -162,13 +162,13 @@ class SupervisorScreen(PageScreen):
         self.deck.open_key(event.key)
 
     def on_table_headed(self, event: Table.Headed) -> None:
-        """Sort the members by the heading, then the other way round, then as they were declared."""
+        """Sort the members by the heading, then reversed, then as declared."""
         if event.title in ORDERS:
             self._sorting = self._sorting.after_click(event.title, "declared")
             self.update_view(self.deck.view)
 
     def action_sort(self, by: int) -> None:
-        """Sort in the next way, or in the one before."""
+        """Choose the next or the previous order."""
         self._sorting = self._sorting.after_step([*ORDERS], by)
         self.update_view(self.deck.view)
 
@@ -176,7 +176,7 @@ class SupervisorScreen(PageScreen):
         return [Cell(f"sorted: {self._sorting.label}", "muted")] if self._sorting.order != "declared" else []
 
     def target(self) -> Target | None:
-        """Return the member under the cursor; without one the supervisor itself."""
+        """Return the member under the cursor, else the supervisor."""
         chosen = self.query_one("#side", Picks).chosen if self.is_mounted else ""
         selected = self.table.selected if self.is_mounted else None
         return target_of(self.state, chosen) or target_of(self.state, selected) or super().target()

@@ -1,4 +1,4 @@
-"""A task: what it was asked, why it waits, its attempts and steps, what it put out, and what happened to it."""
+"""The page of a task: its input, its attempts and steps, its output, and its events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,11 +24,9 @@ from engine.core.state import Task
 from store import Reader
 
 READ = 500
-"""Events of a task that are read, the newest."""
-
-
+"""Newest events of a task that are read."""
 MAX_CHILDREN = 200
-"""Tasks below one that its page lists; the Tasks screen has all."""
+"""Children of a task that are listed; the Tasks screen has all of them."""
 
 
 class TaskScreen(PanelsScreen):
@@ -97,14 +95,8 @@ class TaskScreen(PanelsScreen):
         if task is not None:
             lines = task_facts(state, task, view.counts, view.live, view.names, width=width, now_ms=now_ms)
         else:
-            ended_task = next(
-                (
-                    ended_task
-                    for ended_task in ended_tasks_in(self.entries[::-1], view.names)
-                    if ended_task.id == self._key
-                ),
-                None,
-            )
+            ended_tasks = ended_tasks_in(self.entries[::-1], view.names)
+            ended_task = next((ended_task for ended_task in ended_tasks if ended_task.id == self._key), None)
             lines = ended_task_facts(self._key, ended_task, view.names, width=width, now_ms=now_ms)
         self.show_facts(lines)
         self._show_steps(view, task)
