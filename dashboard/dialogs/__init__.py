@@ -28,13 +28,15 @@ _FILES = sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py"))
 def __getattr__(name: str) -> ModuleType:
     if name not in _FILES:
         raise AttributeError(name)
-    from engine.platform.strategies_plugins import installed_strategies  # 25 ms, for which no first frame waits
+    from engine.platform.strategies_plugins import (
+        installed_strategies,
+    )  # a slow import (25 ms), kept out of the first frame
 
-    installed_strategies()  # dialogs offer these too
+    installed_strategies()  # dialogs offer plugins, too
     return import_module(f"{__name__}.{name}")
 
 
 def load() -> None:
-    """Load all dialogs ahead, so that the first one opens at once."""
+    """Load all dialogs in advance, so that the first one opens at once."""
     for name in _FILES:
         __getattr__(name)

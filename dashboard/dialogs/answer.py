@@ -1,6 +1,6 @@
 """Dialog for answering questions: answers with their meaning, and an editor for an answer that needs an output.
 
-Rule: for a question that somebody else answered meanwhile, the dialog shows by whom and how, and sends nothing.
+Rule: for a question that was answered meanwhile, the dialog shows that answer, and sends nothing.
 """
 
 import json
@@ -51,11 +51,11 @@ class AnswerDialog(Dialog):
         self._alike = False
         self._options: list[str] = []
         self.answered: str | None = None
-        """What was answered."""
+        """The answer that was sent."""
 
     @property
     def draft_text(self) -> str:
-        """What was written as an output."""
+        """The output that was typed."""
         return self._output
 
     @property
@@ -70,9 +70,9 @@ class AnswerDialog(Dialog):
         escalations = self._open()
         if len(self._ids) > 1:
             return f"One answer to {pluralize(len(self._ids), 'question')}"
-        return (
-            f"{self._ids[0]}: about {inbox.subject_name(self.state, escalations[0])}" if escalations else self._ids[0]
-        )
+        if not escalations:
+            return self._ids[0]
+        return f"{self._ids[0]}: about {inbox.subject_name(self.state, escalations[0])}"
 
     def inside(self) -> Iterable[Widget]:
         escalations = self._open()
@@ -90,9 +90,8 @@ class AnswerDialog(Dialog):
 
     def begin(self) -> None:
         self.query_one(Picker).offer(_KINDS)
-        self._edit(
-            self._opens_editor or (self._initial_option is not None and self._needs_output(self._initial_option))
-        )
+        needs_output = self._initial_option is not None and self._needs_output(self._initial_option)
+        self._edit(self._opens_editor or needs_output)
         index = self._options.index(self._initial_option) if self._initial_option in self._options else 0
         if self._options:
             self.query_one(f"#option-{index}", Button).focus()
@@ -106,7 +105,7 @@ class AnswerDialog(Dialog):
         self.update_view(self.deck.view)
 
     def title_notes(self) -> Sequence[Cell]:
-        """Say that a part of the question is below: a person decides on all of it."""
+        """Return a note while a part of the question is not visible, because a person decides on all of it."""
         inside = self.query_one("#inside")
         return [Cell("pgdn shows more", "attention")] if inside.scroll_y < inside.max_scroll_y else []
 
@@ -117,14 +116,10 @@ class AnswerDialog(Dialog):
         return any((kind, option) in inbox.WITH_OUTPUT for kind in self._kinds)
 
     def action_answer_alike(self) -> None:
-        """Switch between answering all similar questions and this one alone."""
+        """Switch between one answer for all similar questions and one for this question alone."""
         escalations = self._open()
-        self._alike = (
-            not self._alike
-            and len(self._ids) == 1
-            and bool(escalations)
-            and len(similar_questions(self.state, escalations[0])) > 1
-        )
+        is_possible = len(self._ids) == 1 and bool(escalations)
+        self._alike = not self._alike and is_possible and len(similar_questions(self.state, escalations[0])) > 1
         self.update_view(self.deck.view)
 
     def action_copy(self) -> None:
@@ -158,7 +153,7 @@ class AnswerDialog(Dialog):
             )
             for option, means in meanings.items()
         ]
-        # Answers of an agent's own mean what they say, which their buttons do too.
+        # Options that an agent defined have no other meaning than their buttons.
         self.text_of("meanings").display = any(meanings.values())
         self.text_of("meanings").show(cells)
         if not self._options:
@@ -183,7 +178,7 @@ class AnswerDialog(Dialog):
         return "; ".join(meaning for meaning in meanings if meaning)
 
     def _show_settled(self, view: ViewState) -> None:
-        """Show who answered first; nothing can be sent any more."""
+        """Show the answer that was first; nothing can be sent any more."""
         cells = []
         for an_id in self._ids:
             was = inbox.find_settled(view.recent, an_id)
@@ -196,13 +191,10 @@ class AnswerDialog(Dialog):
         has_text = bool(self.query_one(TextArea).text)
         self.query_one(TextArea).read_only = True
         self.query_one(Picker).display = False
-        text = (
-            "what you wrote was not sent; ctrl+y copies it, esc goes back"
-            if has_text
-            else "nothing was sent; esc goes back"
-        )
-        self.show_problem(text)
-        if not has_text:
+        if has_text:
+            self.show_problem("what you wrote was not sent; ctrl+y copies it, esc goes back")
+        else:
+            self.show_problem("nothing was sent; esc goes back")
             self._edit(False)
 
     def _chosen(self) -> str | None:
@@ -258,5 +250,5 @@ class AnswerDialog(Dialog):
         return value
 
     def confirm(self) -> None:
-        """Enter in the picker answers with the output."""
+        """Answer with the output; called by enter in the picker."""
         self.action_confirm_output()

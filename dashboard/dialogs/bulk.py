@@ -1,4 +1,4 @@
-"""One change to all marked rows: its effect on each, before it is sent."""
+"""Dialogs for one change of all marked rows, which show its effect on each before it is sent."""
 
 from collections.abc import Iterable, Sequence
 
@@ -26,7 +26,7 @@ from engine.core.commands import Cancel, Command
 from engine.core.records.records import copy_with
 
 LOOK_MS, MAX_FREQUENT_CHECKS = 1_000, 20
-"""More than MANY changes are checked again only every LOOK_MS."""
+"""Interval of checks in milliseconds, for more than `MAX_FREQUENT_CHECKS` changes."""
 
 
 class BulkDialog(Dialog):
@@ -73,7 +73,7 @@ class BulkDialog(Dialog):
             self.show_problem("")
 
     def _chosen(self) -> list[Command]:
-        """Return each command that would not be refused."""
+        """Return the commands that would not be refused."""
         reason = self.query_one("#reason", Input).value.strip() if self._cancels else ""
         return [
             copy_with(part.command, reason=reason) if reason and isinstance(part.command, Cancel) else part.command
@@ -82,7 +82,7 @@ class BulkDialog(Dialog):
         ]
 
     def answer(self) -> Answer:
-        """Return the first command; all are in `taken`."""
+        """Return the first command; `chosen_commands` has all of them."""
         self._next_ms = 0
         self.update_view(self.deck.view)
         try:
@@ -99,7 +99,7 @@ class BulkDialog(Dialog):
 
 
 class BulkLineDialog(BulkDialog):
-    """Ask one line about several objects, and show what it means for each."""
+    """Ask for one line about several objects, and show its effect on each."""
 
     def __init__(self, line: LineQuestion, targets: Sequence[Target]) -> None:
         super().__init__(plan_change(targets, ()))

@@ -1,6 +1,6 @@
 """Base of dialogs: a title that names the object, the effect of the change, and two buttons.
 
-It answers with a command or with nothing; sending is the app's.
+A dialog returns a command or None; the app sends it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +42,7 @@ Answer = Command | None
 
 
 class DialogText(Pane, can_focus=False):
-    """Lines of a dialog, as tall as they are."""
+    """Lines of a dialog; the height is that of the lines."""
 
     DEFAULT_CSS = """
     DialogText {
@@ -51,7 +51,7 @@ class DialogText(Pane, can_focus=False):
     """
 
     def show_any(self, cells: Sequence[Cell]) -> None:
-        """Show these lines; nothing, not even a gap, where there are none."""
+        """Show lines; hide the widget if there are none."""
         self.display = bool(cells)
         self.show(cells)
 
@@ -78,7 +78,7 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
     BUTTON_LABEL: ClassVar[str] = "Do it"
     """Text of the first button."""
     NEEDS_ENGINE: ClassVar[bool] = True
-    """Whether what it does needs an engine."""
+    """Whether its command needs an engine."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,14 +91,14 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
 
     @property
     def state(self) -> State:
-        """The team as it was last looked at."""
+        """The state of the team at the last redraw."""
         return self.deck.view.state
 
     def text_of(self, name: str) -> DialogText:
         return self.query_one(f"#{name}", DialogText)
 
     def rehearse(self, command: Command, shell: str = "") -> Rehearsal:
-        """Show the effect of a command or the reason of its refusal, and the same command line."""
+        """Show the effect of a command or the reason of its refusal, and the equivalent command line."""
         view = self.deck.view
         rehearsal = rehearse(view.state, command, view.now_ms)
         self.show_problem(f"would be refused: {rehearsal.refusal}" if rehearsal.refusal else "")
@@ -111,16 +111,16 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
 
     @property
     def draft_key(self) -> str:
-        """Under what in `Deck.drafts` the text stands that was written here; empty where none is worth keeping."""
+        """The key of its text in `Deck.drafts`; empty for a dialog without a draft."""
         return ""
 
     @property
     def draft_text(self) -> str:
-        """The text that is kept until its command was taken."""
+        """The text that is kept until its command is applied."""
         return ""
 
     def handle_outcome(self, outcome: "CommandReply") -> None:
-        """Delete the text once its command was taken; else say that it is kept."""
+        """Delete the draft unless the command was refused; then say that it is kept."""
         if outcome.status != "refused":
             self.deck.drafts.pop(self.draft_key, None)
         elif self.draft_key in self.deck.drafts:
@@ -180,28 +180,27 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
         self.replay_keys()
 
     def begin(self) -> None:
-        """Fill in what depends on the state."""
+        """Fill in the parts that depend on the state, and set the focus."""
         self.query_one("#confirm", Button).focus()
 
     def update_engine(self, view: ViewState) -> None:
-        """Say beside the title when there is no engine, which a dialog over the whole window hides."""
-        waits = (
-            [Cell("no engine: it waits for the next one", "error")] if self.NEEDS_ENGINE and not view.working else []
-        )
-        self.query_one("#title", Bar).show(self._title, [*waits, *self.title_notes()])
+        """Show in the title that there is no engine, because a dialog may hide the header."""
+        is_waiting = self.NEEDS_ENGINE and not view.working
+        note = [Cell("no engine: it waits for the next one", "error")] if is_waiting else []
+        self.query_one("#title", Bar).show(self._title, [*note, *self.title_notes()])
 
     def title_notes(self) -> Sequence[Cell]:
-        """Return what else stands beside the title."""
+        """Return further notes beside the title."""
         return []
 
     def update_view(self, view: ViewState) -> None:
-        """Update what depends on the team; called on each refresh, and when something is chosen or typed."""
+        """Redraw; called on each refresh, and after each input."""
 
     def set_button_label(self, does: str) -> None:
         self.query_one("#confirm", Button).label = Text(f"{clean(does)}  enter")
 
     def show_problem(self, text: str) -> None:
-        """Show an error, and keep the dialog open."""
+        """Show an error; hide it if the text is empty."""
         self.query_one("#problem", Problem).show([Cell(text, "error")] if text else [])
         self._fit_height()
 
@@ -209,7 +208,7 @@ class Dialog(LiveScreen, ClosesOnce, ModalScreen[Answer]):
         self._fit_height()
 
     def _fit_height(self) -> None:
-        """Make the body scroll when the error and the buttons would not fit on the screen."""
+        """Limit the height of the body, so that the error and the buttons fit on the screen."""
         problem = self.query_one("#problem", Problem)
         width = min(self.size.width, 100) - 6
         lines = min(5, problem.get_content_height(self.size, self.size, width)) if problem.text else 0
@@ -249,10 +248,10 @@ class Confirm(Dialog):
     def __init__(
         self, question: str, consequences: Callable[[State], Sequence[str]], does: str, command: Command
     ) -> None:
-        """Ask.
+        """Ask a question.
 
         Args:
-            consequences: What it would come to for a state, which may change while it is asked.
+            consequences: Returns the effects for the current state, which may change while the dialog is open.
         """
         super().__init__()
         self._question, self._consequences, self._does, self._command = question, consequences, does, command
@@ -323,13 +322,13 @@ class HelpScreen(ClosesOnce, ModalScreen[None]):
         self.query_one("#told", Pane).focus()
 
     def on_click(self, event: events.Click) -> None:
-        """Close where "esc closes" stands, and beside the keys."""
+        """Close on a click on the title or beside the dialog."""
         if event.widget is self or (event.widget is not None and event.widget.id == "title"):
             self.dismiss()
 
 
 class Choices(Paged, OptionList):
-    """A list to choose from, one item a line."""
+    """A list to choose from, one item per line."""
 
     BINDINGS = [Binding("j", "cursor_down", "down", show=False), Binding("k", "cursor_up", "up", show=False)]
 
@@ -350,7 +349,7 @@ class Choices(Paged, OptionList):
     """
 
     def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
-        """Offer items: id, name, and a reason to choose it."""
+        """Offer items: id, name and description."""
         self.clear_options()
         widest = max((len(name) for _, name, _ in choices), default=0)
         named = ((an_id, f"{clean(name):<{widest}}", clean(about[:MAX_CHARACTERS])) for an_id, name, about in choices)
@@ -366,11 +365,11 @@ class Choices(Paged, OptionList):
         strip = super().render_line(y)
         if y + self.scroll_offset.y != self.highlighted:
             return strip
-        # Its colour alone would not tell which is chosen where there are no colours.
+        # A sign for the chosen item, because a terminal may have no colours.
         return Strip.join([Strip([Segment("▌", next(iter(strip)).style)]), strip.crop(1)])
 
     def on_click(self, event: events.Click) -> None:
-        """Select by a click; enter or the button confirms."""
+        """Select an item; enter or the button confirms."""
         event.prevent_default()
         clicked = event.style.meta.get("option")
         if clicked is not None:
@@ -384,7 +383,7 @@ class Choices(Paged, OptionList):
 
 
 class ChoiceDialog(Dialog):
-    """Choose an item of a list; the effect is shown below."""
+    """Choose an item of a list; its effect is shown below."""
 
     def inside(self) -> Iterable[Widget]:
         yield DialogText(id="told")
@@ -392,7 +391,7 @@ class ChoiceDialog(Dialog):
         yield DialogText(id="would")
 
     def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
-        """Offer items: id, name, and a reason to choose it."""
+        """Offer items: id, name and description."""
         self.query_one(Choices).offer(choices, chosen)
         self.query_one(Choices).focus()
 

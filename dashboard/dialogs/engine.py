@@ -1,4 +1,4 @@
-"""Dialogs about the engine: start one, show who leads and hand over, and keep it or stop it on quit."""
+"""Dialogs about the engine: start one, show the leader and hand over, and keep it or stop it on quit."""
 
 import shlex
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ GRACE_S, LONGEST_GRACE_S = 2.0, 600.0
 
 
 class EngineDialog(Dialog, ModalScreen[object]):
-    """Show what an engine would continue with; enter starts it."""
+    """Show what a new engine would continue; enter starts it."""
 
     BUTTON_LABEL = "Start"
     NEEDS_ENGINE = False
@@ -46,7 +46,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
             started = start_engine(deck.path, takeover=takeover)
             wait_until_up(started)
             leave(started)
-            leader = engine_at_work(deck.path)  # another may have been first
+            leader = engine_at_work(deck.path)  # another engine may have been first
             return started.process.pid if leader is None else leader.pid
 
         def announce(pid: int) -> None:
@@ -59,7 +59,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
 
 
 class LeadingDialog(Dialog):
-    """Show who leads; with a standby the first button hands over."""
+    """Show the leader; with a standby, the first button hands over."""
 
     BUTTON_LABEL = "Hand over"
 
@@ -97,7 +97,7 @@ class LeadingDialog(Dialog):
 
 
 class LeaveDialog(ChoiceDialog, ModalScreen[object]):
-    """Ask whether the engine goes on."""
+    """Ask whether the engine keeps running."""
 
     BUTTON_LABEL = "Quit"
     NEEDS_ENGINE = False
@@ -106,7 +106,7 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         return "Quit. What about the engine?"
 
     def begin(self) -> None:
-        feed = self.deck.feed  # and not what is looked at, which may be a moment of the past
+        feed = self.deck.feed  # not the view, which may show a past moment
         pid = feed.engine.pid if feed.engine is not None else "?"
         runs = len(feed.state.runs)
         text = f"engine {pid} works on {pluralize(runs, 'open run')}" if runs else f"engine {pid} waits for requests"

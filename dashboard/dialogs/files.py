@@ -1,6 +1,6 @@
 """Export and import dialogs: the target of an export, the effects of an import.
 
-In a browser neither has a path: an export is downloaded, and the browser is asked for the archive to import.
+In a browser neither has a path: an export is downloaded, and an archive to import is uploaded.
 """
 
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
 
     @property
     def _suggested(self) -> Path:
-        # Named after the moment: the team goes on, and the archive holds a later seq than the one of now.
+        # Named after the time, not the seq: the export may have a later seq than the view.
         return self._db.with_suffix(f".{file_stamp(self.deck.view.now_ms)}.zip")
 
     def begin(self) -> None:
@@ -72,11 +72,11 @@ class ImportDialog(Dialog):
     BUTTON_LABEL = "Look into it"
 
     def __init__(self, db: Path, path: str, *, display_name: str = "") -> None:
-        """Ask for an archive, or look into one.
+        """Ask for an archive, or plan the import of one.
 
         Args:
-            path: The archive; empty where it is asked for.
-            display_name: What it is called, where that is not its path.
+            path: The archive; empty to ask for one.
+            display_name: Its name for the user, if that is not its path.
         """
         super().__init__()
         self._db, self._path, self._display_name = db, path, display_name
@@ -103,7 +103,7 @@ class ImportDialog(Dialog):
         self.text_of("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
 
     def received(self, path: str, name: str) -> None:
-        """Look into an archive that a browser has sent."""
+        """Plan the import of an uploaded archive."""
         self._path, self._display_name, self._plan = path, name, None
         self.show_problem("")
         self.text_of("told").show([Cell(f"looking into {name} …", "muted")])
@@ -111,7 +111,7 @@ class ImportDialog(Dialog):
 
     @on(Input.Changed)
     def _forget_plan(self, event: Input.Changed) -> None:
-        """Forget what another archive would bring."""
+        """Drop the plan of another archive."""
         if event.value.strip() != self._path:
             self._plan, self._path = None, ""
             self._show_nothing()
@@ -140,7 +140,7 @@ class ImportDialog(Dialog):
         if not self.is_attached or path != self._path:
             return
         if isinstance(outcome, str):
-            if self._display_name:  # the browser knows no path, and may choose another file
+            if self._display_name:  # a browser knows no path, and may choose another file
                 outcome, self._path = outcome.replace(self._path, self._display_name), ""
                 self._show_nothing()
                 self.set_button_label("Choose a file")

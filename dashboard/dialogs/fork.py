@@ -34,7 +34,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
 
     def inside(self) -> Iterable[Widget]:
         yield DialogText(id="told")
-        self._seq = self.deck.view.state.seq  # of when it was asked for: the team goes on
+        self._seq = self.deck.view.state.seq  # fixed when the dialog opens, because the team continues
         if not self.deck.in_browser:
             yield TextLine(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
         yield DialogText(id="would")

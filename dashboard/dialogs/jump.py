@@ -1,4 +1,4 @@
-"""Jump mode: a label at each row, pane and tab; its letters go there, any other key ends the mode."""
+"""Jump mode: a label at each row, pane and tab; typing a label goes there, any other key ends the mode."""
 
 from collections.abc import Sequence
 
@@ -47,12 +47,12 @@ class JumpScreen(LiveScreen, ClosesOnce, ModalScreen[Spot | None]):
         self._opened_at = self.app.size
 
     def on_resize(self) -> None:
-        """End the mode in a window of another size: what lies below has moved."""
+        """End the mode when the window is resized, because the labels are misplaced then."""
         if self.app.size != self._opened_at:
             self.dismiss(None)
 
     def on_key(self, event: events.Key) -> None:
-        """Take a letter; one that begins no label ends the mode."""
+        """Add a letter; one that matches no label ends the mode."""
         event.stop()
         pressed = self._pressed + (event.character or "") if event.is_printable else ""
         if pressed in self.spots:

@@ -1,4 +1,4 @@
-"""Dialogs that move or remove a member, and that reassign a task: choose one; its effect is shown below."""
+"""Dialogs that move or remove a member, or reassign a task."""
 
 from collections.abc import Iterable
 from typing import Literal, cast
@@ -59,7 +59,7 @@ class RemoveDialog(ChoiceDialog):
 
 
 class MoveDialog(ChoiceDialog):
-    """Choose the supervisor above it."""
+    """Choose the new supervisor of a member."""
 
     BUTTON_LABEL = "Move"
 

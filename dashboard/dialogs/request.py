@@ -33,7 +33,7 @@ class RequestDialog(Dialog):
         super().__init__()
         self._supervisor_id = supervisor_id
         self._mode = ""
-        """The strategy of this run alone, once it was sent; empty for that of its supervisor."""
+        """The strategy for this run alone, once it was sent; empty for that of its supervisor."""
 
     def title_line(self) -> str:
         supervisor = self.state.supervisors.get(self._supervisor_id or "")
@@ -104,7 +104,7 @@ class RequestDialog(Dialog):
             self.text_of("would").show_any([])
 
     def _shell(self, command: Submit, mode: str) -> str:
-        """Return the same for a shell, empty where no line does it; one that asks for another strategy is two lines."""
+        """Return the equivalent command lines, empty if there are none; another strategy needs a second line."""
         line = shell_line(self.state, command)
         word = shortest_target(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
         return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode and line else line
@@ -125,7 +125,7 @@ class RequestDialog(Dialog):
         )
 
     def _refusal_of_mode(self, mode: str) -> str:
-        """Return why the supervisor could not coordinate this run so; empty where it could."""
+        """Return why the supervisor cannot coordinate this run with a strategy; empty if it can."""
         if not mode or self._supervisor_id is None:
             return ""
         view = self.deck.view
@@ -162,7 +162,7 @@ class RequestDialog(Dialog):
         )
 
     def handle_outcome(self, outcome: CommandReply) -> None:
-        """Once the run exists, switch it to the chosen strategy: a request itself names none."""
+        """Switch a new run to the chosen strategy, because a request has no strategy."""
         super().handle_outcome(outcome)
         run_id = outcome.result.get("run_id")
         if not self._mode or self._supervisor_id is None or outcome.status == "refused":

@@ -1,7 +1,7 @@
 """Base of the YAML editors for specs: the text is checked as it is typed, and its effect shown below.
 
-Rule: nothing that is typed is imported. Code that is not trusted yet is named, and trusted by a second confirmation.
-What was written is kept until the engine has applied it: `Deck.drafts`.
+Rule: typed code is never imported. Untrusted code is named, and a second confirmation trusts it. `Deck.drafts` keeps
+the text until the engine has applied it.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ from engine.core.specs.spec import AgentSpec
 
 NO_PROGRAMS = "$EDITOR is a program of this machine; write here"
 CHECK_S, LONG_TEXT_CHARACTERS = 0.3, 20_000
-"""How long a long text is left alone before it is read again, in seconds; and from how many characters it is long."""
+"""Delay of the check of a long text, in seconds; and the number of characters from which on a text is long."""
 
 
 class SpecEditor(Dialog):
@@ -57,17 +57,17 @@ class SpecEditor(Dialog):
         self._draft = Draft(None)
         self._read: str | None = None
         self._unopened = ""
-        """Why the editor could not be used; said until the text is another one."""
+        """Why the external editor could not be used; shown until the text changes."""
 
     def initial_text(self) -> str:
         raise NotImplementedError
 
     def command_of(self, spec: AgentSpec) -> Answer:
-        """Return the command that gives a spec to the team."""
+        """Return the command that applies a spec."""
         raise NotImplementedError
 
     def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
-        """Return what it would change, besides what the engine says of it."""
+        """Return the changes, beside the engine's summary."""
         raise NotImplementedError
 
     def is_unchanged(self, spec: AgentSpec) -> bool:
@@ -75,7 +75,7 @@ class SpecEditor(Dialog):
         return False
 
     def own_references(self) -> list[str]:
-        """Return what the team runs already."""
+        """Return references that need no confirmation."""
         return [*self.state.trusted]
 
     @property
@@ -120,7 +120,7 @@ class SpecEditor(Dialog):
             self._check()
 
     def save_draft(self) -> None:
-        """Remember the text for the next time, unless it is the one to begin with."""
+        """Keep the text as a draft, unless it is the initial one."""
         text = self.area.text
         if text == self.initial_text():
             self.deck.drafts.pop(self.draft_key, None)
@@ -165,10 +165,9 @@ class SpecEditor(Dialog):
         return [labelled("runs", ", ".join(new), "draining")] if new else []
 
     def _trust_hint(self) -> str:
-        return (
-            f"not trusted yet: {', '.join(self._pending_references)}; look at that code, then ctrl+s trusts it"
-            * bool(self._pending_references)
-        )
+        if not self._pending_references:
+            return ""
+        return f"not trusted yet: {', '.join(self._pending_references)}; look at that code, then ctrl+s trusts it"
 
     def action_send(self) -> None:
         self.confirm()
@@ -188,7 +187,7 @@ class SpecEditor(Dialog):
         return self.command_of(self._draft.spec)
 
     def _is_code_trusted(self) -> bool:
-        """Tell whether its code is trusted; name untrusted code, and trust it the second time."""
+        """Tell whether its code is trusted; the first call names untrusted code, the second one trusts it."""
         new = self._new_references()
         missing = self.deck.untrusted_references(new)
         if not missing:
@@ -203,7 +202,7 @@ class SpecEditor(Dialog):
         return False
 
     def action_fault(self) -> None:
-        """Put the cursor on the first line with a fault."""
+        """Move the cursor to the first line with a fault."""
         if self._draft.problems:
             line = min(self._draft.problems[0].line, self.area.document.line_count) - 1
             self.area.focus()
@@ -215,7 +214,7 @@ class SpecEditor(Dialog):
 
     @on(Button.Pressed, "#editor")
     def action_editor(self) -> None:
-        """Open the text in the user's editor, and take its result."""
+        """Open the text in the user's editor, and take over its result."""
         self._unopened = ""
         if self.deck.in_browser:
             self._unopened = f"not in a browser: {NO_PROGRAMS}"
@@ -232,11 +231,11 @@ class SpecEditor(Dialog):
         self.app.refresh(layout=True)
 
     def _take_over(self, argv: list[str]) -> None:
-        """Let the editor have the terminal, and put what it leaves in place of the text."""
+        """Run the editor in the terminal, and replace the text by its result."""
         back = ""
         failed: EditorFailed | None = None
         with self.app.suspend():
-            # Textual takes the terminal back only where nothing is raised in here.
+            # Textual restores the terminal only if nothing is raised in this block.
             try:
                 back = edit_externally(self.area.text, argv, name=NEW.name)
             except EditorFailed as error:
@@ -251,6 +250,6 @@ class SpecEditor(Dialog):
         super().action_decline()
 
     def handle_outcome(self, outcome: CommandReply) -> None:
-        """Keep it also while it is queued: its effect is not known yet."""
+        """Keep the draft while the command is pending."""
         if outcome.status != "pending":
             super().handle_outcome(outcome)

@@ -1,4 +1,4 @@
-"""Dialog that switches a strategy: the graph before and after, finished work that stays, and what is planned anew."""
+"""Dialog that switches a strategy: the graph before and after, kept work, and re-planned tasks."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -26,9 +26,9 @@ _LED = ("delegate",)
 _SYNTHESIS = ("parallel", "parallel_then_synthesis")
 _JOINED = ("parallel",)
 SIDE_BY_SIDE_MAX_HEIGHT = 30
-"""Rows below which graphs stand beside each other even where that breaks them: of the second one nothing was seen."""
+"""Height below which graphs stand side by side even if they are wrapped; else the second one would be invisible."""
 TALL_STACK_MIN_HEIGHT = 50
-"""Rows from which more nodes of a layer are shown."""
+"""Minimum rows to show more nodes of a layer."""
 
 
 class StrategyDialog(Dialog):

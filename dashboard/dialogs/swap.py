@@ -1,4 +1,4 @@
-"""Swap and rollback dialogs: both specs side by side, and what each of the three modes does to work in progress."""
+"""Swap and rollback dialogs: the differences of the specs, and the effect of each mode on work in progress."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class SpecDialog(Dialog):
         super().__init__()
         self._agent_ids, self._initial_mode = agent_ids, mode
         self.generations: dict[str, int] = {}
-        """Of each agent when the dialog was opened: what is changed is what was looked at."""
+        """Generation of each agent when the dialog was opened, which guards against concurrent swaps."""
 
     def inside(self) -> Iterable[Widget]:
         yield DialogText(id="work")
@@ -60,12 +60,12 @@ class SpecDialog(Dialog):
         return self.query_one(Radio).chosen or "drain"
 
     def agents(self) -> list[Agent]:
-        """Return those that are still in the team."""
+        """Return the agents that are still in the team."""
         agents = self.state.agents
         return [agents[agent_id] for agent_id in self._agent_ids if agent_id in agents]
 
     def compare(self, state: State, new: AgentSpec | None, shell: str, *code: Cell) -> None:
-        """Show both specs, the effect on work, and the same command line; `new` is None before one is chosen."""
+        """Show the changes of the spec, the effect on work, and the command line; `new` is None without a choice."""
         agents, ids = self.agents(), self._agent_ids
         self.query_one(Radio).offer(
             [Choice(name, name, about) for name, about in mode_lines(state, ids)], self._initial_mode
@@ -136,7 +136,7 @@ class SwapDialog(SpecDialog):
             self.show_problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
 
     def _read_file(self, path: Path) -> None:
-        from dashboard.user.specfile import read_spec_file  # reads YAML: only who brings a file needs it
+        from dashboard.user.specfile import read_spec_file  # slow import: needed only to read a file
         from engine.teamfile import TeamFileError
 
         try:
