@@ -28,7 +28,7 @@ _OUTCOMES = ("command_applied", "command_refused")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReply:
-    """What became of a command."""
+    """The outcome of a command."""
 
     command_id: str
     status: Literal["applied", "refused", "pending"]
@@ -37,20 +37,20 @@ class CommandReply:
     code: str | None = None
     """The kind of refusal."""
     reason: str | None = None
-    """Why it was refused, and what to do; of one that is pending, why its outcome is not known."""
+    """Why it was refused, and what to do; for a pending command, why its outcome is unknown."""
     result: dict[str, JsonValue] = field(default_factory=dict)
     summary: str = ""
     """What it did, in a few words."""
 
 
 class Client:
-    """Send commands to the engine of one database, and wait for what it says; for one thread at a time."""
+    """Sends commands to the engine of one database, and waits for outcomes; not thread-safe."""
 
     def __init__(self, path: Source, *, sender: str | None = None) -> None:
-        """Look at the database at `path`.
+        """Open the database at `path`.
 
         Args:
-            sender: Who asks, for the audit; None takes this process and its program.
+            sender: Name of the sender for the audit log; None means this process and its program.
 
         Raises:
             StoreError: If there is no Quarterdeck database.
@@ -80,7 +80,7 @@ class Client:
         """Put a command into the inbox and return its id; no engine has to be running.
 
         Raises:
-            StoreError: If it cannot be written, such as by a viewer.
+            StoreError: If the inbox cannot be written, such as by a viewer.
         """
         return self.send_all([command])[0]
 
@@ -108,18 +108,18 @@ class Client:
         return [row.id for row in rows]
 
     def wait(self, command_id: str, timeout_s: float = 10.0) -> CommandReply:
-        """Return the outcome of a command that this client sent; `pending` if there is none in time, or none to read.
+        """Return the outcome of a command of this client; `pending` if it has none in time, or it cannot be read.
 
         Args:
             command_id: What `send` returned.
-            timeout_s: How long to wait, in seconds; 0 only looks.
+            timeout_s: Maximum time to wait, in seconds; 0 does not wait.
         """
         after_seq = self._sent.get(command_id, 0)
         try:
             outcome = self._outcome_after(after_seq, command_id)
             if outcome is None and timeout_s > 0:
                 outcome = self._wait_for_outcome(after_seq, command_id, timeout_s)
-        except StoreError as error:  # who took it for not sent would send it again
+        except StoreError as error:  # an exception would look as if it was not sent
             reason = f"sent, but what became of it cannot be read: {error}"
             return CommandReply(command_id=command_id, status="pending", reason=reason)
         return outcome or CommandReply(command_id=command_id, status="pending")

@@ -1,7 +1,7 @@
 """A detached engine: a process of its own that outlives the terminal, with its log beside the database.
 
-Rule: it is started by exec with `python -P`, so that it inherits no lock of its parent and no file in the current
-folder shadows our modules; it reports through a pipe when it is up.
+Rule: it is a new process of `python -P`, so that it inherits no lock of its parent and no file in the current folder
+shadows our modules; it reports through a pipe when it is up.
 """
 
 import os
@@ -20,7 +20,7 @@ from store import EngineInfo, Reader, StoreError, check_place
 from store.layout.files import open_for_writing
 
 QUIET_S = 30.0
-"""Longest silence of a starting engine, in seconds; while it computes it sends beats."""
+"""Maximum silence of a starting engine, in seconds; it sends beats while it computes."""
 _BEAT_S = 1.0
 _WORKING = b"."
 _UP = b"up\n"
@@ -29,11 +29,11 @@ _TAIL_BYTES = 8_000
 
 
 class EngineDidNotStart(Exception):
-    """A detached engine ended, or stood still, before it was up.
+    """A detached engine ended, or hung, before it was up.
 
     Attributes:
-        log: Where it says more.
-        last_line: The last error in it, empty where there is none.
+        log: The path of its log.
+        last_line: The last error in the log; empty for none.
     """
 
     def __init__(self, log: Path, last_line: str) -> None:
@@ -43,7 +43,7 @@ class EngineDidNotStart(Exception):
 
 
 def _silence(log: Path) -> str:
-    """Return why a log may be empty."""
+    """Return why a log is empty."""
     with suppress(OSError):
         if shutil.disk_usage(log.parent).free < MAX_LOG_BYTES:
             return f"no space is left in {log.parent}"
@@ -54,7 +54,7 @@ class Announcer:
     """Reports the start of an engine to its starter: a beat each second while it computes, then that it is up.
 
     Args:
-        descriptor: The end of a pipe; closed once it is up.
+        descriptor: Write end of a pipe; closed once the engine is up.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -64,7 +64,7 @@ class Announcer:
         self._thread.start()
 
     def up(self) -> None:
-        """Say that it is up."""
+        """Report that the engine is up."""
         self._is_up.set()
         self._thread.join()
         self._say(_UP)
@@ -94,7 +94,7 @@ class Detached:
     ready: int
     """Read end of the pipe with its beats."""
     lifeline: int | None
-    """The end of a pipe; once it is closed, also by the death of this process, the engine ends cleanly."""
+    """Write end of a pipe; when it is closed, also by the death of this process, the engine ends cleanly."""
 
 
 def log_of(db: Path) -> Path:
@@ -115,20 +115,20 @@ def start_engine(
     """Start an engine on a database in a session of its own.
 
     Args:
-        db: The database; made where it is missing.
-        folder: Where it runs; None keeps the current folder.
-        bound: Let it end when this process does.
-        takeover: End an engine that holds the database and hangs.
-        without_code: Start it although agents call code of the program that made them; they wait.
-        accept_loss: How many acknowledged events may be missing in the database.
-        standby: Let it stand by beside the engine at work; it is up once it does.
+        db: The database; created if it does not exist.
+        folder: Its working folder; None keeps the current one.
+        bound: Whether it ends with this process.
+        takeover: Whether to end a hung engine of the database.
+        without_code: Start it although agents call code of the program that created them; these agents wait.
+        accept_loss: Number of acknowledged events that may be missing in the database.
+        standby: Whether it stands by for the current engine; it is up once it does.
 
     Raises:
-        StoreError: If an engine cannot open the database, or make it.
+        StoreError: If an engine cannot open or create the database.
         OSError: If the log cannot be written, or Python cannot be started.
     """
     db = db.absolute()
-    check_place(db)  # before anything is made, the log included
+    check_place(db)  # before any file is created
     log = log_of(db)
     ready, write_end = os.pipe()
     watched, lifeline = os.pipe() if bound else (None, None)
@@ -148,10 +148,10 @@ def start_engine(
 
 @contextmanager
 def bound_engine(db: Path, *, folder: Path | None, without_code: bool = False) -> Iterator[None]:
-    """Have an engine for this block, which ends with it, and with this process whatever becomes of it.
+    """Run an engine for this block; it ends with the block, or with this process.
 
     Args:
-        folder: Where the team's code is looked for; the current folder where it is None or not there.
+        folder: Folder of the team's code; the current folder if it is None or does not exist.
         without_code: As for `start_engine`.
     """
     folder = folder if folder is not None and folder.is_dir() else None
@@ -164,13 +164,13 @@ def bound_engine(db: Path, *, folder: Path | None, without_code: bool = False) -
 
 
 def end_bound_engine(engine: Detached) -> None:
-    """End an engine that is bound to this process, and wait until it has."""
+    """End an engine that is bound to this process, and wait for it."""
     _close(engine.lifeline)
     engine.process.wait()
 
 
 def leave(engine: Detached) -> None:
-    """Let an engine outlive this process; until this one ends, a thread reaps it."""
+    """Let an engine outlive this process; a thread reaps it if it ends first."""
     threading.Thread(target=engine.process.wait, daemon=True).start()
 
 
@@ -204,14 +204,14 @@ def _close(*descriptors: int | None) -> None:
 
 
 def wait_until_up(engine: Detached, *, quiet_s: float = QUIET_S) -> None:
-    """Return once the engine answers; one that computes is waited for, such as while it reads a long journal.
+    """Return once the engine is up; waits as long as it computes, such as while it reads a long journal.
 
     Args:
-        engine: That was started.
-        quiet_s: How long it may say nothing.
+        engine: A started engine.
+        quiet_s: Maximum silence, in seconds.
 
     Raises:
-        EngineDidNotStart: If it ended, or stood still for so long; then it is ended.
+        EngineDidNotStart: If it ended, or was silent for too long, when it is killed.
     """
     try:
         if _wait_until_ready(engine.ready, quiet_s):
@@ -225,12 +225,12 @@ def wait_until_up(engine: Detached, *, quiet_s: float = QUIET_S) -> None:
         except subprocess.TimeoutExpired:
             engine.process.kill()
             engine.process.wait()
-    if not is_alive(engine.db):  # else another engine was first, which is as good
+    if not is_alive(engine.db):  # else another engine was first
         raise EngineDidNotStart(engine.log, last_error(engine.log))
 
 
 def engine_at_work(db: Path) -> EngineInfo | None:
-    """Return the engine that holds a database; None where none does, or there is no database."""
+    """Return the engine that holds a database; None without an engine or database."""
     try:
         with Reader(db) as reader:
             engine = reader.engine()
@@ -240,7 +240,7 @@ def engine_at_work(db: Path) -> EngineInfo | None:
 
 
 def doubt_of(engine: EngineInfo) -> str:
-    """Return why an engine that is at work may do nothing, as the end of a sentence; empty where nothing is wrong."""
+    """Return the problem of a running engine, as the end of a sentence; empty for none."""
     return ", but it has no room on its disk" if engine.no_room else ", but it does not answer" * engine.hung
 
 
@@ -260,7 +260,7 @@ def wait_until_gone(db: Path, *, timeout_s: float) -> bool:
 
 
 def last_error(log: Path) -> str:
-    """Return the last line of a log that tells of an error, else its last line."""
+    """Return the last line of a log with an error, else its last line."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
@@ -282,7 +282,7 @@ def _wait_until_ready(descriptor: int, quiet_s: float) -> bool:
 
 
 def _open_log(log: Path) -> int:
-    """Open the log to append to it; a long one is put aside first."""
+    """Open the log to append to it; rotate a long one first."""
     if log.is_file() and log.stat().st_size > MAX_LOG_BYTES:
         log.replace(log.with_name(f"{log.name}.1"))
     return open_for_writing(log, append=True)
