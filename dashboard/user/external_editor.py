@@ -1,6 +1,6 @@
-"""A text in the program that a user edits with (`$VISUAL`, `$EDITOR`), and what comes back.
+"""Edits a text in the user's editor (`$VISUAL`, `$EDITOR`).
 
-Rule: what was written is never lost. Where it cannot be taken over, its file stays, and the message names it.
+Rule: edits are never lost. If they cannot be taken over, their file stays, and the message names it.
 """
 
 import shlex
@@ -18,10 +18,10 @@ class EditorFailed(Exception):
 
 
 def editor_of(environment: Mapping[str, str]) -> list[str]:
-    """Return the program and its arguments.
+    """Return the editor and its arguments.
 
     Raises:
-        EditorFailed: If none is named, or its quotes do not close.
+        EditorFailed: If no editor is set, or its quotes do not close.
     """
     command_line = (environment.get("VISUAL") or environment.get("EDITOR") or "").strip()
     try:
@@ -34,14 +34,14 @@ def editor_of(environment: Mapping[str, str]) -> list[str]:
 
 
 def edit_externally(text: str, argv: list[str], *, name: str) -> str:
-    """Return a text as the editor leaves it; blocks, and the terminal is the editor's meanwhile.
+    """Edit a text, and return the result; blocks while the editor has the terminal.
 
     Args:
-        text: What is edited.
-        name: What its file is called.
+        text: The text to edit.
+        name: The name of its file.
 
     Raises:
-        EditorFailed: If there is no room for the file, or the editor does not run, ends badly, or leaves no text.
+        EditorFailed: If the file cannot be written, or the editor does not run, fails, or leaves no text.
     """
     file = _write_file(text, name)
     try:
@@ -60,7 +60,7 @@ def edit_externally(text: str, argv: list[str], *, name: str) -> str:
 
 
 def _write_file(text: str, name: str) -> Path:
-    """Return a new file with a text, in a folder of its own."""
+    """Write a text to a new file in a folder of its own."""
     file: Path | None = None
     try:
         file = Path(tempfile.mkdtemp(prefix="quarterdeck-")) / name  # of mode 0700
@@ -75,7 +75,7 @@ def _write_file(text: str, name: str) -> Path:
 
 @contextmanager
 def _terminal_restored() -> Iterator[None]:
-    """Give the terminal its modes back: an editor that was killed leaves it without echo and lines."""
+    """Restore the modes of the terminal, because a killed editor may leave it in raw mode."""
     modes = None
     with suppress(termios.error, OSError, ValueError):  # no terminal
         modes = termios.tcgetattr(0)
@@ -87,7 +87,7 @@ def _terminal_restored() -> Iterator[None]:
 
 @contextmanager
 def _interrupt_keys_ignored() -> Iterator[None]:
-    """Let the keys that end an editor, where the terminal keeps its modes, not end the dashboard with its text."""
+    """Ignore interrupt keys, which end the editor, in the dashboard."""
     # Not SIG_IGN, which the editor would inherit.
     before = {number: signal.signal(number, lambda _number, _frame: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
@@ -98,7 +98,7 @@ def _interrupt_keys_ignored() -> Iterator[None]:
 
 
 def _read(file: Path) -> str:
-    from engine.teamfile import UnusableTeamFile, text_of  # reads YAML: only who edits needs it
+    from engine.teamfile import UnusableTeamFile, text_of  # slow import: needed only to edit
 
     try:
         back = text_of(file)
@@ -108,7 +108,7 @@ def _read(file: Path) -> str:
 
 
 def _describe_kept_file(file: Path, text: str) -> str:
-    """Remove the file where it says nothing new; else tell where it is."""
+    """Remove the file if it has no edits, else return a note with its path."""
     try:
         if file.read_bytes() == text.encode():
             _remove(file)
@@ -119,7 +119,7 @@ def _describe_kept_file(file: Path, text: str) -> str:
 
 
 def _remove(file: Path) -> None:
-    """Remove a file and its folder; what an editor left beside it stays."""
+    """Remove a file and its folder, unless the editor left other files there."""
     with suppress(OSError):
         file.unlink()
         file.parent.rmdir()

@@ -1,8 +1,8 @@
-"""Remembers what a user has set by hand: sizes of panes, that the tour was offered, in a browser the theme.
+"""Persists choices made in the dashboard: sizes of panes, that the tour was offered, the theme of a browser.
 
-One JSON file that the dashboard itself writes, apart from the settings, which are the user's to write. What cannot be
-read counts as nothing, and what cannot be written holds until the dashboard is left. Those of a browser are kept there:
-the file is in the folder of its tab (`dashboard/web/session.py`).
+The dashboard writes them to one JSON file, apart from the settings file, which only the user writes. An unreadable file
+counts as empty; if it cannot be written, choices last for the session. For a browser, the file is in the folder of its
+tab (`dashboard/web/session.py`), and its contents are stored in the browser.
 """
 
 import contextlib
@@ -14,31 +14,31 @@ from dashboard.user.settings import own_file
 from dashboard.user.theme import NAMES
 
 MIN_SIZE, MAX_SIZE = 1, 400
-"""Cells of a pane that are believed."""
+"""Valid range of the cells of a pane."""
 
 
 def habits_file() -> Path | None:
-    """Return where they are; None where this user has no home folder."""
+    """Return the path of the file; None if this user has no home folder."""
     return own_file("XDG_STATE_HOME", ".local/state", "dashboard.json")
 
 
 class Habits:
-    """What was set by hand, kept in `file`; without a file in memory alone."""
+    """The choices of a user, stored in `file`, or only in memory without one."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
         self.toured = file is None
-        """Whether the tour has been offered; where that cannot be remembered it is not offered at all."""
+        """Whether the tour was offered; True without a file, where it is never offered."""
         self.panes: dict[str, int] = {}
-        """Cells of panes that were dragged, by their names."""
+        """Cells of resized panes by their names."""
         self.theme = ""
-        """The theme that was chosen in a browser; a terminal has it in its settings. Empty for none."""
+        """The theme chosen in a browser; empty for none. A terminal has it in the settings."""
         if file is not None:
             self._read(file)
 
     def _read(self, file: Path) -> None:
         try:
-            if not file.is_file():  # one that is a pipe would be waited for
+            if not file.is_file():  # a pipe would block
                 return
             document = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
@@ -53,17 +53,17 @@ class Habits:
                 self.panes[name] = size
 
     def remember_offer(self) -> None:
-        """Remember that the tour was offered."""
+        """Store that the tour was offered."""
         self.toured = True
         self._write()
 
     def remember_theme(self, theme: str) -> None:
-        """Remember the theme that was chosen."""
+        """Store the chosen theme."""
         self.theme = theme
         self._write()
 
     def size(self, pane: str, cells: int | None, *, save: bool = True) -> None:
-        """Remember the size of a pane; None lets it have its own again. Without `save`, until the dashboard is left."""
+        """Store the size of a pane; None resets it. Without `save`, only for this session."""
         if cells is None:
             self.panes.pop(pane, None)
         else:
@@ -73,7 +73,7 @@ class Habits:
 
     @property
     def text(self) -> str:
-        """All of it, as its file holds it."""
+        """The contents of the file."""
         theme = {"theme": self.theme} if self.theme else {}
         return json.dumps({"toured": self.toured, "panes": self.panes, **theme}, indent=1, sort_keys=True)
 
@@ -81,9 +81,9 @@ class Habits:
         if self._file is None:
             return
         beside = self._file.with_suffix(f".{os.getpid()}")
-        with contextlib.suppress(OSError):  # a full disk or a read-only home is not a reason to stop looking at a team
+        with contextlib.suppress(OSError):  # a full disk or a read-only home must not end the dashboard
             self._file.parent.mkdir(parents=True, exist_ok=True)
             beside.unlink(missing_ok=True)
-            with beside.open("x", encoding="utf-8") as file:  # never through a link
+            with beside.open("x", encoding="utf-8") as file:  # never follow a link
                 file.write(self.text + "\n")
             beside.replace(self._file)

@@ -1,4 +1,4 @@
-"""How keys are written, and which key stands where a label was clicked."""
+"""Labels of keys, and the key at a position of a label."""
 
 import unicodedata
 
@@ -8,7 +8,7 @@ _NAMES = {"esc": "escape", "↑": "up", "↓": "down", "←": "left", "→": "ri
 
 
 def sign_of(key: str) -> str:
-    """Return how a key is written that Textual may call by a word, such as `[`; of several the first."""
+    """Return the label of a key by Textual's name, such as `[`; of several keys, that of the first."""
     first = key.partition(",")[0] if " " not in key else key
     sign = key_to_character(REPLACED_KEYS.get(first, first))
     return sign if sign is not None and sign.isprintable() and not sign.isspace() else first
@@ -21,9 +21,9 @@ def name_of(sign: str) -> str:
 
 
 def key_at(label: str, x: int) -> str:
-    """Return the key, as Textual calls it, that stands in a column of a label; its first one where none does.
+    """Return Textual's name of the key in a column of a label, or of its first key.
 
-    A label is one key, such as `enter`, or the signs of several, such as `[ ]`, `ctrl+g ]` and `←→`.
+    A label is one key, such as `enter`, or several, such as `[ ]`, `ctrl+g ]` and `←→`.
     """
     words, at = label.split(), 0
     if len(words) > 1:

@@ -6,7 +6,7 @@
     [keys]
     swap = "W"                 # the name of an action, as the palette (ctrl+p) says it
 
-A value that is wrong is ignored, and said in one line; the rest of the file is used.
+Invalid values are ignored and reported in one line; the rest of the file is used.
 """
 
 import os
@@ -33,7 +33,7 @@ _FIXED = frozenset({
     "shift+tab", "escape", "colon", "slash", "less_than_sign", "greater_than_sign", "comma", "full_stop", "ctrl+b",
     "ctrl+f", "ctrl+c", "ctrl+p", "ctrl+q", "ctrl+z", "ctrl+left", "ctrl+right", "ctrl+up", "ctrl+down",
 })  # fmt: skip
-"""Keys that move, type or quit everywhere."""
+"""Keys that cannot be reassigned: they move, type or quit on every screen."""
 _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 _NAMED = frozenset(key.value for key in Keys if not key.value.startswith("<")) | {*KEY_NAME_REPLACEMENTS.values()}
 
@@ -46,27 +46,27 @@ class Settings:
     motion: str = "full"
     call: str = "bell"
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys of actions that differ from their own, by the names of the actions; empty of one whose key another has."""
+    """Changed keys by the names of the actions; empty for an action that lost its key to another one."""
     problem: str = ""
-    """What in the file is ignored and why, in one line."""
+    """The ignored part of the file and the reason, in one line."""
 
     @property
     def key_signs(self) -> dict[str, str]:
-        """How texts write those keys; an action that has none is written as a word of the `:` line."""
+        """Labels of the changed keys; for an action without a key, its command word."""
         return {action: sign_of(key) or f":{action}" for action, key in self.keys.items()}
 
     @property
     def is_reduced(self) -> bool:
-        """Whether little may move: by the settings, or by `TEXTUAL_ANIMATIONS=none`."""
+        """Whether motion is reduced, by the settings or by `TEXTUAL_ANIMATIONS=none`."""
         return self.motion == "reduced" or os.environ.get("TEXTUAL_ANIMATIONS") == "none"
 
 
 def own_file(variable: str, in_home: str, name: str) -> Path | None:
-    """Return where a file of this user is; None without a home folder.
+    """Return the path of a file of this user; None without a home folder.
 
     Args:
-        variable: Names the folder of such files, as the XDG Base Directory Specification has it.
-        in_home: That folder where the variable is not set, below the home folder.
+        variable: Environment variable of the folder, from the XDG Base Directory Specification.
+        in_home: The default folder, relative to the home folder.
     """
     folder = Path(os.environ.get(variable, ""))
     try:
@@ -76,21 +76,21 @@ def own_file(variable: str, in_home: str, name: str) -> Path | None:
 
 
 def settings_file() -> Path | None:
-    """Return where the settings are; None where this user has no home folder."""
+    """Return the path of the settings; None if this user has no home folder."""
     return own_file("XDG_CONFIG_HOME", ".config", "settings.toml")
 
 
 def settings_path_text() -> str:
-    """Return where the settings are, as a person writes it; empty where this user has no home folder."""
+    """Return the path of the settings with `~`; empty if this user has no home folder."""
     path = settings_file()
     return from_home(str(path), str(Path.home())) if path is not None else ""
 
 
 def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
-    """Read the settings; without a file they are the defaults.
+    """Read the settings; defaults without a file.
 
     Args:
-        actions: Actions that may have another key, each with its own one, which may be none or several.
+        actions: Default keys by action, none or several separated by commas.
     """
     if path is None:
         return Settings()
@@ -102,7 +102,7 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
         return Settings(problem=_ignored(path, error))
-    import tomllib  # only who has settings needs it
+    import tomllib  # needed only with a file
 
     try:
         document = tomllib.loads(text)
@@ -121,7 +121,7 @@ def _ignored(path: Path, error: Exception) -> str:
 
 
 def _choices(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
-    """Return the choices, and what is wrong with each that is ignored."""
+    """Return the valid choices, and errors of the others."""
     settings, wrong = {"theme": "dark", "motion": "full", "call": "bell"}, []
     for name, value in document.items():
         choices = _CHOICES.get(name)
@@ -135,7 +135,7 @@ def _choices(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]
 
 
 def _keys(table: object, actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return keys that can be given, each to one action, what other actions have left, and what is wrong."""
+    """Return the changed keys of actions, and errors of invalid ones."""
     if not isinstance(table, Mapping):
         return {}, ["keys is a table of actions with their keys"]
     given_keys: dict[str, str] = {}
@@ -155,7 +155,7 @@ def _keys(table: object, actions: Mapping[str, str]) -> tuple[dict[str, str], li
 
 
 def _remaining_keys(given_keys: Mapping[str, str], actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the keys that actions have left of which others took some, and who has none any more."""
+    """Return the remaining keys of actions that lost some to others, and errors for actions without any."""
     takers = {key: action for action, keys in given_keys.items() for key in keys.split(",")}
     left, lost = {}, []
     for action, own in actions.items():
@@ -172,7 +172,7 @@ def _remaining_keys(given_keys: Mapping[str, str], actions: Mapping[str, str]) -
 
 
 def _parse_keys(key: object) -> list[str]:
-    """Return keys as Textual calls them; none where one of them is not a key."""
+    """Return Textual's names of keys; empty if one of them is invalid."""
     if not isinstance(key, str):
         return []
     names = [name_of(name) if len(name) == 1 else name for name in map(str.strip, key.split(","))]

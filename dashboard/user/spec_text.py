@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from engine.teamfile import Problem
 
 MAX_SHOWN = 5
-"""Faults that are told at once."""
+"""Faults that are listed."""
 NEW = Path("agent.yaml")
-"""What a text without a file is called."""
+"""The name of a text without a file."""
 _EXAMPLE = """\
 name: newcomer
 description: What it does, in words that requests are matched with
@@ -30,20 +30,20 @@ instructions: You do what you are asked.
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text as it was read: the agent in it, or what is wrong."""
+    """A parsed text: its agent, or its problems."""
 
     spec: AgentSpec | None
     problems: "Sequence[Problem]" = ()
 
     @property
     def references(self) -> list[str]:
-        """What would be imported or executed for it."""
+        """References to code that the agent runs."""
         return references_of(self.spec) if self.spec is not None else []
 
 
 def read_draft(text: str, servers: Sequence[str]) -> Draft:
-    """Read a text that has to be one agent, as the reader of team files does; nothing of its code is imported."""
-    from dashboard.user.specfile import read_spec_text  # reads YAML: only who edits needs it
+    """Parse a text with one agent as a team file; imports none of its code."""
+    from dashboard.user.specfile import read_spec_text  # slow import: needed only to edit
     from engine.core.errors import BadValue
     from engine.teamfile import Problem, TeamFileError
 
@@ -60,7 +60,7 @@ def read_draft(text: str, servers: Sequence[str]) -> Draft:
 
 
 def fault_lines(problems: "Sequence[Problem]") -> list[Cell]:
-    """Return what is wrong, by line."""
+    """Return a line for each problem."""
     cells = [
         Cell(f"{_without_agent(problem.field)}{problem.text}", "error", f"line {problem.line:<6} ")
         for problem in problems[:MAX_SHOWN]
@@ -70,7 +70,7 @@ def fault_lines(problems: "Sequence[Problem]") -> list[Cell]:
 
 
 def _without_agent(field: str) -> str:
-    """Return a field without the list that the agent does not stand in."""
+    """Return a field without the prefix of the list of agents."""
     named = field.partition("].")[2] if field.startswith("agents[") else field
     return f"{named}: " if named else ""
 
@@ -90,28 +90,25 @@ def text_of_agent(state: State, agent: Agent) -> str:
 
 
 def fields_lost_in_text(state: State, agent: Agent) -> list[str]:
-    """Return the fields of an agent's spec that no text says, so that editing it would lose them."""
+    """Return the fields of an agent's spec that YAML cannot express, so that editing would lose them."""
     from engine.teamfile.writing import inexpressible_fields
 
     return inexpressible_fields(state.spec_of(agent))
 
 
 def text_of_new(state: State, supervisor_id: str) -> str:
-    """Return a text to begin a new agent with: like the last agent of the supervisor, under a name that is free."""
+    """Return the initial text of a new agent: a copy of the supervisor's last agent with a new name, or an example."""
     from engine.core.records.records import copy_with
     from engine.teamfile.writing import agent_yaml
 
     supervisor = state.supervisors.get(supervisor_id)
-    beside = (
-        [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
-        if supervisor is not None
-        else []
-    )
+    members = supervisor.members if supervisor is not None else ()
+    agents = [state.agents[member_id] for member_id in members if member_id in state.agents]
     names = {agent.name for agent in state.agents.values()}
     name = next(candidate for number in range(1, len(names) + 2) if (candidate := _numbered(number)) not in names)
-    if not beside:
+    if not agents:
         return _EXAMPLE.replace("newcomer", name)
-    return agent_yaml(copy_with(state.spec_of(beside[-1]), name=name))
+    return agent_yaml(copy_with(state.spec_of(agents[-1]), name=name))
 
 
 def _numbered(number: int) -> str:

@@ -1,6 +1,6 @@
 """A file with agents to add or to swap in: one agent, a list of them, a block `agents:`, or a whole team file.
 
-Rule: an agent is checked as in a team file, by the same models and with the same messages.
+Rule: an agent is validated as in a team file, by the same models and with the same messages.
 """
 
 import hashlib
@@ -21,40 +21,40 @@ from engine.teamfile.meaning import Meaning
 from engine.teamfile.schema import TeamDocument
 
 _AROUND = {"version": 1, "supervisor": {"name": "file", "max_agents": 100_000}}
-"""Wraps agents without a team into one, so that they can be validated as a team file; the engine knows the bound."""
+"""A team around agents without one, so that they can be validated as a team file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecFile:
-    """What a file brings: agents, or a supervisor with everything under it."""
+    """The contents of a file: agents, or a supervisor with everything under it."""
 
     path: Path
-    """Absolute, through links."""
+    """Absolute, with links resolved."""
     sha256: str
-    """Of its text, 64 hex digits."""
+    """Hash of its text, 64 hex digits."""
     agents: list[AgentSpec]
     team: SupervisorSpec | None
-    """A whole team file; then `agents` is empty."""
+    """The supervisor of a whole team file, when `agents` is empty."""
     references: list[str]
-    """Every `module:qualname` in it, each once."""
+    """Every `module:qualname` in it, without duplicates."""
 
 
 def read_spec_file(path: Path) -> SpecFile:
-    """Read a file and check all that can be checked without its code.
+    """Read a file and validate it as far as possible without its code.
 
     Raises:
-        TeamFileError: If it cannot be used; with every fault.
+        TeamFileError: If it is invalid; has all problems.
     """
     return read_spec_text(text_of(path), path)
 
 
 def read_spec_text(text: str, path: Path, servers: Iterable[str] = ()) -> SpecFile:
-    """Check a text as `read_spec_file` checks that of the file at `path`, which need not be there.
+    """Parse a text as `read_spec_file` does; the file at `path` need not exist.
 
     Args:
-        text: What stands there.
+        text: Contents of the file.
         path: For messages.
-        servers: Names of the tool servers that the team has, so that its agents may name them.
+        servers: Names of the team's tool servers, which agents may refer to.
     """
     document = read_document(text, path)
     if isinstance(document.value, dict) and "supervisor" in document.value:
@@ -81,11 +81,11 @@ def _as_team(document: Document, path: Path, servers: Iterable[str]) -> TeamDocu
         raise TeamFileError(path, problems)
     if not team.agents:
         raise UnusableTeamFile(path, "names no agent; write one, such as {name: scout, run: 'crew.scout:survey'}")
-    return team.model_copy(update={"mcp": {}})  # its own, which brings nothing
+    return team.model_copy(update={"mcp": {}})  # without the servers of the wrapper
 
 
 class _InTeam(Document):
-    """Agents of a file as the agents of a team; lines are those of the file."""
+    """A document with the agents of a file as agents of a team; lines are those of the file."""
 
     def __init__(self, document: Document, servers: Iterable[str]) -> None:
         agents, self._depth = _agents_in(document.value)
@@ -98,7 +98,7 @@ class _InTeam(Document):
 
 
 def _agents_in(value: Any) -> tuple[Any, int]:
-    """Return the agents, and how many leading steps of a location in the team are missing in the file."""
+    """Return the agents, and the number of leading steps of a team's location that the file lacks."""
     if isinstance(value, list):
         return value, 1
     if isinstance(value, dict) and "agents" in value:

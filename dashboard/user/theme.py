@@ -1,8 +1,8 @@
-"""The colours: one accent, one for each state, and nothing else; a dark, a light, a high-contrast, a colour-blind set.
+"""The colours: one accent and one per state, in a dark, a light, a high-contrast and a colour-blind set.
 
-A state is always a glyph and a word too, so that no set is needed to tell it. Busy and failed are bluish green and
-vermilion: they differ in the eyes of people who see no red or no green. In the colour-blind set any two states do, also
-for those who see no blue; tests/unit/test_colours.py computes it.
+A state always has a glyph and a word, too, so that colour is never needed. Busy and failed are bluish green and
+vermilion, which people without red or green vision can distinguish. In the colour-blind set any two states are
+distinguishable, also without blue vision; tests/unit/test_colours.py computes it.
 """
 
 from dataclasses import replace
@@ -12,15 +12,9 @@ from textual.app import App
 from textual.theme import Theme
 
 NAMES = ("dark", "light", "contrast", "colorblind")
-_BACKGROUND, _RAISED, _BAR = (
-    ("#0e131a", "#fcfcfa", "#000000"),
-    ("#141b24", "#f4f5f3", "#000000"),
-    (
-        "#1a2430",
-        "#e9ecef",
-        "#000000",
-    ),
-)
+_BACKGROUND = ("#0e131a", "#fcfcfa", "#000000")
+_RAISED = ("#141b24", "#f4f5f3", "#000000")
+_BAR = ("#1a2430", "#e9ecef", "#000000")
 _ACCENT = ("#78b7f2", "#0b5cad", "#6fd3ff")
 _COLOURS = {
     "primary": _ACCENT,
@@ -34,7 +28,7 @@ _COLOURS = {
     "warning": ("#dd9a3c", "#8f5b00", "#ffb02e"),
     "error": ("#ff7a66", "#b3261e", "#ff8f7d"),
 }
-"""Each in the dark set, the light one, the high-contrast one."""
+"""Colours in the dark, the light and the high-contrast set."""
 _TONES = {
     "accent": _ACCENT,
     "attention": ("#ffd75e", "#6b4700", "#ffee58"),
@@ -65,13 +59,13 @@ _TONES = {
     "plot-high": ("#62bedb", "#1f7fa8", "#86d7ff"),
     "plot-p95": ("#e0a94e", "#8a5a00", "#ffc84a"),
 }
-"""Foreground colours by what they mean."""
+"""Foreground colours by style name."""
 _GROUNDS = {
     "badge": (("#1b1500", "#ffd75e"), ("#201800", "#ffd24a"), ("#000000", "#ffee58")),
     "past-badge": (("#0e131a", "#c792ea"), ("#fcfcfa", "#7a2ea0"), ("#000000", "#f0b6ff")),
     "tab": tuple((strong, ground) for strong, ground in zip(_TONES["strong"], _BACKGROUND, strict=True)),
 }
-"""Text and background of badges, and of the tab of the screen that is shown."""
+"""Foreground and background of badges, and of the tab of the current screen."""
 _VARIABLES = {
     "selected": ("#1d3348", "#dcebfa", "#003a90"),
     "selected-away": ("#1a2a3a", "#e4edf5", "#002a6a"),
@@ -103,7 +97,7 @@ _COLOURBLIND = {
     "error": "#ff9066",
     "warn": "#ff9066",
 }
-"""States of the dark set, changed so little that every two of them differ by ΔE 13 for every kind of eye."""
+"""Changes of the dark set, so that any two states differ by at least ΔE 13 for every kind of colour vision."""
 
 
 def _theme(place: int) -> Theme:
@@ -140,12 +134,10 @@ _COARSE = {
     "scrollbar": "#444444",
     "scrollbar-hover": "#5f5f5f",
 }
-"""Of the dark sets in a terminal of 256 colours, where the nearest to the true ones are teal, navy and violet.
+"""Changes of the dark sets for 256 colours, where the nearest colours are teal, navy and violet.
 
-Dark enough below the cursor, and light enough, that what is quiet can be read there.
+Muted text stays readable on the background of the cursor.
 """
-
-
 _BASIC = {
     **dict.fromkeys(("tone-busy", "tone-busy-before", "tone-heat-3", "tone-plot-mid"), "#00aaaa"),
     **dict.fromkeys(("tone-accent", "tone-heat-4", "tone-plot-high"), "#55ffff"),
@@ -158,27 +150,27 @@ _BASIC = {
     **dict.fromkeys(("tone-muted", "tone-faint", "tone-idle", "tone-stopped", "tone-waiting"), "#aaaaaa"),
     **dict.fromkeys(("selected", "selected-away", "past-bar"), "#0000aa"),
 }
-"""In one of 16, such as the console of Linux, where the nearest to most of these is grey.
+"""Further changes for 16 colours, as in the Linux console, where the nearest colour is often grey.
 
-Its dark grey can hardly be read on black and not at all on blue: what is quiet has the light one.
+Muted text is light grey, because dark grey is hard to read on black, and unreadable on blue.
 """
 
 
 def few_colours(app: App[Any]) -> str:
-    """Return the name of a system of 256 colours or fewer, as most terminals have over ssh; a picture is none.
+    """Return the colour system of a terminal with few colours, as often over ssh.
 
     Returns:
-        `256`, `standard` for 16, and nothing where there are more, or none at all.
+        `256`, `standard` for 16, or empty for more colours, none, or a headless app.
     """
     system = None if app.is_headless else app.console.color_system
     return system if system in ("256", "standard") else ""
 
 
 def coarse(theme: Theme, few: str) -> Theme:
-    """Return a theme as it is shown best in so few colours."""
+    """Return a theme adapted to few colours."""
     if not theme.dark:
         return theme
-    has_bars = theme.panel == DARK.panel  # those of the contrast set are black
+    has_bars = theme.panel == DARK.panel  # the contrast set has black bars
     better = _COARSE | (_BASIC if few == "standard" else {}) if has_bars else {"selected": _COARSE["selected"]}
     variables = {key: better.get(key, colour) for key, colour in theme.variables.items()}
     return replace(theme, panel=_COARSE["panel"] if has_bars else theme.panel, variables=variables)
@@ -186,7 +178,7 @@ def coarse(theme: Theme, few: str) -> Theme:
 
 THEMES = {name: _theme(place) for place, name in enumerate(NAMES[:3])}
 THEMES["colorblind"] = _for_the_colour_blind(THEMES["dark"])
-"""By the name that an operator knows them by."""
+"""Themes by their names in the settings."""
 DARK = THEMES["dark"]
 BOLD_TONES = frozenset({"accent", "strong", "attention", *_GROUNDS})
-"""What is also bold, so that it is seen without colour."""
+"""Tones that are also bold, for terminals without colours."""

@@ -1,20 +1,20 @@
-"""Paths that a person types: nothing that can be typed is an error before the file itself is opened."""
+"""Typed paths: any input is a path, so that errors occur only when a file is opened."""
 
 from pathlib import Path
 
 
 def path_typed(text: str | Path) -> Path:
-    """Return the path that a text names; a leading `~` is the home folder, if there is such a user."""
+    """Return the path of a text; a leading `~` is expanded if possible."""
     path = Path(text)
     try:
         return path.expanduser()
-    except RuntimeError:  # of no user of this machine, or of one without a home
+    except RuntimeError:  # an unknown user, or one without a home folder
         return path
 
 
 def exists(path: Path) -> bool:
-    """Tell whether something is at a path; False where that cannot be looked up."""
+    """Tell whether a path exists; False if that cannot be determined."""
     try:
         return path.exists()
-    except OSError:  # a name that is too long, or a folder that may not be entered
+    except OSError:  # the name is too long, or a folder is not accessible
         return False
