@@ -233,7 +233,7 @@ class QuarterdeckApp(Touring):
         if self.message is not None and not 0 <= now_ms - self._said_ms <= SAID_MS:
             self.message = None
         if self.message is None or now_ms - self._said_ms > HEARD_MS:
-            news = self._news.of(self.feed.state, caught_up=self.feed.has_looked and not self.feed.behind)
+            news = self._news.of(self.feed.state, caught_up=self.feed.has_polled and not self.feed.behind)
             if news is not None and not in_past:
                 self.say(news.text, news.tone)
         if self._guide is not None:
@@ -272,7 +272,7 @@ class QuarterdeckApp(Touring):
         self._pace.note_redraw()
         self.view = view
         if not self.in_past:
-            self._terminal.look(self._team_name(), len(view.counts.needs_person))
+            self._terminal.update(self._team_name(), len(view.counts.needs_person))
         return by_clock
 
     def _open_place(self) -> None:

@@ -13,7 +13,7 @@ from engine.platform.garbage import collect_young
 
 FLUSH_S = 0.1
 """Interval of folding, in seconds; after a pause events are folded at once."""
-LOOK_S = 0.2
+REDRAW_S = 0.2
 """Minimum time between two redraws under load, in seconds: a redraw costs as much as folding 500 events."""
 SLICE_S, CATCHING_UP_S = 0.03, 0.05
 """Maximum time that a flush folds, in seconds: usually, and while more than `CATCH_UP_MIN_EVENTS` are missing."""
@@ -33,7 +33,7 @@ class Pace:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._looked_s = 0.0
+        self._redrawn_s = 0.0
         self._pressed_s = self._painted_s = -KEY_S
 
     def note_key(self) -> None:
@@ -42,13 +42,13 @@ class Pace:
 
     def note_redraw(self) -> None:
         """Record a redraw."""
-        self._looked_s = self._clock()
+        self._redrawn_s = self._clock()
 
     @property
     def key_is_first(self) -> bool:
         """Whether a redraw would delay the answer to a key."""
         now_s = self._clock()
-        return now_s - self._pressed_s < KEY_S and now_s - self._looked_s < STARVED_S
+        return now_s - self._pressed_s < KEY_S and now_s - self._redrawn_s < STARVED_S
 
     @property
     def is_answering(self) -> bool:
@@ -76,7 +76,7 @@ class Pace:
     @property
     def should_redraw(self) -> bool:
         """Whether `LOOK_S` has passed since the last redraw."""
-        return self._clock() - self._looked_s >= LOOK_S
+        return self._clock() - self._redrawn_s >= REDRAW_S
 
     async def fold(self, feed: Feed) -> bool:
         """Fold arrived events in steps, with other tasks in between; return whether the state changed."""

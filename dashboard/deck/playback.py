@@ -25,14 +25,16 @@ moment, which would otherwise keep a processor busy."""
 class Playback:
     """The current position, and playing from there."""
 
-    def __init__(self, path: Path, *, ready: Callable[[], None], stay: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, path: Path, *, ready: Callable[[], None], check_same_file: Callable[[], None] = lambda: None
+    ) -> None:
         """Show the newest event of `path`.
 
         Args:
             ready: Called in another thread when `advance` has work.
-            stay: As in `Past`.
+            check_same_file: As in `Past`.
         """
-        self._path, self._ready, self._stay = path, ready, stay
+        self._path, self._ready, self._check_same_file = path, ready, check_same_file
         self._past: Past | None = None
         self._arrived = False
         self._speed, self._chosen_speed = 0, 1
@@ -41,7 +43,7 @@ class Playback:
         self._wall_ms = self._still_ms = 0
         self._before_seq = 0
         """Seq shown when the last moment was requested."""
-        self._else: Callable[[], None] | None = None
+        self._fallback: Callable[[], None] | None = None
         """Called if the requested moment is already shown."""
         self._live_seq = 0
 
@@ -69,52 +71,52 @@ class Playback:
 
     def to_seq(self, seq: int) -> None:
         """Show the moment after an event."""
-        self._stand()
-        self._opened().to_seq(seq)
+        self._stop_playing()
+        self._open_past().to_seq(seq)
 
     def to_time(self, at_ms: int) -> None:
         """Show a time, in UTC milliseconds."""
-        self._stand(at_ms)
-        self._opened().to_time(at_ms)
+        self._stop_playing(at_ms)
+        self._open_past().to_time(at_ms)
 
     def by_events(self, by: int) -> None:
         """Go `by` events forward, or back if negative."""
-        self._stand()
-        self._opened().by_events(by)
+        self._stop_playing()
+        self._open_past().by_events(by)
 
     def by_time(self, by_ms: int, now_ms: int) -> None:
         """Go forward in time, or back if negative, up to `now_ms`; forward at least to the next event."""
-        past = self._opened()
+        past = self._open_past()
         at_ms = min((self._at_ms if self._at_ms is not None else past.state.at_ms) + by_ms, now_ms)
-        self._stand(at_ms)
+        self._stop_playing(at_ms)
         if by_ms > 0:
-            self._else = self._to_next
+            self._fallback = self._to_next
         past.to_time(at_ms)
 
     def _to_next(self) -> None:
         """Go to the next event, unless the newest one is shown."""
-        if self._opened().state.seq < self._live_seq:
+        if self._open_past().state.seq < self._live_seq:
             self.by_events(1)
 
     def to_mark(self, by: int, otherwise: Callable[[], None]) -> None:
         """Go to the next mark, or to the previous one if `by` is negative; call `otherwise` if there is none."""
-        self._stand()
-        self._else = otherwise
-        self._opened().to_mark(by)
+        self._stop_playing()
+        self._fallback = otherwise
+        self._open_past().to_mark(by)
 
     def begin(self, live: State) -> None:
         """Start time travel at the newest event, unless a past moment is shown."""
         if self._past is None:
-            self._opened().to_seq(live.seq)
+            self._open_past().to_seq(live.seq)
             self._at_ms, self._before_seq = live.at_ms, live.seq
 
     def play(self) -> None:
         """Play, or stop playing."""
         if self._speed:
-            self._stand()
+            self._stop_playing()
         else:
             self._speed, self._wall_ms = self._chosen_speed, 0
-            self._at_ms = max(self._opened().state.at_ms, self._at_ms or 0)
+            self._at_ms = max(self._open_past().state.at_ms, self._at_ms or 0)
 
     def faster(self, by: int) -> int:
         """Double the speed, or halve it if `by` is negative; return the speed."""
@@ -127,8 +129,8 @@ class Playback:
         """Show the newest event again."""
         if self._past is not None:
             self._past.stop()
-        self._past, self._arrived, self._else = None, False, None
-        self._stand()
+        self._past, self._arrived, self._fallback = None, False, None
+        self._stop_playing()
 
     def advance(self, wall_ms: int, live_seq: int) -> bool:
         """Take over arrived moments, and continue playing.
@@ -143,7 +145,7 @@ class Playback:
         self._arrived |= changed
         if changed:
             self._still_ms = wall_ms
-        if self._else is not None and not past.busy:
+        if self._fallback is not None and not past.busy:
             self._settle(past)
         if self._speed and not past.busy:
             self._play_on(past, wall_ms)
@@ -153,7 +155,7 @@ class Playback:
         return changed
 
     def _settle(self, past: "Past") -> None:
-        follows, self._else = self._else, None
+        follows, self._fallback = self._fallback, None
         if follows is not None and past.state.seq == self._before_seq:
             follows()
 
@@ -169,16 +171,16 @@ class Playback:
             self._still_ms = wall_ms  # the time of the next event becomes the current time
             past.by_events(1)
 
-    def _stand(self, at_ms: int | None = None) -> None:
+    def _stop_playing(self, at_ms: int | None = None) -> None:
         self._speed, self._at_ms = 0, at_ms
-        self._else = None
+        self._fallback = None
         if (past := self.past) is not None:
             self._before_seq = past.state.seq
 
-    def _opened(self) -> "Past":
+    def _open_past(self) -> "Past":
         if self._past is None:
             from dashboard.reading.past import Past  # needed only for the past
 
-            self._past = Past(self._path, ready=self._ready, stay=self._stay)
+            self._past = Past(self._path, ready=self._ready, check_same_file=self._check_same_file)
             self._past.start()
         return self._past

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 from dashboard.clean import clean
 
-_KEEP_TITLE, _PUT_BACK = "\x1b[22;0t", "\x1b[23;0t"
+_SAVE_TITLE, _RESTORE_TITLE = "\x1b[22;0t", "\x1b[23;0t"
 """The terminal saves its previous title, and restores it at the end."""
 _TITLE, _NOTICE, _BELL = "\x1b]0;{}\x07", "\x1b]9;{}\x07", "\x07"
-_LONGEST = 120
+_MAX_TITLE_CHARACTERS = 120
 
 
-def titled(team: str, needs: int) -> str:
+def window_title(team: str, needs: int) -> str:
     """Return the title of the window: the number of needs, and the name of the team."""
-    return clean(f"{f'⚑{needs} ' if needs else ''}{team}")[:_LONGEST]
+    return clean(f"{f'⚑{needs} ' if needs else ''}{team}")[:_MAX_TITLE_CHARACTERS]
 
 
 class Terminal:
@@ -29,18 +29,18 @@ class Terminal:
         self._title = ""
         self._needs: int | None = None
 
-    def look(self, team: str, needs: int) -> None:
+    def update(self, team: str, needs: int) -> None:
         """Update the title; call the operator if `needs` has grown since the last call."""
-        title = f"{titled(team, needs)} · quarterdeck"
+        title = f"{window_title(team, needs)} · quarterdeck"
         if title != self._title:
-            self._write(("" if self._title else _KEEP_TITLE) + _TITLE.format(title))
+            self._write(("" if self._title else _SAVE_TITLE) + _TITLE.format(title))
             self._title = title
         if self._needs is not None and needs > self._needs and self._call != "off":
-            notice = clean(f"{team}: {needs} {'needs' if needs == 1 else 'need'} you")[:_LONGEST]
+            notice = clean(f"{team}: {needs} {'needs' if needs == 1 else 'need'} you")[:_MAX_TITLE_CHARACTERS]
             self._write(_NOTICE.format(notice) if self._call == "desktop" else _BELL)
         self._needs = needs
 
     def leave(self) -> None:
         """Restore the previous title."""
         if self._title:
-            self._write(_PUT_BACK)
+            self._write(_RESTORE_TITLE)

@@ -35,12 +35,12 @@ class TimeTravel(BackgroundReading):
 
     def __init__(self, db: Path, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__(db, feed, clock)
-        self.playback = Playback(db, ready=self._on_past_ready, stay=feed.check_same_file)
+        self.playback = Playback(db, ready=self._on_past_ready, check_same_file=feed.check_same_file)
         self.spans: Sequence[Span] = ()
         """Summaries of the whole file."""
         self._summaries = Summaries()
         self._summed_ms, self._summed_seq, self._summing = 0, -1, False
-        self._told_trouble: str | None = None
+        self._reported_trouble: str | None = None
         self.acts: set[str] = set()
         """Actions of this session that are not in the journal."""
 
@@ -67,17 +67,17 @@ class TimeTravel(BackgroundReading):
 
     def goto_mark(self, by: int) -> None:
         """Show the next swap, switch, failure or question, or the previous one if `by` is negative."""
-        if self._begun(by):
+        if self._begin_travel(by):
             self.playback.to_mark(by, partial(self.say, no_mark_message(by), "muted"))
 
     def step_events(self, by: int) -> None:
         """Go `by` events forward, or back if negative."""
-        if self._begun(by):
+        if self._begin_travel(by):
             self.playback.by_events(by)
 
     def step_time(self, by_ms: int) -> None:
         """Go forward in time, or back if negative."""
-        if self._begun(by_ms):
+        if self._begin_travel(by_ms):
             self.playback.by_time(by_ms, self.view.present_ms)
 
     def freeze(self) -> None:
@@ -92,13 +92,13 @@ class TimeTravel(BackgroundReading):
             self.playback.begin(self.feed.state)
 
     def play(self) -> None:
-        if self._begun(1):
+        if self._begin_travel(1):
             self.playback.play()
             self.flush()
 
     def play_faster(self, by: int) -> None:
         """Double the speed, or halve it if `by` is negative."""
-        if self._begun(1):
+        if self._begin_travel(1):
             self.say(f"plays at ×{self.playback.faster(by)}", "muted")
             self.flush()
 
@@ -110,7 +110,7 @@ class TimeTravel(BackgroundReading):
         else:
             self.say(fill_keys(ALREADY_LIVE), "muted")
 
-    def _begun(self, by: int) -> bool:
+    def _begin_travel(self, by: int) -> bool:
         if not self.in_past and by > 0:
             self.say(fill_keys(ALREADY_LIVE), "muted")
             return False
@@ -123,8 +123,8 @@ class TimeTravel(BackgroundReading):
         changed = self.playback.advance(now_ms, self.feed.state.seq)
         if was_past and not self.in_past:
             self.say(CAUGHT_UP, "muted")
-        if (trouble := self.playback.trouble) != self._told_trouble:
-            self._told_trouble = trouble
+        if (trouble := self.playback.trouble) != self._reported_trouble:
+            self._reported_trouble = trouble
             # The banner shows trouble of the feed, which would hide this message.
             if trouble is not None and self.feed.trouble is None:
                 self.say(trouble, "error")

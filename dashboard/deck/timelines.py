@@ -63,7 +63,7 @@ def read_part(reader: Reader, lanes: Lanes, first_seq: int, last_seq: int) -> La
     return lanes
 
 
-def go_on(lanes: Lanes, recent: Sequence[Entry]) -> bool:
+def catch_up(lanes: Lanes, recent: Sequence[Entry]) -> bool:
     """Add the events folded since; False if the feed no longer has all of them."""
     if not recent or recent[-1].seq <= lanes.seq:
         return True
@@ -94,15 +94,15 @@ class History:
         """The part that was read last."""
         self.is_behind = False
         """True while missed events are read; until then the lanes do not reach the present."""
-        self._reading = self._left = False
+        self._reading = self._is_stopped = False
 
     def leave(self) -> None:
         """Stop reading."""
-        self._left = True
+        self._is_stopped = True
 
-    def go_on(self) -> None:
+    def update(self) -> None:
         """Add new events, from the file if the feed no longer has them."""
-        if self._reading or (self.is_read and go_on(self.lanes, self._deck.feed.recent)):
+        if self._reading or (self.is_read and catch_up(self.lanes, self._deck.feed.recent)):
             return
         self._reading = True
         if self.is_read and self._deck.feed.state.seq - self.lanes.seq <= MAX_DETAIL_EVENTS:
@@ -111,13 +111,13 @@ class History:
 
         def goes_on(share: float) -> bool:
             self.progress = share
-            return not self._left
+            return not self._is_stopped
 
         def receive(lanes: Lanes) -> None:
             self._reading, self.is_read, self.lanes = False, True, lanes
             self._changed()
 
-        self._deck.read(lambda reader: read_all_lanes(reader, goes_on), receive, failed=self._not_read)
+        self._deck.read(lambda reader: read_all_lanes(reader, goes_on), receive, failed=self._read_failed)
 
     def _catch_up(self, after_seq: int) -> None:
         """Read the events that the feed no longer has, such as after a while on another screen."""
@@ -129,9 +129,9 @@ class History:
             self.lanes.seq = max(self.lanes.seq, result[1])
             self._changed()
 
-        self._deck.read(lambda reader: read_since(reader, after_seq), receive, failed=self._not_read)
+        self._deck.read(lambda reader: read_since(reader, after_seq), receive, failed=self._read_failed)
 
-    def _not_read(self) -> None:
+    def _read_failed(self) -> None:
         """Allow another read at the next redraw."""
         self._reading, self._cache_key = False, None
 
@@ -165,13 +165,13 @@ class History:
                 self._reading, self._part, self._covers = False, part_lanes, (low, high)
                 self._changed()
 
-            self._deck.read(lambda reader: read_part(reader, empty, first, last), receive, failed=self._not_read)
+            self._deck.read(lambda reader: read_part(reader, empty, first, last), receive, failed=self._read_failed)
         return zoomed_lanes or lanes
 
     def _includes(self, lanes: Lanes, begin: int, end: int, *, follows: bool) -> bool:
         """Add new events to a part, and tell whether it covers a range."""
         low, high = self._covers
-        if high is None and not go_on(lanes, self._deck.feed.recent):
+        if high is None and not catch_up(lanes, self._deck.feed.recent):
             self._cache_key = None  # the feed no longer has all events
             return False
         return low <= begin and (high is None or (end <= high and not follows))

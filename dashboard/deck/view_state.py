@@ -45,7 +45,7 @@ def make_view_state(
         opening=feed.opening,
         trouble=feed.trouble,
         readonly=readonly,
-        is_loaded=feed.has_looked,
+        is_loaded=feed.has_polled,
         wall_ms=wall_ms,
         in_browser=in_browser,
     )
@@ -53,7 +53,7 @@ def make_view_state(
         _sample(feed, now_ms)
         return _past_view(playback.past, past, situation, before)
     state = State() if situation.opening else feed.state
-    working = not feed.has_looked or (feed.engine is not None and feed.engine.alive)
+    working = not feed.has_polled or (feed.engine is not None and feed.engine.alive)
     counts = _digest_of(state, before, working=working)
     feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)

@@ -106,7 +106,7 @@ class PageScreen(Frame):
         return list(self._sentences.values())
 
     def show(self, view: ViewState) -> None:
-        self.texts.look()
+        self.texts.begin_redraw()
         self.forget_later(view)
         self.draw(view)
         due = self._read_seq != view.state.seq and view.is_due(self._read_ms + READ_EVERY_MS)

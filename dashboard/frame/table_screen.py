@@ -122,11 +122,11 @@ class TableScreen(Frame):
         self.table.show(listing, view.wall_ms)
         self._next_ms = view.wall_ms + (self._total // ROWS_PER_MS if self._total > LONG_LISTING_ROWS else 0)
         if self.is_typing:
-            self.after_frame(self._tell_more)
+            self.after_frame(self._redraw_parts)
         else:
             self._show_below(view)
 
-    def _tell_more(self) -> None:
+    def _redraw_parts(self) -> None:
         if self.is_there:
             self._show_below(self.deck.view)
 
@@ -170,7 +170,7 @@ class TableScreen(Frame):
 
         def receive(result: T) -> None:
             self._reading_more, self._more = False, (key, result)
-            self._tell_more()
+            self._redraw_parts()
 
         known_key, result = self._more
         if known_key == key:
@@ -189,7 +189,7 @@ class TableScreen(Frame):
         return self.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        self.after_frame(self._tell_more)
+        self.after_frame(self._redraw_parts)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.open_row(event.key)
@@ -204,7 +204,7 @@ class TableScreen(Frame):
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # Not by `call_after_refresh` in `_fill`: that has the screen painted before the frame around it is drawn.
         if event.lines.id == "below":
-            self._tell_more()
+            self._redraw_parts()
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         if event.lines.id == "below":

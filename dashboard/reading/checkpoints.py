@@ -12,8 +12,8 @@ MAX_BYTES = 16_000_000
 class Checkpoints:
     """Encoded states by seq."""
 
-    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._packed: OrderedDict[int, bytes] = OrderedDict()
         self._fresh: dict[int, bytes] = {}
         self._bytes = 0
@@ -42,5 +42,5 @@ class Checkpoints:
             seq, body = self._fresh.popitem()
             self._bytes += len(stored := compress(body)) - len(self._packed.pop(seq, b""))
             self._packed[seq] = stored
-        while self._bytes > self._most_bytes:
+        while self._bytes > self._max_bytes:
             self._bytes -= len(self._packed.popitem(last=False)[1])

@@ -37,7 +37,7 @@ WAITING_PIECES = 60
 """Bound of the queue of decoded pieces; the reading thread waits while it is full."""
 RECENT = 2_000
 """Decoded events that are kept for the newest lines of the log."""
-EARLIER, EARLIER_BYTES = 1_000, 500_000
+MAX_EARLIER_EVENTS, MAX_EARLIER_BYTES = 1_000, 500_000
 """Limits of the events before the snapshot that are read when a file is opened: their number, and their bytes in the
 journal. A call with 10,000 tasks has 1 MB there, and 4 MB as an event.
 """
@@ -45,7 +45,7 @@ FIRST_PAGE, MAX_PAGE, MAX_PAGE_BYTES = 10, 100, 16_000_000
 """Events of the first page, and limits of a page in events and bytes."""
 STEP_S = 0.001
 """Poll interval while reading waits for the answer to a key, in seconds."""
-LOOK_S = 0.2
+POLL_S = 0.2
 """Poll interval of the live file, in seconds."""
 RATE_S = 5.0
 """Period of the rate of events, in seconds."""
@@ -56,7 +56,7 @@ RETRY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Earlier:
+class _EarlierEvents:
     """Events before the snapshot: shown and counted, not folded."""
 
     entries: list[Entry]
@@ -82,12 +82,12 @@ class Feed:
         """The newest events, without gaps."""
         self.activity = Activity()
         """Activity of each agent in the last minutes."""
-        self.has_looked = False
+        self.has_polled = False
         """True once the engine was read from the file."""
         self.is_answering: Callable[[], bool] = lambda: False
         """Whether the drawing thread has a key to answer; decoding would take half of the interpreter meanwhile."""
-        self._arrived: queue.Queue[State | _Earlier | list[Entry]] = queue.Queue(WAITING_PIECES)
-        self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
+        self._arrived: queue.Queue[State | _EarlierEvents | list[Entry]] = queue.Queue(WAITING_PIECES)
+        self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / POLL_S))
         self._stop = threading.Event()
         self._broken = False
         self._troubles: dict[str, str] = {}
@@ -97,7 +97,7 @@ class Feed:
         """Position and hash of the last record read; checked when the file is followed again."""
         self._threads = [
             threading.Thread(target=self._follow, name="feed-follow", daemon=True),
-            threading.Thread(target=self._look, name="feed-look", daemon=True),
+            threading.Thread(target=self._poll, name="feed-look", daemon=True),
         ]
 
     def start(self) -> None:
@@ -153,7 +153,7 @@ class Feed:
                 self.state = arrived
                 self.names.learn_state(self.state)
                 self.activity = Activity.of(self.state, ())
-            elif isinstance(arrived, _Earlier):
+            elif isinstance(arrived, _EarlierEvents):
                 self.recent.extendleft(reversed(arrived.entries))
                 self.activity = Activity.of(self.state, [entry.event for entry in arrived.entries])
             else:
@@ -204,8 +204,8 @@ class Feed:
             return 0
         self._hand_over(state)
         with Reader(self.path) as reader:
-            before, left_bytes = list[Record](), EARLIER_BYTES
-            while len(before) < EARLIER and left_bytes > 0:
+            before, left_bytes = list[Record](), MAX_EARLIER_BYTES
+            while len(before) < MAX_EARLIER_EVENTS and left_bytes > 0:
                 page = reader.records_before(before[-1].seq if before else state.seq + 1, MAX_PAGE)
                 for record in reversed(page):
                     left_bytes -= len(record.body)
@@ -213,7 +213,7 @@ class Feed:
                         before.append(record)
                 if len(page) < MAX_PAGE:
                     break
-            self._hand_over(_Earlier(entries_of(reader, before[::-1], self.names)))
+            self._hand_over(_EarlierEvents(entries_of(reader, before[::-1], self.names)))
         return state.seq
 
     def _snapshot(self) -> State | None:
@@ -244,13 +244,13 @@ class Feed:
         while self.is_answering() and time.monotonic() < until_s and not self._stop.is_set():
             self._stop.wait(STEP_S)
 
-    def _hand_over(self, arrived: State | _Earlier | list[Entry]) -> None:
+    def _hand_over(self, arrived: State | _EarlierEvents | list[Entry]) -> None:
         while not self._stop.is_set():
             with contextlib.suppress(queue.Full):
                 self._arrived.put(arrived, timeout=0.1)
                 break
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Poll the facts that are not in the journal: the engine, live texts, and the identity of the file."""
         while not self._stop.is_set():
             try:
@@ -258,24 +258,24 @@ class Feed:
                     self._troubles.pop("look", None)
                     while not self._stop.is_set():
                         self._give_way()
-                        self._look_once(reader)
+                        self._poll_once(reader)
                         if self._detect_file_loss():
                             return
-                        self._stop.wait(LOOK_S)
+                        self._stop.wait(POLL_S)
             except StoreError as error:
                 if self._detect_file_loss():
                     return
                 self._troubles["look"] = str(error)
                 self._stop.wait(RETRY_S)
 
-    def _look_once(self, reader: Reader) -> None:
-        if reader.has_changed() or not self.has_looked:
+    def _poll_once(self, reader: Reader) -> None:
+        if reader.has_changed() or not self.has_polled:
             self.file_seq = reader.last_seq()
         self._rate.append((time.monotonic(), self.file_seq))
         self.engine = reader.engine()
         self.standbys = reader.standbys()
         self.live = reader.live()
-        self.has_looked = True
+        self.has_polled = True
 
     def check_same_file(self) -> None:
         """Check that the path still has the file that is followed, not one of another team.

@@ -49,7 +49,7 @@ PATIENCE_S = 0.2
 
 _Request: TypeAlias = Callable[[Reader, int], int]
 """Returns the requested seq, given the previous one."""
-_Look: TypeAlias = tuple[int, int, Mapping[str, int]]
+_QueueSample: TypeAlias = tuple[int, int, Mapping[str, int]]
 """A time in UTC milliseconds, the number of waiting tasks, and the number by agent."""
 
 
@@ -61,7 +61,7 @@ class _Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class _Onward:
+class _Extension:
     entries: list[Entry]
 
 
@@ -69,13 +69,17 @@ class Past:
     """One file at a moment of its past; `start` it, request a moment, call `advance` when `ready` was called."""
 
     def __init__(
-        self, path: Path, *, ready: Callable[[], None] = lambda: None, stay: Callable[[], None] = lambda: None
+        self,
+        path: Path,
+        *,
+        ready: Callable[[], None] = lambda: None,
+        check_same_file: Callable[[], None] = lambda: None,
     ) -> None:
         """Create the worker without a request.
 
         Args:
             ready: Called in another thread when `advance` has work.
-            stay: Called after opening `path`; raises a `StoreError` if it is not the same file any more.
+            check_same_file: Called after opening `path`; raises a `StoreError` if it is not the same file any more.
         """
         self.path = path
         self.state = State()
@@ -87,17 +91,17 @@ class Past:
         """Activity of each agent in the minutes before."""
         self.trouble: str | None = None
         """Why the last requested moment cannot be shown, in one line."""
-        self._ready, self._stay = ready, stay
+        self._ready, self._check_same_file = ready, check_same_file
         self._requests: list[_Request] = []
-        self._news = threading.Condition()
+        self._condition = threading.Condition()
         self._working = False
         self._stopped = False
-        self._arrived: queue.SimpleQueue[_Moment | _Onward] = queue.SimpleQueue()
+        self._arrived: queue.SimpleQueue[_Moment | _Extension] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="past", daemon=True)
         # Used only by the worker thread.
         self._target = 0
-        self._handed: int | None = None
-        self._handed_s = 0.0
+        self._delivered_seq: int | None = None
+        self._delivered_s = 0.0
         self._partial: State | None = None
         self._checkpoints = Checkpoints()
 
@@ -106,23 +110,23 @@ class Past:
         self._thread.start()
 
     def stop(self, *, timeout_s: float = 2.0) -> None:
-        with self._news:
+        with self._condition:
             self._stopped = True
-            self._news.notify()
+            self._condition.notify()
         if self._thread.is_alive():
             self._thread.join(timeout_s)
 
     def to_seq(self, seq: int) -> None:
         """Request the moment after an event, clamped to the journal."""
-        self._ask(lambda reader, before: seq, from_anywhere=True)
+        self._add_request(lambda reader, before: seq, from_anywhere=True)
 
     def to_time(self, at_ms: int) -> None:
         """Request the last event up to a time, in UTC milliseconds."""
-        self._ask(lambda reader, before: reader.seq_at(at_ms), from_anywhere=True)
+        self._add_request(lambda reader, before: reader.seq_at(at_ms), from_anywhere=True)
 
     def by_events(self, by: int) -> None:
         """Request the moment `by` events after the last requested one, or before it if negative."""
-        self._ask(lambda reader, before: before + by)
+        self._add_request(lambda reader, before: before + by)
 
     def to_mark(self, by: int, kinds: Collection[str] = frozenset(MARKS)) -> None:
         """Request the next event of some kinds, or the previous one if `by` is negative; without one, stay."""
@@ -131,12 +135,12 @@ class Past:
             read = reader.records_before if by < 0 else reader.records
             return next((record.seq for record in read(before, 1, kinds=kinds)), before)
 
-        self._ask(neighbour)
+        self._add_request(neighbour)
 
     @property
     def busy(self) -> bool:
         """True while a requested moment has not arrived."""
-        with self._news:
+        with self._condition:
             return bool(self._requests) or self._working or not self._arrived.empty()
 
     def advance(self) -> bool:
@@ -159,12 +163,12 @@ class Past:
             changed = True
         return changed
 
-    def _ask(self, request: _Request, *, from_anywhere: bool = False) -> None:
-        with self._news:
+    def _add_request(self, request: _Request, *, from_anywhere: bool = False) -> None:
+        with self._condition:
             if from_anywhere:
                 self._requests.clear()  # earlier requests do not matter
             self._requests.append(request)
-            self._news.notify()
+            self._condition.notify()
 
     # Methods of the worker thread.
 
@@ -172,21 +176,21 @@ class Past:
         reader: Reader | None = None
         while requests := self._next():
             try:
-                reader = reader or self._opened()
+                reader = reader or self._open_reader()
                 self._target = self._resolve(reader, requests)
                 if self._deliver(reader, self._target):
-                    self._handed_s = time.monotonic()
+                    self._delivered_s = time.monotonic()
                 self.trouble = None
             except (StoreError, CoreError) as error:
                 self.trouble = str(error)
-            self._rest()
+            self._finish_request()
         if reader is not None:
             reader.close()
 
-    def _opened(self) -> Reader:
+    def _open_reader(self) -> Reader:
         reader = Reader(self.path)
         try:
-            self._stay()
+            self._check_same_file()
         except StoreError:
             reader.close()
             raise
@@ -194,14 +198,14 @@ class Past:
 
     def _next(self) -> list[_Request]:
         """Wait for the next requests; an empty list means stop."""
-        with self._news:
-            self._news.wait_for(lambda: self._requests or self._stopped)
+        with self._condition:
+            self._condition.wait_for(lambda: self._requests or self._stopped)
             requests, self._requests = self._requests, []
             self._working = not self._stopped
             return [] if self._stopped else requests
 
-    def _rest(self) -> None:
-        with self._news:
+    def _finish_request(self) -> None:
+        with self._condition:
             self._working = False
         self._ready()
         self._checkpoints.pack()
@@ -215,12 +219,12 @@ class Past:
 
     def _deliver(self, reader: Reader, target: int) -> bool:
         """Hand over the requested moment; False if a newer request arrived meanwhile."""
-        handed = self._handed
-        if handed is not None and 0 <= target - handed <= MAX_EVENTS_FORWARD:
-            if records := reader.records(handed, target - handed) if target > handed else []:
-                self._arrived.put(_Onward(entries_of(reader, records, self.names)))
+        delivered = self._delivered_seq
+        if delivered is not None and 0 <= target - delivered <= MAX_EVENTS_FORWARD:
+            if records := reader.records(delivered, target - delivered) if target > delivered else []:
+                self._arrived.put(_Extension(entries_of(reader, records, self.names)))
         else:
-            waited: list[_Look] = []
+            waited: list[_QueueSample] = []
             with garbage.collection_paused():
                 state = self._build_state(reader, target, waited)
             if state is None:
@@ -234,10 +238,10 @@ class Past:
             for at_ms, waiting, waiting_of in waited:
                 activity.sample_queues(at_ms, waiting, waiting_of)
             self._arrived.put(_Moment(state, recent, activity))
-        self._handed = target
+        self._delivered_seq = target
         return True
 
-    def _build_state(self, reader: Reader, target: int, waited: "list[_Look]") -> State | None:
+    def _build_state(self, reader: Reader, target: int, waited: "list[_QueueSample]") -> State | None:
         """Return the state at a moment, or None if superseded; add a queue sample per second of the last events."""
         since = max(0, target - RECENT)
         state = self._nearest_state(reader, since)
@@ -268,9 +272,9 @@ class Past:
         return [entry.event for entry in entries]
 
     def _is_superseded(self) -> bool:
-        with self._news:
+        with self._condition:
             newer = self._stopped or bool(self._requests)
-        return newer and (self._stopped or time.monotonic() - self._handed_s < PATIENCE_S)
+        return newer and (self._stopped or time.monotonic() - self._delivered_s < PATIENCE_S)
 
     def _nearest_state(self, reader: Reader, target: int) -> State:
         """Return the cheapest state before a moment: the partial one, a cached one, or a snapshot of the file."""
@@ -293,7 +297,7 @@ class Past:
         return State() if checkpoint is None else decode_state(checkpoint[1])
 
 
-def _fold_with_samples(state: State, events: Sequence[Event]) -> Iterator[_Look]:
+def _fold_with_samples(state: State, events: Sequence[Event]) -> Iterator[_QueueSample]:
     """Fold events, and sample the queues after each second of them."""
     for _, second in groupby(events, key=lambda event: event.at_ms // EVERY_MS):
         fold(state, list(second))

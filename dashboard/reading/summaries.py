@@ -12,7 +12,7 @@ from store import Reader
 from store.journals.records import BlockSummary, Span
 from store.layout.migrations import BLOCK
 
-FINE_AT_ONCE = 200
+MAX_REFINED_BLOCKS = 200
 """Maximum blocks that one `read` splits, the newest first: a tenth of a second."""
 
 
@@ -40,7 +40,7 @@ class Summaries:
         wide = [block for block in reversed(self._blocks) if block.last_ms - block.first_ms > column_ms]
         self._fine = {block.first_seq: self._fine[block.first_seq] for block in wide if block.first_seq in self._fine}
         stale = [block for block in wide if not self._is_fine(block, column_ms)]
-        for block in stale[:FINE_AT_ONCE]:
+        for block in stale[:MAX_REFINED_BLOCKS]:
             self._fine[block.first_seq] = column_ms, reader.spans(block.first_seq, block.last_seq, step_ms=column_ms)
         self._spans = [part for block in self._blocks for part in self._parts(block)]
 

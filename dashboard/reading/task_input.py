@@ -8,7 +8,7 @@ from engine.core.events import Delegated, Event, GroupGrown, GroupPlanned, NodeP
 from store import Reader
 
 _PLANS = [kind_of(kind) for kind in (Delegated, GroupPlanned, GroupGrown, StrategySwitched, RunSubmitted)]
-_MENTIONS = 8
+_MAX_PLANS = 8
 """Maximum plans that name a task and are searched, the newest first: a growing graph names its nodes again."""
 
 
@@ -39,7 +39,7 @@ class _Plan(NamedTuple):
 
 
 def _plan(reader: Reader, run_id: str, task_id: str, before_seq: int) -> _Plan | None:
-    records = reader.records_before(before_seq, _MENTIONS, run_id=run_id, kinds=_PLANS, value=task_id)
+    records = reader.records_before(before_seq, _MAX_PLANS, run_id=run_id, kinds=_PLANS, value=task_id)
     events = decode_events([(record.seq, record.kind, record.body) for record in records])
     return next((plan for event in reversed(events) for plan in _plans(event) if plan.task_id == task_id), None)
 

@@ -80,10 +80,10 @@ class EventsScreen(Frame):
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
             self._whole = WholeLog(self.deck.feed.names)
-            self.deck.read(lambda reader: reader.records(0, 1), self._begins)
+            self.deck.read(lambda reader: reader.records(0, 1), self._receive_first)
         return self._whole
 
-    def _begins(self, first: Sequence[Record]) -> None:
+    def _receive_first(self, first: Sequence[Record]) -> None:
         for record in first:
             whole = self._whole_log()
             whole.first_seq, whole.oldest_ms = record.seq, record.at_ms
@@ -107,9 +107,9 @@ class EventsScreen(Frame):
                 whole.put(block, entries)
             self.show(self.deck.view)
 
-        self.deck.read(read, receive, failed=self._not_read)
+        self.deck.read(read, receive, failed=self._read_failed)
 
-    def _not_read(self) -> None:
+    def _read_failed(self) -> None:
         """Allow another read at the next redraw."""
         self._reading = False
 
@@ -137,7 +137,7 @@ class EventsScreen(Frame):
                 log.add_newer(result[1])
             self.show(self.deck.view)  # starts the search of a filter that was typed meanwhile
 
-        self.deck.read(read, receive, failed=self._not_read)
+        self.deck.read(read, receive, failed=self._read_failed)
 
     def filter_typed(self, needle: str) -> None:
         if self._typed is not None:

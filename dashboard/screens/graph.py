@@ -88,7 +88,7 @@ class GraphScreen(BoardScreen):
         drawing = self._draw_graph(sight, width, room)
         if not drawing.fits and self._folds and not self._folded:
             self._folded, self._unfolds_ms = True, view.wall_ms + UNFOLDS_AFTER_MS
-            self._graph = graph_of(sight, self._subject, self._flows, opened=self._opened(view), folded=True)
+            self._graph = graph_of(sight, self._subject, self._flows, opened=self._unfolded_id(view), folded=True)
             drawing = self._draw_graph(sight, width, room)
         self._drawing = drawing
         self.board.places = [(box.x, box.y + 1) for box in drawing.boxes.values()]
@@ -110,7 +110,7 @@ class GraphScreen(BoardScreen):
     def _build_graph(self, view: ViewState, sight: Sight, room: int) -> None:
         """Build the current graph; a large one less often."""
         state = sight.state
-        opened, lines = self._opened(view), room if self._folds else 0
+        opened, lines = self._unfolded_id(view), room if self._folds else 0
         moves = bool(state.runs) or sight.now_ms - state.at_ms < MIN_SHOWN_MS
         moment = (state.seq, sight.now_ms // 1_000 if moves else 0)  # times grow even without an event
         cache_key = (self._subject, self._idle, self.needle, self._chain, opened, lines, moment)
@@ -151,7 +151,7 @@ class GraphScreen(BoardScreen):
         """Whether members may be folded into their supervisors: not if the user has selected nodes."""
         return self._fit and not self.needle and self._chain is None
 
-    def _opened(self, view: ViewState) -> str | None:
+    def _unfolded_id(self, view: ViewState) -> str | None:
         """Return what stays unfolded: the node under the cursor; in a team, its supervisor."""
         if self._graph.is_run:
             return self._selected

@@ -42,8 +42,8 @@ class LogScreen(Frame):
         self._read_ms = -READ_EVERY_MS
         self._reading = False
         self._entries: list[Entry] = []
-        self._told_seq, self._told_ms = -1, 0
-        self._asking = False
+        self._troubles_seq, self._troubles_ms = -1, 0
+        self._reading_troubles = False
 
     def body(self) -> Iterable[Widget]:
         yield Pane(id="body")
@@ -75,22 +75,22 @@ class LogScreen(Frame):
     def _read_troubles(self, view: ViewState) -> None:
         """Read the newest of these events, up to the moment shown."""
         seq, limit, names = view.state.seq, self.size.height, view.names
-        if self._asking or seq == self._told_seq or not view.is_due(self._told_ms):
+        if self._reading_troubles or seq == self._troubles_seq or not view.is_due(self._troubles_ms):
             return
-        self._asking, self._told_seq, self._told_ms = True, seq, view.wall_ms + READ_EVERY_MS
+        self._reading_troubles, self._troubles_seq, self._troubles_ms = True, seq, view.wall_ms + READ_EVERY_MS
 
         def read(reader: Reader) -> list[Entry]:
             return entries_of(reader, reader.records_before(seq + 1, limit, kinds=KINDS), names)
 
         def receive(entries: list[Entry]) -> None:
-            self._asking, self._entries = False, entries
+            self._reading_troubles, self._entries = False, entries
             self.update_now()
 
-        self.deck.read(read, receive, failed=self._not_read)
+        self.deck.read(read, receive, failed=self._read_failed)
 
-    def _not_read(self) -> None:
+    def _read_failed(self) -> None:
         """Allow another read."""
-        self._asking, self._told_seq = False, -1
+        self._reading_troubles, self._troubles_seq = False, -1
 
     def _empty(self) -> list[Cell]:
         hint = f"a detached engine writes its errors to {log_of(self.deck.path)}"

@@ -24,7 +24,7 @@ from engine.core.queries.team.tree import agents_of
 from engine.core.state import Agent
 from store import Reader
 
-MOST, PAGE = 20_000, 1_000
+MAX_RECORDS, PAGE = 20_000, 1_000
 """Maximum ends of attempts and reports of usage that are kept, so that a longer window is incomplete; and events of one
 page.
 """
@@ -65,8 +65,8 @@ class MetricsScreen(TableScreen):
         self._window, self._chose_window = next(iter(WINDOWS_MS)), False
         self._only: str | None = None
         self._large: int | None = None
-        self._ends: deque[AttemptEnd] = deque(maxlen=MOST)
-        self._spends: deque[AttemptSpend] = deque(maxlen=MOST)
+        self._ends: deque[AttemptEnd] = deque(maxlen=MAX_RECORDS)
+        self._spends: deque[AttemptSpend] = deque(maxlen=MAX_RECORDS)
         self._counts = (0, 0)
         """Counts of ends and usage in the feed at the last collection."""
         self._source: object = None
@@ -103,7 +103,7 @@ class MetricsScreen(TableScreen):
         again = self._failed_ms is not None and view.is_due(self._failed_ms + DRAW_EVERY_MS)
         if (activity is not self._source or again) and not view.situation.opening:  # it has no moment yet
             self._source, self._counts, self._failed_ms = activity, (activity.ended_count, activity.spend_count), None
-            self._ends, self._spends = deque(activity.ends, MOST), deque(activity.spends, MOST)
+            self._ends, self._spends = deque(activity.ends, MAX_RECORDS), deque(activity.spends, MAX_RECORDS)
             self._plotted_of = None
             self._fit_window(view)
             self._read(view)
@@ -161,7 +161,7 @@ class MetricsScreen(TableScreen):
 
         def read(reader: Reader) -> tuple[list[AttemptEnd], list[AttemptSpend]]:
             ends, spends, before = list[AttemptEnd](), list[AttemptSpend](), seq + 1
-            for _ in range(MOST // PAGE):
+            for _ in range(MAX_RECORDS // PAGE):
                 entries = entries_before(reader, before, PAGE, names, kinds=kinds)
                 near = [entry for entry in entries if entry.at_ms >= from_ms]
                 events = [entry.event for entry in near]
@@ -174,8 +174,8 @@ class MetricsScreen(TableScreen):
         def receive(result: tuple[list[AttemptEnd], list[AttemptSpend]]) -> None:
             ends, spends = result
             if source is self._source and (ends or spends):
-                self._ends = deque([*ends, *_records_after(self._ends, ends)], MOST)
-                self._spends = deque([*spends, *_records_after(self._spends, spends)], MOST)
+                self._ends = deque([*ends, *_records_after(self._ends, ends)], MAX_RECORDS)
+                self._spends = deque([*spends, *_records_after(self._spends, spends)], MAX_RECORDS)
                 self._plotted_of = None
                 self._fit_window(self.deck.view)
                 self._drawing_key = ()

@@ -252,9 +252,9 @@ class NetworkScreen(TableScreen):
         # All parts have their sizes when the first of them tells, and what stands around the screen tells too.
         part = event.lines.id or ""
         if part in self._still and event.lines.size and self._drawn_for.get(part) != event.lines.size:
-            self._tell_more()
+            self._redraw_parts()
 
-    def _tell_more(self) -> None:
+    def _redraw_parts(self) -> None:
         if self.is_there:
             self._show_beside(self.deck.view)
 

@@ -51,7 +51,7 @@ class RunsScreen(TableScreen):
         if run is not None and (counted != key or view.is_due(due_ms)):
             self._census = key, view.wall_ms + len(run.tasks) // TASKS_A_MS, take_census(state, run)
         summary = state.summary(key)
-        self._texts.look()
+        self._texts.begin_redraw()
         text = self._texts.of(summary.output) if summary is not None else ""
         self._read(self._texts.missing)
         return describe_run(view, key, self._census[2] if run is not None else Census(), text, width, height)

@@ -89,10 +89,10 @@ class TimelineScreen(BoardScreen):
         self._drawing: Timeline | None = None
         self._next_ms = 0
         self._cursor_entries: list[Entry] | None = None
-        self._told_of: tuple[str, int, int] = ("", 0, 0)
-        self._told_newest = False
+        self._events_key: tuple[str, int, int] = ("", 0, 0)
+        self._events_follow = False
         """Whether these events are those at the end of the journal."""
-        self._telling, self._tell_ms = False, 0
+        self._reading_events, self._events_ms = False, 0
 
     @cached_property
     def _history(self) -> History:
@@ -106,7 +106,7 @@ class TimelineScreen(BoardScreen):
         if not (width and height):
             return
         history = self._history
-        history.go_on()
+        history.update()
         if history.lanes.is_empty:
             text = "nothing happened yet" if history.is_read else f"reading the journal, {percent(history.progress)} …"
             lines = [*[BLANK] * (height // 3), Line((Span(f"   {text}", "strong"),))]
@@ -184,19 +184,19 @@ class TimelineScreen(BoardScreen):
 
     def _read_cursor_events(self, view: ViewState, lanes: Lanes, cursor: int) -> None:
         """Read the events at the cursor, of its lane."""
-        if self._drawing is None or not self._rows or self._telling:
+        if self._drawing is None or not self._rows or self._reading_events:
             return
         row, step = self._rows[self._lane], self._drawing.axis.step
         first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
         stretch = (row.id, first, last)
         newest = self._cursor_ms is None
-        goes_on = newest and self._told_newest and stretch[0] == self._told_of[0]
-        if stretch == self._told_of or self.deck.feed.trouble or (goes_on and not view.is_due(self._tell_ms)):
+        goes_on = newest and self._events_follow and stretch[0] == self._events_key[0]
+        if stretch == self._events_key or self.deck.feed.trouble or (goes_on and not view.is_due(self._events_ms)):
             return
-        if not goes_on and stretch[:2] != self._told_of[:2]:
+        if not goes_on and stretch[:2] != self._events_key[:2]:
             self._cursor_entries = None  # another moment; at the end, old events stay until newer ones are read
-        self._telling, self._told_of, self._told_newest = True, stretch, newest
-        self._tell_ms = view.wall_ms + READ_EVERY_MS
+        self._reading_events, self._events_key, self._events_follow = True, stretch, newest
+        self._events_ms = view.wall_ms + READ_EVERY_MS
         at_ms, names, agent_id = lanes.moment(cursor), self.deck.feed.names, None if row.members else row.id
 
         def read(reader: Reader) -> list[Entry]:
@@ -210,7 +210,7 @@ class TimelineScreen(BoardScreen):
             return entries_of(reader, sorted(near, key=lambda record: abs(record.at_ms - at_ms)), names)
 
         def receive(entries: list[Entry]) -> None:
-            self._telling, self._cursor_entries = False, entries
+            self._reading_events, self._cursor_entries = False, entries
             if self.is_current and not goes_on:  # else the next redraw shows it
                 self._next_ms = 0
                 self.show(self.deck.view)
@@ -219,7 +219,7 @@ class TimelineScreen(BoardScreen):
 
     def _cursor_events_failed(self) -> None:
         """Allow another read at the next redraw."""
-        self._telling, self._told_of = False, ("", 0, 0)
+        self._reading_events, self._events_key = False, ("", 0, 0)
 
     def facts(self) -> list[Cell]:
         facts = []

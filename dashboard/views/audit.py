@@ -122,8 +122,11 @@ def _undo_cell(event: CommandApplied, entries: Sequence[Entry], state: State) ->
     """Return whether a command can be undone, and how."""
     from engine.core.queries.people.undoing import as_command, current_value_of  # needed only for details
 
-    undos = (entry for entry in entries if isinstance(entry.event, CommandUndone))
-    undo_entry = next((entry for entry in undos if entry.event.command_id == event.command_id), None)
+    undo_entry = None
+    for entry in entries:
+        if isinstance(entry.event, CommandUndone) and entry.event.command_id == event.command_id:
+            undo_entry = entry
+            break
     undoable = state.undoable.get(event.command_id)
     if undo_entry is not None:
         return labelled("undo", f"↶ undone at seq {undo_entry.seq:,}", "paused")

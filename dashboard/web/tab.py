@@ -13,7 +13,7 @@ from dashboard.actions import OWN_KEYS
 from dashboard.app.app import QuarterdeckApp
 from dashboard.app.guide import Guide, is_demo
 from dashboard.app.navigation import place_of
-from dashboard.deck.terminal import titled
+from dashboard.deck.terminal import window_title
 from dashboard.dialogs.files import ImportDialog
 from dashboard.user.habits import Habits
 from dashboard.user.settings import read_settings, settings_file
@@ -52,7 +52,7 @@ class TabApp(QuarterdeckApp):
         return driver if isinstance(driver, TabDriver) else None
 
     def update_surroundings(self, *, changed: bool) -> bool:
-        if not self._has_looked and self.feed.has_looked and not self.feed.opening:
+        if not self._has_looked and self.feed.has_polled and not self.feed.opening:
             self._has_looked = True
             if is_demo(self.feed.state):
                 self._guide = Guide(in_browser=True, viewer=self.readonly)
@@ -62,7 +62,7 @@ class TabApp(QuarterdeckApp):
         self._tell("habits", self.habits.text)
         if not (self.in_past or self.view.situation.opening):
             # The browser's tab says how much needs a person, as the title of a terminal does.
-            self._tell("title", titled(self._team_name(), len(self.view.counts.needs_person)))
+            self._tell("title", window_title(self._team_name(), len(self.view.counts.needs_person)))
         return to_draw
 
     def _place(self) -> Place:

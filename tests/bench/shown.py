@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from dashboard.app.app import QuarterdeckApp
-from dashboard.deck.pace import LOOK_S
+from dashboard.deck.pace import REDRAW_S
 from dashboard.deck.places import places
 from engine.platform.garbage import collect_rarely
 from engine.reading.folding import fold_file
@@ -23,7 +23,7 @@ SETTLES, STRETCH = 15, 10
 """Frames of a place before it is measured, and of one stretch."""
 PAINTED_S = 0.05
 """After this long a frame is on the screen."""
-_STEP_MS = round(LOOK_S * 1000)
+_STEP_MS = round(REDRAW_S * 1000)
 
 
 class Measured(QuarterdeckApp):
@@ -53,7 +53,7 @@ class Measured(QuarterdeckApp):
 
     async def _visit(self) -> None:
         costs: dict[str, list[float]] = {}
-        await self._until(lambda: self.feed.has_looked and not self.feed.opening)
+        await self._until(lambda: self.feed.has_polled and not self.feed.opening)
         async with open_store(self.path, durability="normal") as store:
             self._driven = True
             for name in self._asked:

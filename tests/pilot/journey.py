@@ -49,7 +49,7 @@ class Journey:
 
     async def begin(self) -> None:
         """Wait for the first look at the file."""
-        await self.until(lambda: isinstance(self.app.screen, Frame) and self.app.feed.has_looked and self._is_read())
+        await self.until(lambda: isinstance(self.app.screen, Frame) and self.app.feed.has_polled and self._is_read())
 
     def _is_read(self) -> bool:
         return not self.app.feed.behind and not self.app.view.situation.opening

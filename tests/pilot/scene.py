@@ -132,7 +132,7 @@ class StillFeed(Feed):
         self.state = work.state
         self.file_seq = self._held_seq = work.state.seq
         self.live = live or {}
-        self.has_looked = True
+        self.has_polled = True
         self.names.learn(work.journal)
         self.names.learn_state(work.state)
         self.activity = Activity.of(work.state, work.journal)

@@ -69,13 +69,13 @@ async def test_a_dialog_says_that_no_engine_is_there_also_where_it_hides_the_hea
 
 async def test_no_engine_is_offered_before_it_is_known_whether_one_is_at_work(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        engine, hand.app.feed.engine, hand.app.feed.has_looked = hand.app.feed.engine, None, False
+        engine, hand.app.feed.engine, hand.app.feed.has_polled = hand.app.feed.engine, None, False
         hand.app.flush()
         await hand.press("E")
         assert not hand.app.screen.is_modal
         assert hand.said == "the engine is still being looked for; press the key again in a moment"
 
-        hand.app.feed.engine, hand.app.feed.has_looked = engine, True
+        hand.app.feed.engine, hand.app.feed.has_polled = engine, True
         hand.app.flush()
         await hand.press("E")
         assert isinstance(hand.dialog, LeadingDialog)

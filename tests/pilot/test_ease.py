@@ -209,13 +209,13 @@ async def test_the_title_names_the_team_and_the_bell_rings_when_more_needs_a_per
     told: list[str] = []
     terminal = Terminal(told.append, "bell")
 
-    terminal.look("chief", 1)
+    terminal.update("chief", 1)
     assert told == ["\x1b[22;0t\x1b]0;⚑1 chief · quarterdeck\x07"]
-    terminal.look("chief", 1)
+    terminal.update("chief", 1)
     assert len(told) == 1
-    terminal.look("chief", 2)
+    terminal.update("chief", 2)
     assert told[1:] == ["\x1b]0;⚑2 chief · quarterdeck\x07", "\x07"]
-    terminal.look("chief", 0)
+    terminal.update("chief", 0)
     terminal.leave()
     assert told[-2:] == ["\x1b]0;chief · quarterdeck\x07", "\x1b[23;0t"]
 
@@ -223,8 +223,8 @@ async def test_the_title_names_the_team_and_the_bell_rings_when_more_needs_a_per
 async def test_a_team_with_a_hostile_name_puts_nothing_into_the_terminal() -> None:
     told: list[str] = []
     terminal = Terminal(told.append, "desktop")
-    terminal.look("a\x07\x1b[2Jb", 0)
-    terminal.look("a\x07\x1b[2Jb", 1)
+    terminal.update("a\x07\x1b[2Jb", 0)
+    terminal.update("a\x07\x1b[2Jb", 1)
 
     assert all(text.count("\x07") == 1 for text in told)
     assert not any("\x1b[2J" in text for text in told)

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from dashboard.app.app import QuarterdeckApp
-from dashboard.reading.feed import EARLIER_BYTES, MAX_PAGE_BYTES, Feed, entries_before
+from dashboard.reading.feed import MAX_EARLIER_BYTES, MAX_PAGE_BYTES, Feed, entries_before
 from dashboard.views.words.names import Names
 from engine.core.commands import Pause
 from engine.core.encoding.codec import encode_state
@@ -70,7 +70,7 @@ def test_reading_gives_way_to_a_key_and_goes_on_though_keys_never_end(tmp_path: 
 
     feed.is_answering = is_answering
     feed.start()
-    advanced(feed, lambda: feed.state.seq == work.state.seq and feed.has_looked)
+    advanced(feed, lambda: feed.state.seq == work.state.seq and feed.has_polled)
     feed.stop()
 
     assert {"feed-follow", "feed-look"} <= {*asked}
@@ -134,7 +134,7 @@ def test_events_before_the_snapshot_are_read_up_to_a_number_of_bytes(tmp_path: P
     for key in islice(history.workers(), 20):
         succeed(work, key)
     rows = [row_of(event) for event in work.journal]
-    large = next(seq for seq, row in enumerate(rows, 1) if len(row.body) > EARLIER_BYTES)
+    large = next(seq for seq, row in enumerate(rows, 1) if len(row.body) > MAX_EARLIER_BYTES)
 
     feed = with_snapshot(tmp_path / "team.db", work)
 
@@ -236,7 +236,7 @@ def test_a_file_that_is_replaced_is_said(tmp_path: Path, work: World) -> None:
 def test_a_file_that_lost_events_is_said(tmp_path: Path, work: World) -> None:
     feed = Feed(written(tmp_path / "team.db", work))
     feed.start()
-    advanced(feed, lambda: feed.state.seq == work.state.seq and feed.has_looked)
+    advanced(feed, lambda: feed.state.seq == work.state.seq and feed.has_polled)
     with sqlite3.connect(feed.path) as other:
         other.execute("DELETE FROM journal WHERE seq > 5")
     other.close()
@@ -268,7 +268,7 @@ def app(messages_stay: None, tmp_path: Path, work: World) -> QuarterdeckApp:
 @pytest.mark.anyio
 async def test_no_engine_is_started_on_a_file_that_is_gone(app: QuarterdeckApp) -> None:
     async with app.run_test() as pilot:
-        await until(pilot, lambda: app.feed.has_looked)
+        await until(pilot, lambda: app.feed.has_polled)
         app.path.unlink()
         await until(pilot, lambda: app.view.situation.trouble)
         await pilot.press("E")
@@ -282,7 +282,7 @@ async def test_no_engine_is_started_on_a_file_that_is_gone(app: QuarterdeckApp) 
 @pytest.mark.anyio
 async def test_nothing_is_changed_in_a_file_that_lost_events(app: QuarterdeckApp, work: World) -> None:
     async with app.run_test() as pilot:
-        await until(pilot, lambda: app.feed.state.seq == work.state.seq and app.feed.has_looked)
+        await until(pilot, lambda: app.feed.state.seq == work.state.seq and app.feed.has_polled)
         with sqlite3.connect(app.path) as other:
             other.execute("DELETE FROM journal WHERE seq > 5")
         other.close()
@@ -299,7 +299,7 @@ async def test_nothing_is_changed_in_a_file_that_lost_events(app: QuarterdeckApp
 async def test_what_the_banner_says_of_the_file_is_not_repeated_by_each_read(app: QuarterdeckApp) -> None:
     failed: list[str] = []
     async with app.run_test() as pilot:
-        await until(pilot, lambda: app.feed.has_looked)
+        await until(pilot, lambda: app.feed.has_polled)
         app.path.unlink()
         await until(pilot, lambda: app.view.situation.trouble)
         app.say("answered")
@@ -313,7 +313,7 @@ async def test_what_the_banner_says_of_the_file_is_not_repeated_by_each_read(app
 def test_an_engine_that_ended_is_known(tmp_path: Path, work: World) -> None:
     feed = Feed(written(tmp_path / "team.db", work))
     feed.start()
-    advanced(feed, lambda: feed.has_looked)
+    advanced(feed, lambda: feed.has_polled)
     feed.stop()
 
     assert feed.engine is not None
@@ -340,7 +340,7 @@ async def test_another_team_that_took_the_place_of_the_file_is_neither_shown_nor
     app: QuarterdeckApp, tmp_path: Path
 ) -> None:
     async with app.run_test() as pilot:
-        await until(pilot, lambda: app.feed.has_looked and app.view.state.agents)
+        await until(pilot, lambda: app.feed.has_polled and app.view.state.agents)
         emptied(tmp_path)
         await write(app.path, team_world(agent("ada")))
         await until(pilot, lambda: app.view.situation.trouble)

@@ -220,7 +220,7 @@ def test_no_transaction_stays_open_between_two_moments(journal: list[Event], tmp
 
 def test_checkpoints_forget_what_was_not_used_for_longest_beyond_their_bound() -> None:
     bodies = {seq: bytes([seq]) * 5_000 for seq in range(1, 5)}
-    kept = Checkpoints(most_bytes=2 * len(compress(bodies[1])) + 1)
+    kept = Checkpoints(max_bytes=2 * len(compress(bodies[1])) + 1)
     for seq in (3, 1):
         kept.add(seq, bodies[seq])
         assert kept.nearest(seq) == (seq, bodies[seq])

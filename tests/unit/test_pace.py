@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.deck.pace import ANSWER_S, KEY_S, LOOK_S, PAINT_S, STARVED_S, Pace
+from dashboard.deck.pace import ANSWER_S, KEY_S, PAINT_S, REDRAW_S, STARVED_S, Pace
 
 
 def test_a_redraw_waits_until_the_key_before_it_is_answered() -> None:
@@ -34,7 +34,7 @@ def test_two_redraws_are_apart() -> None:
     pace.note_redraw()
 
     assert not pace.should_redraw
-    now_s[0] += LOOK_S
+    now_s[0] += REDRAW_S
     assert pace.should_redraw
 
 

@@ -277,7 +277,7 @@ def test_texts_that_are_no_longer_shown_are_forgotten_where_much_is_kept() -> No
     texts = Texts()
 
     def shown(*seqs: int) -> list[str]:
-        texts.look()
+        texts.begin_redraw()
         return [texts.of(TextRef(seq=seq, path="said")) for seq in seqs]
 
     for seq in range(1, 10):

@@ -40,7 +40,7 @@ def learned(*found: tuple[int, str] | tuple[int, str, str, str]) -> Lanes:
 
 def lanes_of(work: World) -> Lanes:
     lanes = Lanes()
-    timelines.go_on(
+    timelines.catch_up(
         lanes, [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)]
     )
     return lanes
@@ -207,9 +207,9 @@ def test_what_the_feed_has_folded_is_added_without_reading_the_file_again() -> N
     entries = [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)]
     lanes = Lanes()
 
-    assert timelines.go_on(lanes, entries[:40])
-    assert not timelines.go_on(lanes, entries[50:])
-    assert timelines.go_on(lanes, entries[30:])
+    assert timelines.catch_up(lanes, entries[:40])
+    assert not timelines.catch_up(lanes, entries[50:])
+    assert timelines.catch_up(lanes, entries[30:])
     assert lanes.seq == len(work.journal)
     assert lanes.team.busy == lanes_of(work).team.busy
 

@@ -77,10 +77,10 @@ def _supervisors_over(state: State, run: Run) -> Iterator[Supervisor]:
 
 def may_grow(state: State, run: Run) -> bool:
     """Tell whether a run may get more tasks: a lead has delegated and is not done, or a graph is not planned yet."""
-    todo, looked_at = [run.root_id], 0
-    while todo and looked_at < MAX_NODES:
+    todo, visited = [run.root_id], 0
+    while todo and visited < MAX_NODES:
         task = state.tasks.get(todo.pop())
-        looked_at += 1
+        visited += 1
         if task is None or task.ended:
             continue
         is_lead, is_planned = task.kind == "agent" and bool(task.children), bool(task.children)

@@ -158,7 +158,7 @@ class Texts:
         self._characters = 0
         self.missing: list[TextRef] = []
 
-    def look(self) -> None:
+    def begin_redraw(self) -> None:
         """Begin another redraw; a large cache drops what the last redraw did not request."""
         if self._characters > MAX_CHARACTERS:
             self._read = {key: text for key, text in self._read.items() if key in self._requested}
