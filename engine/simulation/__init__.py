@@ -1,13 +1,13 @@
-"""Simulation: the real core and host on a virtual clock, against operators, agents and disks that do anything.
+"""Simulation: runs the real core and host on a virtual clock, with random commands, faults and failing agents.
 
-One rule holds inside: a seed decides everything, so the same seed is the same history, byte for byte. Nothing imports
-this package but the command line and tests.
+One rule holds inside: a seed determines everything, so that equal seeds give equal journals, byte for byte. Only the
+command line and tests import this package.
 
-What chance decides: `plan` (all of it, before anything happens), `operators` (commands), `faults`, `agents` (and what
-goes wrong in them), `teams` (with their strategies). What happens: `history`, in a `world` whose `disk` can die
-between any two writes. What has to hold: `core.legality` (of a state) and `laws` (of everything; one file a subject),
-against the books of `shadow_ledger`, kept in `ledger/` from events alone. A history that breaks one is cut down in
-`shrinking`; many are told in `report`. See docs/decisions/simulation.md.
+Random decisions: `plan` (all of them, drawn before the history runs), `operators` (commands), `faults`, `agents` (and
+their failures), `teams` (and their strategies). Execution: `history`, in a `world` whose `disk` can fail between any
+two writes. Invariants: `core.legality` (of a single state) and `laws` (of the history, one file a subject), which
+compare with `shadow_ledger`, whose ledgers (`ledger/`) read events alone. `shrinking` shortens a history that breaks
+an invariant; `report` summarizes many histories. See docs/decisions/simulation.md.
 """
 
 from engine.simulation import teams  # noqa: F401 — it registers how it draws specs

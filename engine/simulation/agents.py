@@ -37,7 +37,7 @@ from engine.simulation.teams import SIMULATED
 from engine.simulation.world import World
 
 HANG_S = 6 * 3600.0
-LONGEST_S = 600.0
+MAX_WORK_S = 600.0
 SPENDING_SHARE = 0.3
 """Share of pieces of work that cost tokens or money."""
 TOOL_CALL_PERCENT = 15
@@ -81,7 +81,7 @@ class SimulatedRuntime:
         limits = [
             limit for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None and world.plan.has_user_team
         ]
-        self._longest_s = max(0.1, min([LONGEST_S, *(limit / MAX_PIECES for limit in limits)]))
+        self._longest_s = max(0.1, min([MAX_WORK_S, *(limit / MAX_PIECES for limit in limits)]))
         self._spec = spec
         self._world = world
 
@@ -134,7 +134,7 @@ def simulated_runtimes(world: World) -> dict[str, Factory]:
     }
 
 
-def seconds(draw: Random, longest_s: float = LONGEST_S) -> float:
+def seconds(draw: Random, longest_s: float = MAX_WORK_S) -> float:
     """Return the duration of a piece of work: log-uniform up to the longest, and sometimes 0."""
     return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(longest_s)))
 

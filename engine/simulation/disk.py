@@ -33,11 +33,11 @@ from store.live import LiveOutput
 
 FILE_ID = "simulated"
 _numbers = itertools.count()
-"""Names databases in memory apart; nothing that is journaled depends on it."""
+"""Numbers that keep databases in memory apart; the journal does not depend on them."""
 
 
 class EngineKilled(StoreError):
-    """The engine that wrote was killed; nothing that it does reaches the disk."""
+    """The engine that wrote was killed; none of its writes reach the disk any more."""
 
 
 class DiskFaults:
@@ -78,7 +78,7 @@ class DiskFaults:
         self.end_delays()
 
     def end_delays(self) -> None:
-        """Delay no write any more; the clock stands still from now on."""
+        """Delay no further write, and end a present delay; the clock stands still from now on."""
         self._skips_delays = True
         if self._stall_scope is not None:
             self._stall_scope.cancel()
@@ -187,7 +187,7 @@ class MemorySnapshots:
 
 
 class Disk:
-    """What outlives engines: journal, inbox, snapshots and the token of the lease."""
+    """The parts that outlive engines: journal, inbox, snapshots and the token of the lease."""
 
     def __init__(self) -> None:
         number = next(_numbers)
@@ -238,7 +238,7 @@ class Disk:
         return read_end(self._journal_reader)
 
     def events(self, after_seq: int) -> list[Event]:
-        """Return what the journal holds after a record."""
+        """Return the records of the journal after a record."""
         rows = self._journal_reader.execute(
             f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (after_seq,)
         )
@@ -249,7 +249,7 @@ class Disk:
         self._inbox_reader.execute(*put_commands([row]))
 
     def outcome(self, command_id: str) -> tuple[str, int | None] | None:
-        """Return state and seq of a command in the inbox; None where there is none with this id."""
+        """Return state and seq of a command in the inbox; None if none has this id."""
         row = self._inbox_reader.execute(COMMAND_OUTCOME, (command_id,)).fetchone()
         return (row[1], row[2]) if row else None
 

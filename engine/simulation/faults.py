@@ -14,7 +14,7 @@ from engine.simulation.world import World, is_bound_to_program
 from store import CommandRow
 
 MAX_AGENTS = 30
-"""In a team with more agents nothing is imported any more: each import doubles it."""
+"""Most agents of a team into which an archive is imported: each import doubles the team."""
 
 
 def _kill(world: World, draw: Random) -> str:
@@ -129,4 +129,4 @@ FAULTS: dict[str, tuple[float, Callable[[World, Random], str]]] = {
     "odd rows": (0.3, _queue_odd_rows),
     "import": (0.3, _import),
 }
-"""How often each happens, relative to the commands of operators, and what does it; it returns what a story says."""
+"""Weight of each fault, relative to commands of operators, and its function, which returns a line of the story."""

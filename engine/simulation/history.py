@@ -33,7 +33,7 @@ from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed
 
 MAX_EVENTS = 40_000
-"""Events after which a history is taken not to come to rest."""
+"""Number of events after which a history counts as one that never comes to rest."""
 PATIENCE_S = 20.0
 """Real seconds without an event or a tick of the clock after which a history is given up."""
 CHECK_INTERVAL_S = 0.1
@@ -179,7 +179,7 @@ class History(World):
             await host.run(task_status=_BeginStatus(has_begun))
         except EXPECTED_ENDS as error:
             self.add_line(f"the engine has ended: {error}")
-        except Exception as error:  # whatever it is, no engine may end like this
+        except Exception as error:  # no engine may end with any other error
             self.report_violation("engine_ends_in_order", "An engine ends for no reason of its own", f"{error!r}")
         finally:
             has_begun.set()
@@ -304,7 +304,7 @@ class History(World):
         self._blocked_tasks = list(blocked_tasks(host.state))
 
     def _check_write(self) -> None:
-        """Check and take what one write brought into the journal."""
+        """Check and apply the events of one write."""
         books = self.books
         books.batch = self.disk.events(books.state.seq)
         if not books.batch or self.violation is not None:
@@ -378,5 +378,5 @@ class _BeginStatus:
         self._has_begun = has_begun
 
     def started(self, value: object = None) -> None:
-        """Pass it on."""
+        """Set the event."""
         self._has_begun.set()

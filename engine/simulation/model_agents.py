@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 AGENT_TYPES = ("ReactAgent", "ReactAgent", "ReactAgent", "MemoryAgent", "SimpleAgent")
 PERMISSIONS = ("ask_human", "remember", "recall", "list_workers", "create_agent")
-LONGEST_S = 120.0
+MAX_WORK_S = 120.0
 LEADERLESS_SHARE = 0.3
 """Share of teams without a model as lead."""
 
@@ -113,7 +113,7 @@ class SimulatedModelAgent(ModelRuntime):
             work=work,
             key=key,
             text=task.text,
-            longest_s=min([LONGEST_S, *(limits if world.plan.has_user_team else [])]),
+            longest_s=min([MAX_WORK_S, *(limits if world.plan.has_user_team else [])]),
             turns=self._options.turns,
             mishap=mishap,
             wrong_turn=draw.choice([0, 0, 1, 2]),
@@ -125,11 +125,11 @@ class SimulatedModelAgent(ModelRuntime):
 
 
 class _SimulatedTurns(Turns):
-    """Notes for which step a model is asked."""
+    """Keeps the step for which a model is called."""
 
     @override
     async def ask(self, name: str, key: str, **options: Any) -> Any:
-        """Ask, as turns do."""
+        """Call the model for a turn."""
         CURRENT_ATTEMPT.get().step = name, key
         return await super().ask(name, key, **options)
 
@@ -142,7 +142,7 @@ def _tools() -> dict[str, FunctionTool]:
         """Send a number."""
         attempt = CURRENT_ATTEMPT.get()
         with attempt.world.models.watch_tool_call(attempt):
-            await attempt.work.attempt.sleep(attempt.seconds(Random(f"{attempt.key} {number}"), LONGEST_S))
+            await attempt.work.attempt.sleep(attempt.seconds(Random(f"{attempt.key} {number}"), MAX_WORK_S))
         if number == 2 and attempt.world.should_fail("a tool", 0.0):
             raise ConnectionError("the other side is not there")
         return f"sent {number}"

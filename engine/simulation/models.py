@@ -24,15 +24,15 @@ from engine.simulation.model_watch import ModelWatch
 from engine.simulation.playing import CURRENT_ATTEMPT, PlayedAttempt
 
 FIRST, SPARE = "sim", "spare"
-"""The models that agents of a drawn team name."""
-LONGEST_S = 60.0
+"""Names of the models of agents in random teams."""
+MAX_ANSWER_S = 60.0
 """Longest duration of an answer without failures, in seconds."""
 CALL_PROBABILITY_BY_TURN = (0.8, 0.45, 0.2, 0.1)
 """Probability that an answer calls a tool, by turn."""
 UNKNOWN_SHARE = 0.04
 """Share of calls that name an unknown worker or tool."""
 CALL_PROBABILITY = {"ask_human": 0.12, "create_agent": 0.1, "list_workers": 0.3, "read_result": 0.5}
-"""How likely a tool is called where it is drawn."""
+"""Probability that a drawn tool is called."""
 FREQUENT_TOOLS = ("delegate", "delegate", "delegate", "create_plan", "forward_message")
 LONG_TEXT = "a line of an answer that is too long to be kept in the state itself\n" * 40
 MISHAPS = (
@@ -89,7 +89,7 @@ class SimulatedModels(ModelService):
         draw = Random(f"{self._seed} {request.name} {attempt.key} {digest}")
         turn = sum(message.role == "assistant" for message in messages)
         with self._watch.watch_request(attempt, request, super().estimate(request)):
-            await sleep(attempt.seconds(draw, LONGEST_S))
+            await sleep(attempt.seconds(draw, MAX_ANSWER_S))
             mishap = attempt.mishap if turn == attempt.wrong_turn and request.tools is not None else None
             if mishap is not None and (request.name == FIRST or draw.random() < 0.6):
                 await self._fail(mishap, request, draw, sleep)

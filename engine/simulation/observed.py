@@ -1,4 +1,4 @@
-"""A world as those see it who watch it: laws, models, and the attempts that are played."""
+"""Interfaces of a world for its observers: laws, models and simulated attempts."""
 
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -12,10 +12,10 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 
 class CallWatch(Protocol):
-    """Who watches calls (`model_watch.ModelWatch`)."""
+    """Checks calls of models and tools (`model_watch.ModelWatch`)."""
 
     def watch_tool_call(self, attempt: Any) -> AbstractContextManager[None]:
-        """Watch a call of a tool that must not be called twice, in the attempt that is played."""
+        """Check a call of a tool that must not be called twice, in a simulated attempt."""
 
 
 class ObservedWorld(Protocol):
@@ -37,7 +37,7 @@ class ObservedWorld(Protocol):
 
     @property
     def models(self) -> CallWatch:
-        """Who watches calls of models and tools."""
+        """The checks of calls of models and tools."""
 
     def should_fail(self, key: str, share: float) -> bool:
         """Return whether an attempt with the draw `share` fails."""

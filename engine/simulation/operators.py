@@ -52,7 +52,7 @@ WEIGHTS: dict[str, float] = {
     "set_priority": 1.5,
     "reassign": 1.5,
 }
-"""How often each kind of command is given, relative to the others; 1 where nothing is said."""
+"""Weights of kinds of commands; 1 for those that are not listed."""
 
 
 def command_weights() -> dict[str, float]:

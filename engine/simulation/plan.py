@@ -78,14 +78,14 @@ def draw_plan(
     """Return the plan of a seed.
 
     Args:
-        seed: Decides everything.
-        team: Who is there at the beginning.
-        hours: How long decisions are taken for; the history ends when the team has come to rest after that.
-        kinds: Acts and faults that may be decided on besides requests, with how often, relative to each other.
-        requests_per_hour: About how many requests there are.
-        others_per_hour: About how many other decisions there are.
-        trouble: Share of the attempts in which something goes wrong, at most.
-        rush: About how many requests come soon after each other.
+        seed: Determines the plan.
+        team: The initial team.
+        hours: Duration in which decisions are made; the history ends when the team is idle after that.
+        kinds: Acts and faults that may occur besides requests, with their relative weights.
+        requests_per_hour: Mean number of requests.
+        others_per_hour: Mean number of other decisions.
+        trouble: Greatest share of attempts that fail.
+        rush: Mean number of requests soon after each other.
     """
     draw = Random(f"plan {seed}")
     used = {kind: weight for kind, weight in kinds.items() if kind != REQUEST and draw.random() < USED_KINDS_SHARE}

@@ -1,4 +1,4 @@
-"""The attempt of a simulated model agent, as its models and tools find it."""
+"""The attempt of a simulated model agent, as its models and tools see it."""
 
 import math
 from contextvars import ContextVar

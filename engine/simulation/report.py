@@ -1,4 +1,4 @@
-"""Figures of many histories: what a team did, how long work waited, what failed, what broke."""
+"""Figures of many histories: work and waiting times of a team, failures, and the first broken invariant."""
 
 import time
 from collections import Counter
@@ -102,9 +102,9 @@ def _kind(error: str, failed: AttemptFailed | None) -> str:
 
 HOURS = 6.0
 MODEL_TEAM_SHARE = 0.3
-"""Share of the histories of drawn teams in which models play half of the agents."""
+"""Share of the histories of drawn teams in which half of the agents are model agents."""
 BUDGET_TEAM_SHARE = 0.15
-"""Share of drawn teams with budgets that are small for what they do."""
+"""Share of drawn teams with budgets that are small for their work."""
 STARVED_MS = 6 * 3_600_000
 """A task that could have begun and waited for longer than this counts as starved."""
 

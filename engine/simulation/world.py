@@ -114,7 +114,7 @@ class World:
             raise BoundElsewhere(agent) if is_bound_to_program(agent) else Unusable(f"the code of {agent} is gone")
 
     async def open_attempt(self, work: Work, kind: str, mishaps: Sequence[str]) -> tuple[Task, str, Random, str | None]:
-        """Check what an attempt reads; return its task, what identifies it, its chance, and how it fails, if so."""
+        """Check the inputs of an attempt; return its task, its key, its random source and its failure, if any."""
         task = await work.task()
         self.check_inputs(work, task)
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
@@ -309,7 +309,7 @@ class ObservedHost(Host):
 
     @override
     async def _import(self, order: Order, command: ImportState) -> None:
-        # No file is read in a simulation: that takes a thread, whose timing does not depend on the seed.
+        # A simulation reads no file: that takes a thread, whose timing does not depend on the seed.
         signal = StateUnusable(
             order_id=order.id, sender=order.sender, role=order.role, reason=f"no {command.path} here"
         )

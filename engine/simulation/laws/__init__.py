@@ -1,8 +1,8 @@
 """Laws of every history, one file a subject.
 
-A law returns what is wrong, or None. Its first line of documentation is what it says to a person. `@law` says when it
-is looked at, and with what (`registry`). It is held against the ledgers (`engine.simulation.ledger`) rather than
-against what the core itself has counted; what holds of a state alone belongs to `engine.core.legality`.
+A law is a function that returns a violation in words, or None. The first line of its docstring is its statement in
+reports. `@law` determines when it is checked, and with which arguments (`registry`). It compares with the ledgers
+(`engine.simulation.ledger`), not with counts of the core; invariants of a single state are in `engine.core.legality`.
 """
 
 from engine.simulation.laws import (  # noqa: F401 — they register themselves

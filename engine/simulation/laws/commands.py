@@ -128,11 +128,9 @@ class _AppliedCommand:
             ]
         earliest_s = min((duration_s for duration_s in durations_s if duration_s is not None), default=None)
         expected_ms = None if earliest_s is None else self.at_ms + max(1, round(earliest_s * 1000))
-        return (
-            None
-            if run.deadline_ms == expected_ms
-            else f"{run.id} has to have ended by {run.deadline_ms}, not {expected_ms}"
-        )
+        if run.deadline_ms == expected_ms:
+            return None
+        return f"{run.id} has to have ended by {run.deadline_ms}, not {expected_ms}"
 
     def _retry_work(self, command: commands.RetryWork) -> str | None:
         if "run_id" in self.result:
@@ -155,9 +153,9 @@ class _AppliedCommand:
         if isinstance(subject, Job) and subject.parent_id is None:
             subject = self.work.runs[subject.run_id]
         expected_ms = None if command.deadline_s is None else self.at_ms + max(1, round(command.deadline_s * 1000))
-        return (
-            None if subject.deadline_ms == expected_ms else f"{subject.id} has to have ended by {subject.deadline_ms}"
-        )
+        if subject.deadline_ms == expected_ms:
+            return None
+        return f"{subject.id} has to have ended by {subject.deadline_ms}"
 
     def _reassign(self, command: commands.Reassign) -> str | None:
         job = self.work.jobs[command.task.removeprefix("@")]
@@ -207,9 +205,9 @@ class _AppliedCommand:
             return None  # its supervisor may have had too many before
         siblings = [sibling for sibling in self.team.agents.values() if sibling.supervisor_id == agent.supervisor_id]
         max_agents = self.team.supervisors[agent.supervisor_id].max_agents
-        return (
-            f"{agent.supervisor_id} has {len(siblings)} of {max_agents} agents" if len(siblings) > max_agents else None
-        )
+        if len(siblings) <= max_agents:
+            return None
+        return f"{agent.supervisor_id} has {len(siblings)} of {max_agents} agents"
 
     def _add_supervisor(self, command: commands.AddSupervisor) -> str | None:
         if (command.parent is None) != (self.supervisor.parent_id is None):
@@ -220,7 +218,7 @@ class _AppliedCommand:
         if (missing := _missing_member(command.team)) is not None:
             return missing
         named = [supervisor for supervisor in self.team.supervisors.values() if supervisor.name == command.team.name]
-        # A file does not say where its top belongs: it stays where an operator has moved it.
+        # A file does not name the parent of its root, which stays where an operator has moved it.
         moved = (self.state.declared[supervisor.id] for supervisor in named if supervisor.id in self.state.declared)
         is_there = any(supervisor.parent_id is None for supervisor in named) or any(
             declaration.parent_id == "" for declaration in moved
@@ -319,11 +317,8 @@ class _AppliedCommand:
         parent = self.team.supervisors[parent_id]
         if not self._is_target(command.parent, parent) or member_id not in parent.members:
             return f"{member_id} is not under {command.parent}"
-        return (
-            None
-            if all(ancestor.id != member_id for ancestor in self.team.lineage(parent_id))
-            else f"{member_id} is above itself"
-        )
+        is_above_itself = any(ancestor.id == member_id for ancestor in self.team.lineage(parent_id))
+        return f"{member_id} is above itself" if is_above_itself else None
 
     def _change_supervisor(self, command: commands.ChangeSupervisor) -> str | None:
         changes: list[tuple[Any, str, Any]] = [
@@ -342,12 +337,10 @@ def _missing_member(team: SupervisorSpec) -> str | None:
     names = {member.name for member in team.members}
     named = (team.default_agent, team.aggregator, team.options.lead, *(team.participants or ()))
     missing = [name for name in named if name is not None and name not in names]
+    if missing:
+        return f"{team.name} names {missing[0]}, who is not there"
     below = (_missing_member(member) for member in team.members if isinstance(member, SupervisorSpec))
-    return (
-        f"{team.name} names {missing[0]}, who is not there"
-        if missing
-        else next((fault for fault in below if fault), None)
-    )
+    return next((fault for fault in below if fault), None)
 
 
 def _normalized_option(options: SupervisorOptions, name: str) -> Any:

@@ -30,7 +30,7 @@ def the_state_is_legal(books: ShadowLedger) -> str | None:
 def the_journal_is_the_state(world: ObservedWorld) -> str | None:
     """The journal alone gives the state that the engine decides on."""
     if world.state.seq > world.books.state.seq:
-        return None  # it has decided what comes after what is being written
+        return None  # the state is ahead of the write
     if encode_state(world.books.state) == encode_state(world.state):
         return None
     return f"at seq {world.books.state.seq} the engine's state is another than what its journal gives"
@@ -62,9 +62,9 @@ def what_is_limited_is_known(books: ShadowLedger) -> str | None:
         ):
             limited_ids.append(supervisor.id)
     limited_ids += [key for key, spec in state.specs.items() if spec.limits is not None or spec.task_limits is not None]
-    return (
-        None if set(limited_ids) == set(state.limited) else f"{[*state.limited]} are known; {limited_ids} say something"
-    )
+    if set(limited_ids) == set(state.limited):
+        return None
+    return f"{[*state.limited]} are known; {limited_ids} say something"
 
 
 # When time has just moved

@@ -12,7 +12,7 @@ from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.work import Job
 from engine.simulation.shadow_ledger import ShadowLedger
 
-LONGEST_BACKOFF_S = 86_400.0
+MAX_BACKOFF_S = 86_400.0
 CIRCUIT_TIMES = 10
 OUTCOME_WORDS = {
     events.RetryScheduled: "retry",
@@ -212,7 +212,7 @@ def _check_retry(
             break
         before += chain_policy.retries if isinstance(chain_policy, Retry) else 0
     ceiling_s = min(policy.cap_s, policy.base_s * 2.0 ** max(0, policy_use.retries - before))
-    asked_ms = ceil(min(failure.retry_after_s or 0.0, LONGEST_BACKOFF_S) * 1000)
+    asked_ms = ceil(min(failure.retry_after_s or 0.0, MAX_BACKOFF_S) * 1000)
     if event.retry != policy_use.retries + 1:
         return f"retry {event.retry} of {job.id} follows {policy_use.retries}"
     if not asked_ms <= event.delay_ms <= max(asked_ms, ceiling_s * 1000):
@@ -338,9 +338,9 @@ def a_supervisor_fails_after_too_many_restarts(books: ShadowLedger, event: event
     group_ids = {
         job.id for job in jobs if job.kind == "group" and job.planned and job.worker_id in below and not job.outcome
     }
-    return (
-        None if set(event.groups) == group_ids else f"{event.supervisor_id} fails with {event.groups}, not {group_ids}"
-    )
+    if set(event.groups) == group_ids:
+        return None
+    return f"{event.supervisor_id} fails with {event.groups}, not {group_ids}"
 
 
 @law(When.AFTER_BATCH)

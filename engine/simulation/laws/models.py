@@ -18,11 +18,9 @@ def models_are_paid_for_exactly(books: ShadowLedger, event: Any) -> str | None:
         return None
     reported = books.models.reported.get(key, NO_USAGE).plus(event.usage)
     reported_figures, charged_figures = _figures(reported), _figures(charged)
-    return (
-        None
-        if reported_figures == charged_figures
-        else f"{event.task_id}, attempt {event.attempt} counts {reported_figures}; its models took {charged_figures}"
-    )
+    if reported_figures == charged_figures:
+        return None
+    return f"{event.task_id}, attempt {event.attempt} counts {reported_figures}; its models took {charged_figures}"
 
 
 def _figures(usage: Usage) -> tuple[int, int, Decimal]:

@@ -68,9 +68,9 @@ def only_the_attempt_that_is_live_is_heard(books: ShadowLedger, event: Any) -> s
 @law(events.AttemptDone)
 def no_lie_is_taken(books: ShadowLedger, event: events.AttemptDone) -> str | None:
     """A report about an attempt that is not at work is discarded."""
-    return (
-        f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == FALSE_REPORT else None
-    )
+    if event.output != FALSE_REPORT:
+        return None
+    return f"{event.task_id} took it for the answer of attempt {event.attempt}"
 
 
 @law(events.AttemptFailed)
@@ -253,11 +253,11 @@ def an_attempt_is_given_what_came_before(books: ShadowLedger, reading: tuple[Wor
     effect = work.effect
     job = books.work.jobs.get(effect.task_id)
     if job is None or job.attempt is None or job.attempt.number != effect.attempt:
-        return None  # what made it needless came in the same batch
+        return None  # the event that made it needless is in the same batch
     began_seq = books.started_seq.get((effect.task_id, effect.attempt), 0)
     since = books.events[began_seq:]
     if any(isinstance(event, events.StrategySwitched) for event in since):
-        return None  # it was given what came before it when it began
+        return None  # it began with the inputs before the switch
     answers = [event for event in since if isinstance(event, events.EscalationAnswered) and event.subject == job.id]
     expected_ids = [input_job.id for input_job in books.work.inputs_of(job)]
     if [source.task_id for source in effect.inputs] != expected_ids:
@@ -289,11 +289,9 @@ def an_attempt_remembers_its_conversation(books: ShadowLedger, reading: tuple[Wo
     run_ids = [exchange.run_id for exchange in work.effect.conversation]
     if len(task.conversation) != 2 * len(run_ids):
         return f"{job.id} is told {len(task.conversation)} messages of {len(run_ids)} runs"
-    return (
-        None
-        if run_ids == expected_ids
-        else f"{job.id} remembers {run_ids}; {expected_ids} ended before it in its conversation"
-    )
+    if run_ids == expected_ids:
+        return None
+    return f"{job.id} remembers {run_ids}; {expected_ids} ended before it in its conversation"
 
 
 @law(When.ON_BEGIN)

@@ -30,7 +30,7 @@ def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupP
     aggregator_ids = [member.id for member in members if member.name == supervisor.aggregator]
     default_ids = [member.id for member in members if member.name == supervisor.default_agent]
     worker_ids = [node.worker_id for node in event.nodes if node.worker_id is not None]
-    # These may still get work from one that leaves.
+    # These may still get work from a leaving member.
     leaving = [entry.id for entry in team.supervisors.values() if entry.is_leaving]
     others = {*worker_ids}.difference(participant_ids, leaving, aggregator_ids)
     if others and {*worker_ids} != {*default_ids}:
@@ -115,7 +115,7 @@ def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitc
     work = books.work
     for change in event.groups:
         if not (change.after or change.added):
-            continue  # nothing is left to do but to join what is done
+            continue  # all that is left is to join the outputs
         for job in (work.jobs[child_id] for child_id in work.jobs[change.task_id].children):
             is_work = job.kind in ("agent", "group")
             if is_work and job.outcome is TaskStatus.DONE and job.id not in change.kept:
@@ -178,7 +178,7 @@ def what_nobody_near_can_do_goes_elsewhere(books: ShadowLedger) -> str | None:
         for agent in books.team.agents_under(root.id):
             has_it = capability.casefold() in {word.casefold() for word in agent.spec.specialties}
             is_asker = asker is not None and asker.agent_id == agent.id
-            # One that leaves gets nothing from a supervisor that stays.
+            # A leaving member gets no work from a supervisor that stays.
             leaves = any(supervisor.leaving for supervisor in books.team.lineage(agent.supervisor_id))
             if has_it and not is_asker and not leaves and is_available(books, agent):
                 return f"{job.id} waits in {job.queue}, where nobody can; {agent.id} has {capability!r}, and could"

@@ -89,7 +89,7 @@ def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
                 if amount == "attempts" or spent < limit:
                     continue
                 attempt = job.attempt if job is not None else None
-                # One that has stopped for its attempts lets those that have begun finish, within its other budgets.
+                # A spender that has used up its attempts lets running ones finish, within its other budgets.
                 if (
                     attempt is not None
                     and attempt.agent_id == agent_id
@@ -155,7 +155,7 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
     spender = _spender(books, event.subject)
     if spender is None or event.amount not in COUNTED_AMOUNTS:
         return None
-    # The agent that is about to begin a task says what may be spent on it.
+    # The spec of the agent that is about to begin a task may limit the usage of the task.
     by = [None, *books.team.agents] if isinstance(spender, Job) else [None]
     subject_budgets = [budget for agent_id in by for budget in budgets(books, spender, agent_id, every=True)]
     limits = [limit for amount, _, limit in subject_budgets if amount == event.amount]

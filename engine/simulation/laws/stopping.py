@@ -52,14 +52,10 @@ def whatever_is_below_stops(books: ShadowLedger, event: events.CancelRequested |
             return f"{job.id} is asked to stop, and is not at work"
         if job.id not in covered_ids and not (job.kind == "group" and job.planned):
             return f"{job.id} is open and goes on"
-    return next(
-        (
-            f"{task_id} has its outcome and ends again"
-            for task_id in ended_ids
-            if work.jobs[task_id].outcome is not None
-        ),
-        None,
-    )
+    for task_id in ended_ids:
+        if work.jobs[task_id].outcome is not None:
+            return f"{task_id} has its outcome and ends again"
+    return None
 
 
 @law(events.DeadlinePassed)
@@ -79,11 +75,9 @@ def grace_is_given(books: ShadowLedger, event: events.DeadlinePassed) -> str | N
         return None
     grace_ms = round(books.team.inherited(subject.supervisor_id, "grace_s", 5.0) * 1000)
     expected_due_ms = event.at_ms + grace_ms
-    return (
-        None
-        if event.grace_due_ms == expected_due_ms
-        else f"it has until {event.grace_due_ms}, not until {expected_due_ms}"
-    )
+    if event.grace_due_ms == expected_due_ms:
+        return None
+    return f"it has until {event.grace_due_ms}, not until {expected_due_ms}"
 
 
 @law(events.GraceEnded)
@@ -124,9 +118,9 @@ def an_attempt_ends_as_it_was_asked(books: ShadowLedger, event: Any) -> str | No
             fits = bool(stop_reasons & {"requeue", "crash", "migrate"})
         case _:
             fits = work.is_over(job) or "cancel" in stop_reasons
-    return (
-        None if fits else f"{event.type} of {job.id}, which was asked to stop for {sorted(stop_reasons) or 'nothing'}"
-    )
+    if fits:
+        return None
+    return f"{event.type} of {job.id}, which was asked to stop for {sorted(stop_reasons) or 'nothing'}"
 
 
 @law(events.AttemptFailed)
@@ -134,11 +128,9 @@ def who_was_asked_to_stop_does_not_fail(books: ShadowLedger, event: events.Attem
     """An error of an attempt that was asked to stop is its stop; one that was to migrate may still fail."""
     attempt = books.work.jobs[event.task_id].attempt
     stop_reasons = attempt.stop_reasons - {"migrate"} if attempt is not None else set()
-    return (
-        f"{event.task_id} failed ({event.error}); it was asked to stop for {sorted(stop_reasons)}"
-        if stop_reasons
-        else None
-    )
+    if not stop_reasons:
+        return None
+    return f"{event.task_id} failed ({event.error}); it was asked to stop for {sorted(stop_reasons)}"
 
 
 @law(events.AttemptCancelled)
@@ -150,12 +142,10 @@ def who_is_stopped_for_good_is_told_why(books: ShadowLedger, event: events.Attem
     job = work.jobs[event.task_id]
     cause: Any = next((ancestor for ancestor in work.lineage(job) if ancestor.cancelling), work.runs[job.run_id])
     is_limit = bool(cause.cancelling and cause.exceeded)
+    if (event.limit is not None) == is_limit:
+        return None
     claimed_cause = "a limit" if event.limit is not None else "an operator"
-    return (
-        None
-        if (event.limit is not None) == is_limit
-        else f"{job.id} says that {claimed_cause} ended it; {cause.id} did"
-    )
+    return f"{job.id} says that {claimed_cause} ended it; {cause.id} did"
 
 
 @law(events.AttemptMigrated)

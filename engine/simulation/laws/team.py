@@ -85,7 +85,7 @@ def a_generation_follows_the_one_before(
     agent = books.team.agents[event.agent_id]
     if event.generation != agent.generation + 1:
         return f"g{event.generation} of {agent.id} follows g{agent.generation}"
-    # What an undo brings back may be older: `an_undo_finds_what_its_command_left` looks at that.
+    # An undo may restore older values, which `an_undo_finds_what_its_command_left` checks.
     is_undone = any(isinstance(later, events.CommandUndone) for later in books.batch)
     if isinstance(event, events.SwapRolledBack) and event.spec != agent.previous and (event.by_itself or not is_undone):
         return f"{agent.id} goes back to a spec that it did not have before g{agent.generation}"
@@ -206,9 +206,9 @@ def grants_are_what_people_said(books: ShadowLedger) -> str | None:
     grants = {
         grant.id: (grant.agent_id, grant.generation, grant.tool, grant.allows) for grant in books.state.grants.values()
     }
-    return (
-        None if grants == books.team.grants else f"the state has the grants {grants}; events left {books.team.grants}"
-    )
+    if grants == books.team.grants:
+        return None
+    return f"the state has the grants {grants}; events left {books.team.grants}"
 
 
 @law(events.GrantGiven)

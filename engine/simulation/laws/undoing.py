@@ -41,7 +41,7 @@ def an_undo_finds_what_its_command_left(books: ShadowLedger, event: events.Comma
         return f"{event.command_id} is undone, and was not applied, has no inverse, or was undone before"
     assert place is not None
     if any(isinstance(earlier_event, events.StateImported) for earlier_event in books.events):
-        return None  # what came in was said by no event
+        return None  # no event names the imported entities
     own, histories = _histories(books, done, place)
     last = max((history[-1][0] for history in histories.values()), default=0)
     others = [subject for subject, history in histories.items() if history[-1][0] == last and subject not in own]
@@ -79,7 +79,7 @@ def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> 
             if done.command in _BY_FIELD and history and history[-1][1] == value:
                 continue
             history.append((at, value))
-            # The last of the kind before it was applied is its own.
+            # The last event of the kind before `CommandApplied` is the command's own.
             if at < place and not _is_first(event):
                 own = {*own, subject} if at == own_at else {subject}
                 own_at = at

@@ -1,9 +1,9 @@
 """Independent bookkeeping over one journal, which cross-checks what the core folds.
 
-One rule holds inside: a ledger reads events and nothing of the core's state, so that a fault in `fold/` cannot hide
-itself. Everything is kept in the plainest way and searched where it is asked for. The exception is an import, whose
+One rule holds inside: a ledger reads events and nothing of the core's state, so that a bug in `fold/` cannot hide
+itself. Ledgers have no indexes: they search when they are asked. The exception to the rule is an import, whose
 entities come in one event: they are taken from the folded state (`adopt`), and `tests/simulation/test_archive_laws.py`
-holds imports to their document.
+compares imports with their document.
 
 `team`: supervisors and agents. `work`, `runs` and `attempts`: runs, tasks, attempts and questions. `spending`: usage
 and counts at every level. `failures`: policies, circuits and restarts. `turns`: the order in which things begin.
@@ -30,7 +30,7 @@ ENDS = (
 
 
 class Ledger:
-    """Notes events: a method `_on_TYPE` is called with each event of that type, the others are passed over."""
+    """Applies events: a method `_on_TYPE` is called with each event of that type; other events are ignored."""
 
     @override
     def __init_subclass__(cls) -> None:
@@ -38,7 +38,7 @@ class Ledger:
         assert not unknown, f"{cls.__name__} has {unknown}, and there are no such events"
 
     def take(self, event: Event) -> None:
-        """Note what an event means."""
+        """Apply an event."""
         note: Callable[[Any], None] | None = getattr(self, f"_on_{event.type}", None)
         if note is not None:
             note(event)

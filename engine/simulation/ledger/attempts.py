@@ -1,4 +1,4 @@
-"""Attempts in the ledger of work: how they end, what they ask for, what becomes of a task that failed."""
+"""Attempts in the ledger of work: their ends, their questions and calls, and the handling of failed tasks."""
 
 from itertools import islice, takewhile
 from typing import Any
@@ -133,7 +133,7 @@ class WorkLedger(RunBook):
             job.attempt.parked, job.attempt.parked_for = True, None
         job.attempt.awaited_calls.append(event.call_key)
 
-    # What becomes of failed and interrupted tasks
+    # Failed and interrupted tasks
 
     def _on_task_failed(self, event: events.TaskFailed) -> None:
         if event.optional is not None:

@@ -1,4 +1,4 @@
-"""What agents remember, in the ledger."""
+"""Independent bookkeeping of the insights of agents."""
 
 from typing import Any
 
@@ -27,11 +27,11 @@ class MemoryLedger(Ledger):
         self.insights.pop(event.agent_id, None)
 
     def adopt(self, state: State) -> None:
-        """Take what an import brought."""
+        """Take the insights of an import from the state."""
         self.insights = self.insights_in(state)
 
     def insights_in(self, state: State) -> dict[str, dict[str, tuple[str, float]]]:
-        """Return what a state says that agents know, in the same words."""
+        """Convert the insights of the state."""
         return {
             agent.id: {
                 insight_id: (self._text(state.insights[insight_id].text), state.insights[insight_id].importance)

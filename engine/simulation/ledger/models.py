@@ -1,4 +1,4 @@
-"""What models have cost, in the ledger: as the journal says it, and as those who answered say it."""
+"""Usage of models in the ledger: as the journal has it, and as the simulated models counted it."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from engine.simulation.ledger import Ledger
 
 
 class ModelLedger(Ledger):
-    """Usage of attempts that a model plays, by task and number."""
+    """Usage of attempts of model agents, by task and number."""
 
     def __init__(self) -> None:
         self.reported: dict[tuple[str, int], Usage] = {}
-        """What events have said so far."""
+        """Usage reported by events so far."""
         self.charged: dict[tuple[str, int], Usage] = {}
-        """What the models have taken; told by them."""
+        """Usage counted by the models themselves."""
         self.inexact_attempts: set[tuple[str, int]] = set()
         """Attempts that may count less: other code than that of a model has spent something, before a swap or after, or
         they were at work when their engine was killed."""
 
     @override
     def take(self, event: Any) -> None:
-        """Add what an event says."""
+        """Add the usage of an event."""
         if isinstance(event, EngineStarted):
             self.inexact_attempts.update(self.charged)
         usage, attempt = getattr(event, "usage", None), getattr(event, "attempt", None)

@@ -1,4 +1,4 @@
-"""Runs, graphs and questions in the ledger of work: what plans, cancels, limits and answers mean."""
+"""Runs, graphs and questions in the ledger of work: plans, cancellations, limits and answers."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ from engine.simulation.ledger.work import Job, Question, RunEntry, WorkBook
 
 
 class RunBook(WorkBook):
-    """What events say of runs, graphs and questions."""
+    """Applies events about runs, graphs and questions."""
 
     def _on_run_submitted(self, event: events.RunSubmitted) -> None:
         self.runs[event.run_id] = RunEntry(
@@ -207,7 +207,7 @@ class RunBook(WorkBook):
         took_ms += max(0, group.begun_ms - could_ms) + max(0, at_ms - over_ms)
         self.hand_overs[group.worker_id] = (count + 1, took_ms)
 
-    # Questions, and what asks attempts to stop
+    # Questions and stop requests
 
     def _on_escalated(self, event: events.Escalated) -> None:
         run, due_ms = self.runs.get(event.run_id or ""), event.due_ms

@@ -12,7 +12,7 @@ from engine.simulation.ledger.work import WorkBook
 
 ENDS = ("done", "failed", "cancelled")
 TOTAL = ""
-"""The key of the whole team's sum."""
+"""Key of the sum of the whole team."""
 
 
 class SpendingLedger:
@@ -23,16 +23,16 @@ class SpendingLedger:
         self.begun: Counter[str] = Counter()
         """Attempts of agents."""
         self.ends: Counter[tuple[str, str]] = Counter()
-        """Attempts of each agent and of those below each supervisor, by its id and `done`, `failed` or `cancelled`."""
+        """Ended attempts of each agent, and below each supervisor, by its id and `done`, `failed` or `cancelled`."""
         self.granted: dict[tuple[str, str], int] = {}
-        """How many times an amount was granted on top of the first, by whose it is and its name."""
+        """Number of extensions of a budget, by its owner and the name of the amount."""
         self.paid: list[tuple[str, str]] = []
-        """Tasks and agents of which attempts reported what they spent, since that was last looked at."""
+        """Tasks and agents whose attempts reported usage since the last check of budgets."""
         self.returned: set[tuple[str, int]] = set()
         """Attempts, by task and number, whose code has returned its output without having noticed a stop."""
 
     def take(self, event: Any, team: TeamLedger, work: WorkBook) -> None:
-        """Note what an event costs; the other parts have not taken it yet."""
+        """Add the usage of an event; the other ledgers have not applied it yet."""
         if isinstance(event, events.EngineStarted):
             self.returned.clear()  # an output that was not journaled is lost with its engine
         usage = getattr(event, "usage", None)
@@ -54,7 +54,7 @@ class SpendingLedger:
             self.granted[event.subject, event.amount] = event.granted
 
     def adopt(self, state: State) -> None:
-        """Take the figures of an import from the state."""
+        """Take the usage of an import from the state."""
         owners: list[Any] = [
             *state.supervisors.values(),
             *state.agents.values(),
@@ -77,12 +77,12 @@ class SpendingLedger:
                 self.granted.setdefault((ledger.id, amount), times)
 
     def usage_of(self, owner: str) -> Usage:
-        """Return what an owner has spent."""
+        """Return the usage of an owner."""
         return self.usage.get(owner, NO_USAGE)
 
 
 def payers(event: Any, team: TeamLedger, work: WorkBook) -> Iterator[str]:
-    """Yield the ids of all that an attempt's usage is charged to."""
+    """Yield the ids of all owners to which the usage of an attempt is charged."""
     job = work.jobs.get(event.task_id or "")
     yield TOTAL
     supervisor_id = None

@@ -1,4 +1,4 @@
-"""Supervisors and agents: the tree, their settings, the queues that they serve."""
+"""Supervisors and agents: their tree, their settings and the queues that they serve."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Declaration: TypeAlias = tuple[str | None, str]
 
 @dataclass(slots=True)
 class SupervisorEntry:
-    """What events say of a supervisor."""
+    """A supervisor, as of the events."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class SupervisorEntry:
 
 
 def supervisor_entry(supervisor: Supervisor) -> SupervisorEntry:
-    """Return what a state says of a supervisor, in the same words."""
+    """Convert a supervisor of the state."""
     return SupervisorEntry(
         id=supervisor.id,
         name=supervisor.name,
@@ -62,7 +62,7 @@ def supervisor_entry(supervisor: Supervisor) -> SupervisorEntry:
 
 @dataclass(slots=True)
 class AgentEntry:
-    """What events say of an agent."""
+    """An agent, as of the events."""
 
     id: str
     name: str
@@ -81,7 +81,7 @@ class AgentEntry:
     is_on_hold: bool = False
     restarts: int = 0
     resized_ms: int | None = field(default=None, compare=False)
-    """When it got another instance last."""
+    """When it last got another instance."""
 
     @property
     def parent_id(self) -> str:
@@ -95,12 +95,12 @@ class AgentEntry:
 
     @property
     def slots(self) -> int:
-        """How many attempts it may run at once."""
+        """Most attempts at once."""
         return self.size * self.spec.max_concurrency
 
 
 def agent_entry(state: State, agent: Agent) -> AgentEntry:
-    """Return what a state says of an agent, in the same words."""
+    """Convert an agent of the state."""
     return AgentEntry(
         id=agent.id,
         name=agent.name,
@@ -128,26 +128,26 @@ class TeamLedger(Ledger):
         self.supervisors: dict[str, SupervisorEntry] = {}
         self.agents: dict[str, AgentEntry] = {}
         self.served: dict[str, list[str]] = {}
-        """Agents that take from each queue by capability."""
+        """Agents that serve each queue by capability."""
         self.registry: dict[str, AgentSpec] = {}
         self.declared: dict[str, Declaration] = {}
-        """Every member that was declared and is there, as it was declared last."""
+        """Existing members that were declared, with their last declaration."""
         self.grants: dict[str, tuple[str, int, str, bool]] = {}
-        """What was said of tools: agent, generation, tool, and whether it may be called."""
+        """Grants: agent, generation, tool, and whether it may be called."""
         self.token = 0
-        """Of the last engine."""
+        """Lease token of the last engine."""
         self.processes: int | None = None
-        """That its computer bears."""
+        """Processes that its computer can run at once."""
 
     @override
     def take(self, event: events.Event) -> None:
-        """Note what an event means for who is in the team."""
+        """Apply an event to the team."""
         super().take(event)
         if getattr(event, "stuck", False):
             self.agents[event.agent_id].stuck += 1  # type: ignore[attr-defined]
 
     def adopt(self, state: State) -> None:
-        """Take the members of an import from the state that it was folded into."""
+        """Take the members of an import from the folded state."""
         for supervisor in state.supervisors.values():
             self.supervisors.setdefault(supervisor.id, supervisor_entry(supervisor))
         for agent in state.agents.values():
@@ -160,15 +160,15 @@ class TeamLedger(Ledger):
     # Questions
 
     def member(self, member_id: str) -> AgentEntry | SupervisorEntry:
-        """Return an agent or a supervisor that is there."""
+        """Return an existing agent or supervisor."""
         return self.agents.get(member_id) or self.supervisors[member_id]
 
     def find(self, member_id: str) -> AgentEntry | SupervisorEntry | None:
-        """Return an agent or a supervisor; None where there is none with this id."""
+        """Return an agent or a supervisor; None if none has this id."""
         return self.agents.get(member_id) or self.supervisors.get(member_id)
 
     def lineage(self, supervisor_id: str | None) -> Iterator[SupervisorEntry]:
-        """Yield a supervisor and every one above it."""
+        """Yield a supervisor and its ancestors."""
         while supervisor_id is not None and supervisor_id in self.supervisors:
             yield self.supervisors[supervisor_id]
             supervisor_id = self.supervisors[supervisor_id].parent_id
@@ -179,7 +179,7 @@ class TeamLedger(Ledger):
         return next((value for value in values if value not in (None, ())), otherwise)
 
     def subtree_ids(self, supervisor_id: str) -> list[str]:
-        """Return the ids of a supervisor and of every one below it."""
+        """Return the ids of a supervisor and its descendants."""
         return [
             candidate_id
             for candidate_id in self.supervisors
@@ -187,7 +187,7 @@ class TeamLedger(Ledger):
         ]
 
     def agents_under(self, supervisor_id: str) -> list[AgentEntry]:
-        """Return the agents of a supervisor and of every one below it."""
+        """Return the agents of a supervisor and its descendants."""
         below = set(self.subtree_ids(supervisor_id))
         return [agent for agent in self.agents.values() if agent.supervisor_id in below]
 
@@ -196,12 +196,12 @@ class TeamLedger(Ledger):
         return [f"agent:{agent_id}", *(key for key, agents in self.served.items() if agent_id in agents)]
 
     def home_of(self, queue: str | None) -> str:
-        """Return the supervisor under which a queue stands."""
+        """Return the supervisor of a queue."""
         owner = (queue or "::").split(":")[1].partition("+")[0]
         return self.agents[owner].supervisor_id if owner in self.agents else owner
 
     def declaration(self, member_id: str) -> Declaration:
-        """Return a member as it is, in the words of a declaration."""
+        """Return the present values of a member, as a declaration."""
         agent = self.agents.get(member_id)
         if agent is None:
             return None, self.supervisors[member_id].parent_id or ""

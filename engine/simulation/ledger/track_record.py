@@ -1,4 +1,4 @@
-"""What the attempts of each agent came to, by category of work, in the ledger."""
+"""Independent bookkeeping of ended attempts and usage of each agent, by category of work."""
 
 from collections import Counter
 from typing import Any
@@ -14,14 +14,14 @@ Key = tuple[str, str]
 
 
 class TrackRecordLedger:
-    """Ends and usage by agent and category; simulated teams have fewer categories than are told apart."""
+    """Ends and usage by agent and category; simulated teams have few categories, so that none are merged."""
 
     def __init__(self) -> None:
         self.ends: dict[Key, Counter[str]] = {}
         self.usage: dict[Key, Usage] = {}
 
     def take(self, event: Any, work: WorkBook) -> None:
-        """Note what an event says of an agent's attempt; the ledger of work has not taken it yet."""
+        """Apply an event; the work ledger has not applied it yet."""
         usage = getattr(event, "usage", None)
         if usage is None or event.agent_id is None:
             return
@@ -32,7 +32,7 @@ class TrackRecordLedger:
             self.ends.setdefault(key, Counter())[event.type.removeprefix("attempt_")] += 1
 
     def adopt(self, state: State) -> None:
-        """Take what an import brought."""
+        """Take the track records of an import from the state."""
         for agent in state.agents.values():
             assert len(agent.track_record) <= MAX_CATEGORIES
             for category, record in agent.track_record.items():

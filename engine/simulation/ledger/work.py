@@ -141,7 +141,7 @@ class Question:
     run_id: str | None
     due_ms: int | None
     left_ms: int | None
-    """Of one that stands still while its run is paused."""
+    """Remaining time until its deadline, while its run is paused."""
 
 
 class WorkBook(Ledger):
@@ -149,9 +149,9 @@ class WorkBook(Ledger):
 
     def __init__(self, resolve: Callable[[StoredValue], Any], home_of: Callable[[str | None], str]) -> None:
         self.resolve = resolve
-        """Returns the value in the journal that a reference stands for."""
+        """Returns the value in the journal for a reference."""
         self.home_of = home_of
-        """Returns the supervisor under which a queue stands."""
+        """Returns the supervisor of a queue."""
         self.runs: dict[str, RunEntry] = {}
         self.jobs: dict[str, Job] = {}
         self.questions: dict[str, Question] = {}
