@@ -154,7 +154,7 @@ class DelegationFailed(EngineError):
     reason: str
     """Why it failed."""
     task_id: str | None = None
-    """The task that failed; None where none was made."""
+    """The task that failed; None if none was created."""
     says = "{target}: {reason}"
 
 

@@ -126,7 +126,7 @@ class LiveOutput:
             self._wake.clear()
             if is_beat_due and self._is_lease_lost():
                 if connection is not None:
-                    connection.close()  # SQLite leaves the log of a file alone that has replaced the one it opened
+                    connection.close()  # SQLite does not remove the log of a file that has replaced the opened one
                 return
             try:
                 connection = connection or self._connect()

@@ -181,7 +181,7 @@ async def complete_state_of(state: State, text: Callable[[StoredValue], Awaitabl
 def state_ready(
     value: Mapping[str, Any], name: str, callables: Callables, *, paused: bool, trusted: Iterable[str]
 ) -> StateReady:
-    """Check a value as `DynamicSupervisor.deserialize_state` takes it, and return what the core is to take in.
+    """Check a value for `DynamicSupervisor.deserialize_state`, and return the signal with which the core restores it.
 
     Args:
         name: New name of its first supervisor.

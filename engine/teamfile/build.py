@@ -55,7 +55,7 @@ def _values(record: Any, *blocks: Block) -> dict[str, Any]:
 
 
 def _limits(block: AmountsBlock | None) -> Limits | None:
-    """Return a budget; None where the block sets no amount of its own."""
+    """Return a budget; None if the block sets no amount."""
     if block is None:
         return None
     limits = Limits(**_values(Limits, block))

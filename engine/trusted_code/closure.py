@@ -1,6 +1,6 @@
 """The import closure of a reference in a folder: the files that it imports, found by reading code, never running it.
 
-Every import statement counts, wherever it stands in a file: `import a.b`, `from . import c`. The folder is searched
+Every import statement of a file counts, also inside functions: `import a.b`, `from . import c`. The folder is searched
 before installed packages. Files outside the folder, and files that code loads in other ways, are not in the closure.
 For a program (`exec:`) the closure is the files of the folder that its arguments name, not what these read or run.
 """

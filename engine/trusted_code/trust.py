@@ -287,7 +287,7 @@ class TrustList:
 
     def _read(self) -> dict[str, Allowed]:
         try:
-            # Not blocking, in case a pipe stands there: `_check_owner` then refuses it.
+            # Without blocking, in case it is a pipe, which `_check_owner` refuses.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return {}

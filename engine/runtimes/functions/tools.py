@@ -58,7 +58,7 @@ def tool(
     Args:
         name: Its name; by default the name of the function.
         approve: When a person is asked first: `never`, `always`, or a guard over its arguments, such as
-            `{"json": "account", "equals": "main"}`. What an agent's spec says under `approve` comes before it.
+            `{"json": "account", "equals": "main"}`. A rule under `approve` in an agent's spec takes precedence.
         timeout_s: Time limit of a call, in seconds; after it the call ends with an error.
         at_once: Limit on concurrent calls in one engine; others wait.
         idempotent: It may be called again with the same arguments: after a crash it is called again without asking a

@@ -136,11 +136,11 @@ class AcpAsking:
         try:
             if _size_of(changes) > SHOWN_CHARACTERS:
                 raise ValueError(f"its files have more than the {SHOWN_CHARACTERS:,} characters that can be shown")
-            whole, has_secret = shown_whole(await self._value(title, arguments, changes))
+            call, has_secret = shown_whole(await self._value(title, arguments, changes))
         except ValueError as error:
             raise NotShown(redacted_title(title)[:200], str(error)) from error
-        assert isinstance(whole, dict)
-        return {"tool": tool, **whole}, has_secret
+        assert isinstance(call, dict)
+        return {"tool": tool, **call}, has_secret
 
     async def _ask_person(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
         """Return a person's answer, or their standing one for the tool; empty if the attempt is stopped."""

@@ -72,14 +72,14 @@ async def open_place(
 
 async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -> None:
     try:
-        left = await threads.run(partial(remove_worktree, tree))
-        words = None if left is None else left.description
+        unmerged = await threads.run(partial(remove_worktree, tree))
+        description = None if unmerged is None else unmerged.description
     except (GitFailed, FileNotFoundError) as error:
-        words = f"work that git cannot tell ({error})"
-    if words is not None:
-        place.left = f"The branch {tree.branch} has {words} in {tree.path}"
+        description = f"work that git cannot tell ({error})"
+    if description is not None:
+        place.left = f"The branch {tree.branch} has {description} in {tree.path}"
         if not work.attempt.over:
-            output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "left": words}
+            output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "left": description}
             work.record_soon(work.finished_step("code", STEP, work.attempt.new_key(STEP), output, is_charged=False))
 
 

@@ -137,9 +137,9 @@ def remove_worktree(worktree: Worktree) -> UnmergedWork | None:
         GitFailed: If git fails; the worktree still exists then.
     """
     with _alone(worktree.path.parent):
-        left = unmerged_work(worktree)
-        if left.commits or left.files:
-            return left
+        work = unmerged_work(worktree)
+        if work.commits or work.files:
+            return work
         head = _git(worktree.top, "rev-parse", f"refs/heads/{worktree.branch}")
         _git(worktree.top, "worktree", "remove", str(worktree.path))  # without --force: git checks for changes, too
         # With the old value, so that a branch that has moved since is kept.
@@ -187,11 +187,11 @@ def describe_worktrees() -> Iterator[tuple[Path, str]]:
         try:
             branch = PREFIX + path.name
             top = Path(_git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).parent
-            left = unmerged_work(Worktree(path, branch, top))
+            work = unmerged_work(Worktree(path, branch, top))
         except (GitFailed, FileNotFoundError) as error:
             yield path, f"cannot be read ({error})"
             continue
-        yield path, f"the branch {branch} has {left.description or 'nothing that is not elsewhere too'}"
+        yield path, f"the branch {branch} has {work.description or 'nothing that is not elsewhere too'}"
 
 
 def _has(top: Path, branch: str) -> bool:
