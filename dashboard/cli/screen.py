@@ -99,11 +99,11 @@ def say_how_to_reopen(db: Path, *, chosen_there: bool = False) -> None:
 
 def reopen_commands(db: Path) -> list[str]:
     """Return the commands that reopen a team, stop it, and select it in this shell."""
-    path = quoted(db)
+    db_option = f"--db {quoted(db)}"
     return [
-        f"look:  quarterdeck --db {path}",
-        f"stop:  quarterdeck stop --db {path}",
-        f"leave --db out after:  export {VARIABLE}={path}",
+        f"look:  quarterdeck {db_option}",
+        f"stop:  quarterdeck stop {db_option}",
+        f"leave --db out after:  export {VARIABLE}={quoted(db)}",
     ]
 
 

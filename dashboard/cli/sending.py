@@ -5,10 +5,9 @@ no engine is exit 4, unless `--queue` leaves the command for the next one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -28,8 +27,7 @@ _META = "quarterdeck."
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
+class Sending(NamedTuple):
     """How a subcommand sends: to which database, how long it waits, whether it queues without an engine."""
 
     path: Path

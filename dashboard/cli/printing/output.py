@@ -9,8 +9,8 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import click
 
@@ -95,15 +95,14 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-@dataclass(slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows under headings; numbers stand at the right, None is shown as unknown."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     empty: str = "nothing"
     """Printed instead of a table without rows."""
-    right: frozenset[str] = field(default_factory=frozenset)
+    right: frozenset[str] = frozenset()
     """Columns at the right although their cells are texts, such as times."""
 
     def lines(self) -> list[str]:

@@ -4,8 +4,8 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from dashboard.views.drawing.rows import Cell
 from engine.core.commands import Command
@@ -16,8 +16,7 @@ from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineQuestion:
+class LineQuestion(NamedTuple):
     """A question about one object that one typed line answers."""
 
     title: str

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from msgspec import Struct
 
@@ -69,8 +69,7 @@ def short_repr(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """The rule for a value, in words and as a check."""
 
     words: str
