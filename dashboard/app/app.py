@@ -1,7 +1,7 @@
 """The Textual app: a client that reads the files of one team and sends commands.
 
-It decides nothing. Ten times a second it folds what the feed has read; the screen on top looks at it then; what an
-operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/places`.
+It decides nothing. Ten times a second it folds what the feed has read, and redraws the visible screens; actions of an
+operator become commands in the inbox, and their outcome a message of one line. Screens: `dashboard/deck/places.py`.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ _DASHBOARD = Path(__file__).resolve().parents[1]
 
 
 def warm() -> None:
-    """Import what the first dialog, page and command need, in a thread, once the first frame is there."""
+    """Import modules of the first dialog, page and command; called in a thread after the first frame."""
     for name in _WARMED:
         import_module(name)
     dialogs.load()
@@ -123,10 +123,10 @@ class QuarterdeckApp(Touring):
         self.feed.is_answering = lambda: self._pace.is_answering
         self._frames: dict[str, Frame] = {}
         self._behind_enter: list[events.Key] | None = None
-        """Keys that came behind `enter` while its row, or line of a pane, was being opened; None without one."""
+        """Keys that arrived after `enter` while it is opening a row or line; None if it is not."""
         self._has_begun = False
         self._unpainted = ExitStack()
-        """Keeps the first screen from being painted before it is laid out and has looked."""
+        """Suspends painting until the first screen has been laid out and drawn."""
         give_keys(self.settings.keys, self.settings.key_signs)
         self.view = self._make_view()
 
@@ -134,7 +134,7 @@ class QuarterdeckApp(Touring):
         return DARK.variables
 
     def _apply_theme_variables(self) -> None:
-        """Give the first style sheet its colours: set later, the theme would have all that is styled done anew."""
+        """Set the theme before the first style sheet is read: set later, all styles would be computed twice."""
         few = few_colours(self)
         for theme in THEMES.values():
             self.register_theme(coarse(theme, few) if few else theme)
@@ -165,12 +165,12 @@ class QuarterdeckApp(Touring):
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
 
     def watch_app_focus(self, is_in_front: bool) -> None:
-        """Focus the screen that opened while the terminal was not in front: Textual focuses only what it left."""
+        """Focus a screen that was opened while the terminal had no focus: Textual restores only the previous focus."""
         if is_in_front and self.screen_stack and self.screen.focused is None:
             self.screen.focus_next()
 
     def collect(self) -> None:
-        """Collect reference cycles, such as nodes of old styles: half a megabyte each time a screen is shown again."""
+        """Collect reference cycles, such as nodes of old styles: half a megabyte each time a screen is reopened."""
         if self._pace.key_is_first:
             self.set_timer(KEY_S, self.collect)
         else:
@@ -186,7 +186,7 @@ class QuarterdeckApp(Touring):
             write_to_terminal(self, text)
 
     async def _tick(self) -> None:
-        """Flush in steps, so that a key which comes in between is answered first."""
+        """Fold and redraw in steps, so that a key that arrives in between is answered first."""
         self._unpainted.close()
         if self._opening is not None:
             return
@@ -208,8 +208,8 @@ class QuarterdeckApp(Touring):
 
     @property
     def _is_free(self) -> bool:
-        """Whether the screens can look at the team now, and neither a key nor the terminal is to be waited for."""
-        # None is there while it closes; what opens is about the team as it was at its key: the object could be gone.
+        """Whether the screens can be redrawn now: neither a key nor the terminal has to be waited for."""
+        # No redraw while a screen opens: its object could be gone. There is no screen while the app closes.
         waits = self._opening is not None or self._pace.key_is_first or is_output_waiting(self)
         return bool(self.screen_stack) and not waits
 
@@ -220,12 +220,12 @@ class QuarterdeckApp(Touring):
         self._unpainted.close()
 
     def flush(self) -> None:
-        """Fold what has arrived; let the screens on top look at it when something is different."""
+        """Fold events that have arrived, and redraw the visible screens if something has changed."""
         if self.screen_stack and self._opening is None and self.update_surroundings(changed=self.feed.advance(STEP_S)):
             self._redraw(self._make_view(self.view))
 
     def update_surroundings(self, *, changed: bool) -> bool:
-        """Bring up to date what is beside the state; return whether something is to be drawn."""
+        """Update everything beside the state; return whether a redraw is due."""
         now_ms = self._clock()
         moved, in_past = self.advance_past(now_ms), self.in_past
         self.update_summaries(now_ms)
@@ -242,7 +242,7 @@ class QuarterdeckApp(Touring):
         return self._frame_key_at(now_ms) != self._frame_key or (self._stale and self._should_redraw)
 
     def _frame_key_at(self, now_ms: int) -> tuple[object, ...]:
-        """Return what is drawn at once when it changes."""
+        """Return the values whose change is drawn at once."""
         feed = self.feed
         return now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._moment_key()
 
@@ -251,7 +251,7 @@ class QuarterdeckApp(Touring):
         self._open_place()
 
     async def _redraw_in_steps(self, view: ViewState) -> None:
-        """Let a key that comes meanwhile be answered before what stands around the screen is drawn."""
+        """Redraw the body, then the frame; a key that arrives in between is answered first."""
         by_clock = self._set_view(view)
         for screen in [*self._visible()]:
             if by_clock or not isinstance(screen, Frame):
@@ -265,7 +265,7 @@ class QuarterdeckApp(Touring):
         self._open_place()
 
     def _set_view(self, view: ViewState) -> bool:
-        """Look at the team as it is now; return whether nothing but the clock has changed."""
+        """Replace the view; return whether only the clock has changed."""
         old_frame_key, self._frame_key = self._frame_key, self._frame_key_at(self._clock())
         by_clock = old_frame_key[1:] == self._frame_key[1:] and view.counts is self.view.counts and not self._stale
         self._stale = False
@@ -276,7 +276,7 @@ class QuarterdeckApp(Touring):
         return by_clock
 
     def _open_place(self) -> None:
-        """Open where it was told to, once the team is there."""
+        """Open the requested place once the team has been read."""
         situation = self.view.situation
         if self._opens_at is not None and situation.is_loaded and not situation.opening:
             place, self._opens_at = self._opens_at, None
@@ -284,7 +284,7 @@ class QuarterdeckApp(Touring):
 
     @property
     def _should_redraw(self) -> bool:
-        """Whether something may move between two seconds: where little moves, all of it does so with the second."""
+        """Whether a redraw between two full seconds is allowed: with reduced motion it is not."""
         return self.animation_level != "none" and self._pace.should_redraw
 
     def should_paint(self) -> bool:
@@ -295,7 +295,7 @@ class QuarterdeckApp(Touring):
         return self._pace.is_answering
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Give these keys to the time bar only in the past, and not in an input field."""
+        """Enable the keys of the time bar only in the past and outside of input fields."""
         if action in ("step_past", "play_past"):
             return self.in_past and isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
         return super().check_action(action, parameters)
@@ -316,13 +316,13 @@ class QuarterdeckApp(Touring):
             if self._guide is not None:
                 self._guide.note_activity(self._clock())
         comes_up = isinstance(event, events.Key) and event.is_forwarded
-        if self.screen_stack or not isinstance(event, events.InputEvent):  # a key that comes while it closes is late
+        if self.screen_stack or not isinstance(event, events.InputEvent):  # ignore keys while the app closes
             await super().on_event(event)
         if comes_up and self.screen_stack and isinstance(self.screen, LiveScreen):
-            self.screen.paint_answer()  # what it is bound to has been done
+            self.screen.paint_answer()  # its action has run
 
     def _moment_key(self) -> tuple[int, int, int]:
-        """Return the moment that is shown and its speed: a change of these is drawn at once."""
+        """Return the shown moment and the speed of playback, whose changes are drawn at once."""
         past = self.playback.moment(0, 0)
         if past is None or past.speed:
             return (-1, 0, 0 if past is None else past.speed)
@@ -344,7 +344,7 @@ class QuarterdeckApp(Touring):
             screen.update_time_bar(self.view)
 
     def _visible(self) -> Iterator[LiveScreen]:
-        """Yield the screens that can be seen, the topmost first; none while they are being removed."""
+        """Yield the visible screens, the topmost first; none while the app closes."""
         for screen in reversed(self.screen_stack) if self.is_running else ():
             if isinstance(screen, LiveScreen) and screen.has_begun:
                 yield screen
@@ -379,7 +379,7 @@ class QuarterdeckApp(Touring):
 
     @property
     def _opening(self) -> LiveScreen | None:
-        """The screen on top where it is not mounted yet."""
+        """The topmost screen if it is not mounted yet, else None."""
         for top in self.screen_stack[-1:]:
             if isinstance(top, LiveScreen) and not top.has_begun:
                 return top
@@ -399,7 +399,7 @@ class QuarterdeckApp(Touring):
             frame.table.select(selected)
 
     async def on_key(self, event: events.Key) -> None:
-        """Pass keys typed ahead to the input line, dialog or page that has just opened."""
+        """Route keys that were typed ahead to the input line, dialog or page that is opening."""
         line = self.focused
         if self._behind_enter is not None:
             self._behind_enter.append(event)
@@ -411,29 +411,29 @@ class QuarterdeckApp(Touring):
             if not line.has_seen(event) and await line.take(event):
                 event.prevent_default()
         elif event.key == "enter" and line is not None and isinstance(self.screen, Frame):
-            # A widget tells its screen that a row was chosen by a message, which keys behind `enter` overtake.
+            # A widget posts the chosen row to its screen; without waiting, later keys would overtake that message.
             self._behind_enter = []
             self.call_later(self._enter_passes, line)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pass what was pasted where nothing is typed to the input line or area that has just opened."""
+        """Forward a paste that bubbled up to the input line or area that has just opened."""
         line = self.focused
         if isinstance(line, InOrder):
             line.post_message(events.Paste(event.text))
 
     def _enter_passes(self, chosen_in: Widget) -> None:
-        """Let a message follow what `enter`, which has been acted on now, made a widget tell its screen."""
+        """Post `EnterPassed` behind the messages that `enter` made a widget post to its screen."""
         if not chosen_in.post_message(EnterPassed()):
             self.on_enter_passed()
 
     def on_enter_passed(self) -> None:
-        """Let the keys come that waited: they are for what has been opened."""
+        """Post the waiting keys: they are for the screen that has been opened."""
         behind, self._behind_enter = self._behind_enter or [], None
         for key in behind:
             self.post_message(events.Key(key.key, key.character))
 
     def on_key_passed(self, event: KeyPassed) -> None:
-        """Let what was typed behind a key come; a line or dialog that it closed is gone now."""
+        """Release keys typed after a bound one; a line or dialog that it closed is gone by now."""
         event.typed_in.passed(event)
 
     def report_bug(self) -> None:

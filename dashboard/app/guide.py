@@ -1,7 +1,7 @@
-"""Leads through the demo: gathers what the operator did, chooses the tip of the moment, and opens the report.
+"""Guides through the demo: records what the operator did, chooses the current tip, and opens the report.
 
-Only `quarterdeck demo` has one, and a browser that looks at its crew. It reads what the app shows and changes nothing
-of the team.
+Only `quarterdeck demo` has a guide, and a browser that shows its crew. It reads the app and changes nothing of the
+team.
 """
 
 from itertools import takewhile
@@ -14,12 +14,12 @@ from engine.core.events import AgentSwapped, AttemptDone, Event
 from engine.core.state import RunStatus, State
 
 HANDS_OFF_MS = 15_000
-"""The report opens by itself where nobody has touched a key for so long."""
+"""The report opens by itself after so long without a key, in milliseconds."""
 
 MIN_TASKS_SINCE_SWAP = 3
-"""Tasks that must have ended since a swap before it is said what they take."""
+"""Tasks that must have ended since a swap before their duration is compared."""
 CREW = "dashboard.demo."
-"""What the code of the demo's crew is under."""
+"""Prefix of the references to code of the demo's crew."""
 
 
 def is_demo(state: State) -> bool:
@@ -28,7 +28,7 @@ def is_demo(state: State) -> bool:
 
 
 class Guide:
-    """What has been done since the demo was opened, and what to try next."""
+    """Records what was done since the demo was opened, and suggests what to try next."""
 
     def __init__(self, *, in_browser: bool = False, viewer: bool = False) -> None:
         self._tips = Tips(followable_tips(in_browser=in_browser, viewer=viewer))
@@ -43,15 +43,15 @@ class Guide:
         self._looked_ms = self._asked_ms = 0
 
     def note_activity(self, now_ms: int) -> None:
-        """A key was pressed, or the mouse."""
+        """Note that a key or the mouse was used."""
         self._touched_ms = now_ms
 
     def dismiss(self, now_ms: int) -> None:
-        """Let the tip that is shown go."""
+        """Dismiss the current tip."""
         self._tips.dismiss(now_ms - self._asked_ms)
 
     def look(self, app: Deck, now_ms: int) -> Cell:
-        """Return the tip of the moment."""
+        """Return the current tip."""
         feed = app.feed
         if feed.opening:
             return Cell("")
@@ -99,7 +99,7 @@ class Guide:
             self._done.add("past")
 
     def _learn_times(self, event: Event) -> None:
-        """Note what the agent swapped last took before, and takes since."""
+        """Record the durations of tasks before and after the last swap of an agent."""
         if isinstance(event, AgentSwapped):
             self._swapped, self._before_ms, self._since_swap = event, self._took_ms.get(event.agent_id), []
         elif isinstance(event, AttemptDone) and self._swapped is not None and event.agent_id == self._swapped.agent_id:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UnknownScreen(NoPlace):
-    """A place names no screen that is there; the message says which are."""
+    """A place names an unknown screen; the message lists the known ones."""
 
     def __init__(self, why: str) -> None:
         ValueError.__init__(self, why)
@@ -43,7 +43,7 @@ def read_place(text: str) -> Place:
 
 
 def visit(deck: "Deck", place: Place) -> None:
-    """Go to a place; what is not there any more is said in the time bar."""
+    """Go to a place; a message says if it does not exist any more."""
     if place.seq is not None:
         deck.goto_seq(place.seq)
     if place.screen in places():
@@ -61,14 +61,14 @@ def visit(deck: "Deck", place: Place) -> None:
 
 
 def _is_known(state: State, kind: str, key: str) -> bool:
-    """Tell whether a page has something to show; of a task that the state has forgotten the journal knows all."""
+    """Return whether the object of a page exists; tasks that the state has dropped are in the journal."""
     if kind == "task":
         return key in state.tasks or (key.startswith("t") and is_issued(state, key))
     return kind != "agent" or key in state.agents
 
 
 def _id_of(deck: "Deck", word: str) -> str:
-    """Return the id that a word means; the word itself where the team knows none."""
+    """Return the id that a word refers to, or the word itself if it is unknown."""
     try:
         return find_target(deck.view.state, word).id
     except Refused:
@@ -81,7 +81,7 @@ def _select(deck: "Deck", key: str) -> None:
 
 
 def place_of(deck: "Deck") -> Place:
-    """Return where a dashboard stands; dialogs are passed over."""
+    """Return the current place of a dashboard, ignoring dialogs."""
     past = deck.view.past
     seq = past.seq if past is not None and not past.speed else None
     from dashboard.frame.page_screen import PageScreen  # no first frame waits for what draws pages
@@ -96,7 +96,7 @@ def place_of(deck: "Deck") -> Place:
 
 
 def _kind_of(screen: "PageScreen") -> str:
-    """Return which page it is: it is called as its file is."""
+    """Return the kind of a page, which is the name of its file."""
     return type(screen).__module__.rpartition(".")[2]
 
 

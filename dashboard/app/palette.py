@@ -1,4 +1,4 @@
-"""What `ctrl+p` finds by words: everything that can be done, and every agent, supervisor and open run by name."""
+"""The command palette (`ctrl+p`): all actions, and every agent, supervisor and open run by name."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,9 +20,9 @@ from dashboard.widgets.textual_seams import QuietPalette
 from dashboard.widgets.typing import make_printable
 
 MAX_SHOWN = 60
-"""Rows before anything is typed."""
+"""Largest number of rows before anything is typed."""
 SIGN = "›"
-"""Stands before the line; Textual's own is an emoji, which many terminals do not have."""
+"""Sign before the line; that of Textual is an emoji, which many terminals lack."""
 
 
 class _Entry(NamedTuple):
@@ -32,7 +32,7 @@ class _Entry(NamedTuple):
 
 
 class CommandProvider(Provider):
-    """Actions first, then what they can be done to."""
+    """Provides actions first, then the objects of the team."""
 
     async def discover(self) -> Hits:
         for way in list(self._entries())[:MAX_SHOWN]:
@@ -65,14 +65,14 @@ class CommandProvider(Provider):
 
 
 class _Line(CommandInput):
-    """Draws what was pasted into it as nothing but text, as `widgets.typing.TextLine` does."""
+    """Draws pasted text as printable text, as `widgets.typing.TextLine` does."""
 
     def render_line(self, y: int) -> Strip:
         return make_printable(super().render_line(y))
 
 
 class _List(Paged, CommandList):
-    """Of the palette; passes over a click on a row that is gone by now, for which Textual would look."""
+    """The list of the palette; ignores a click on a row that is gone by now, on which Textual would fail."""
 
     def on_click(self, event: events.Click) -> None:
         if event.style.meta.get("option", -1) >= self.option_count:

@@ -1,4 +1,4 @@
-"""Runs the dashboard in a terminal until it is left."""
+"""Runs the dashboard in a terminal until the user quits."""
 
 import os
 import select
@@ -20,20 +20,20 @@ from store import Reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardOptions:
-    """How dashboards are opened one after the other, each on the database that was chosen in the one before."""
+    """Options of a series of dashboards, each on the database that was chosen in the previous one."""
 
     db: Path
-    """The first one; `:teams` may lead back to it."""
+    """The first database; `:teams` may lead back to it."""
     settings: Settings
     habits: Habits
     readonly: bool = False
     ask_engine: bool = False
-    """Also of another database: who made a fork of a demo and leaves from there is asked about its engine."""
+    """Whether to ask about the engine when quitting, on other databases too: a fork of a demo has an engine."""
     tips: bool = False
     debug: bool = False
 
     def app(self, db: Path, place: Place | None = None) -> QuarterdeckApp:
-        """Return the dashboard on one of them; tips are for the first."""
+        """Return the dashboard on a database; only the first one has tips."""
         return QuarterdeckApp(
             db,
             readonly=self.readonly,
@@ -56,7 +56,7 @@ def run_dashboard(
     place: str | None = None,
     switched: Callable[[Path], None] = lambda db: None,
 ) -> int:
-    """Open the dashboard on a database until it is left.
+    """Open the dashboard on a database until the user quits.
 
     Args:
         db: The team's database; an engine may work on it or not.
@@ -101,7 +101,7 @@ def run_dashboard(
 
 
 def _end_with_terminal() -> None:
-    """End as by SIGHUP where the terminal is gone: only the leader of the session gets that, and make waits then."""
+    """End as by SIGHUP once the terminal is gone: only the session leader gets the signal, and `make` would wait."""
     watched = select.poll()
     watched.register(sys.stdin.fileno(), 0)
     if any(event & select.POLLHUP for _, event in watched.poll()):

@@ -1,6 +1,6 @@
-"""The part of the app that shows newcomers around: offers the tour once, and looks whether its step has been done.
+"""The tour for newcomers: offers it once, and checks whether its current step has been done.
 
-What a step is, and when it is done, stands in `views/tour`. Nothing here acts on the team.
+Steps and their conditions are in `views/words/tour`. Nothing here acts on the team.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from dashboard.views.words.tour import OFFER, TOUR_ENDED, Tour, TourContext
 from dashboard.widgets.prompt import Prompt
 
 OFFERED_MS = 20_000
-"""How long the tour is offered, in milliseconds: in a small window it stands where the time bar would be."""
+"""How long the tour is offered, in milliseconds: in a small window the offer covers the time bar."""
 
 
 class Touring(Deck):
@@ -47,7 +47,7 @@ class Touring(Deck):
         self.call_after_refresh(self.follow_tour)
 
     def follow_tour(self) -> None:
-        """Offer the tour to who has never been here, and go on with it where its step has been done."""
+        """Offer the tour to new users, and advance it when its current step has been done."""
         now_ms = self._clock()
         now = self.view.situation
         is_seen = now.is_loaded and not now.opening and self.view.banner is None  # which stands before it
@@ -62,7 +62,7 @@ class Touring(Deck):
                 self._show_step()
 
     def _observe(self) -> TourContext:
-        """Return what the operator looks at; of a dialog what was below it."""
+        """Return what the operator is looking at; under a dialog, the screen below it."""
         screen = self.screen
         if isinstance(screen, dialogs.dialog.HelpScreen):
             return self._observation._replace(help=True)
@@ -88,7 +88,7 @@ class Touring(Deck):
             self.show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave keys to the screen where there is no tour, where they are the step's own, and in a field."""
+        """Leave keys to the screen without a tour, if the step needs them, and in input fields."""
         if action in ("go_on_touring", "leave_tour"):
             step = self.tour.step if self.tour is not None else None
             free = isinstance(self.screen, Frame) and not isinstance(self.focused, Input)

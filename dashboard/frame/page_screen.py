@@ -1,4 +1,4 @@
-"""A screen about one object, which also reads from the journal what the state does not hold; see `dashboard/pages`."""
+"""A screen about one object, which reads from the journal what the state does not have; see `dashboard/pages`."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
@@ -23,13 +23,13 @@ from engine.core.records.values import TextRef
 from store import Reader
 
 HISTORY = 100
-"""Events of one object that are shown."""
+"""Number of events of an object that are shown."""
 READ_EVERY_MS = 500
-"""They are read again at most this often while it works."""
+"""Shortest time between two reads of the journal, in milliseconds."""
 
 
 class _ReadResult(NamedTuple):
-    """What a page read from the journal."""
+    """Data that a page read from the journal."""
 
     bodies: dict[int, bytes]
     entries: list[Entry]
@@ -54,33 +54,33 @@ class PageScreen(Frame):
         super().__init__()
         self._key = key
         self.texts = Texts()
-        """Values that stand in the journal, as far as they were read."""
+        """Texts of the journal that have been read."""
         self.entries: list[Entry] = []
-        """Its events, the oldest first."""
+        """Events of the object, the oldest first."""
         self.parts: dict[str, str] = {}
-        """What models were told besides messages, by hash."""
+        """Parts of requests to models beside messages, by hash."""
         self.inputs: dict[str, str] = {}
-        """What tasks were given that the state has forgotten, by task."""
+        """Inputs of tasks that the state has dropped, by task."""
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
         self._sentences: dict[int, tuple[int, int, Sentence]] = {}
         self._called: object = None
-        """What members were called when that was said."""
+        """Names of members for which the sentences were made."""
 
     @property
     def events(self) -> list[Event]:
         return [entry.event for entry in self.entries]
 
     def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
-        """Return its paragraphs."""
+        """Return the paragraphs of the page."""
         raise NotImplementedError
 
     def task_needing_input(self, view: ViewState) -> str | None:
-        """Return the task whose input is read from the journal, if it is shown here and forgotten by the state."""
+        """Return the task whose input must be read from the journal because the state has dropped it, if any."""
         return None
 
     def read(self, reader: Reader, view: ViewState) -> list[Entry]:
-        """Read its events, the newest last."""
+        """Read the events of the object, the newest last."""
         return []
 
     def body(self) -> Iterable[Widget]:
@@ -91,11 +91,11 @@ class PageScreen(Frame):
         return self.query_one("#body", Pane)
 
     def draw(self, view: ViewState) -> None:
-        """Show what is known; what is asked of `texts` and not there yet is read afterwards."""
+        """Redraw with the available data; missing texts that were requested from `texts` are read next."""
         self.pane.show(self.page(view, self.texts, self.sentences(view)))
 
     def sentences(self, view: ViewState) -> History:
-        """Return its events as sentences, the newest first; each is made once, and again after a rename."""
+        """Return the events as sentences, the newest first; sentences are cached until a member is renamed."""
         called = view.names, view.names.renames
         sentences = self._sentences if called == self._called else {}
         self._called = called
@@ -115,12 +115,12 @@ class PageScreen(Frame):
             self._read(view, list(self.texts.missing), input_entry)
 
     def forget_later(self, view: ViewState) -> None:
-        """Drop what was read of later than the moment shown."""
+        """Drop events that are later than the shown moment."""
         if self.entries and self.entries[-1].seq > view.state.seq:
             self.entries = [entry for entry in self.entries if entry.seq <= view.state.seq]
 
     def _first_input_entry(self, view: ViewState) -> Entry | None:
-        """Return the first known event of the task whose input is to be read."""
+        """Return the first known event of the task whose input must be read."""
         task_id = self.task_needing_input(view)
         if task_id is None or task_id in self.inputs:
             return None
@@ -150,7 +150,7 @@ class PageScreen(Frame):
         self.deck.read(read, receive, failed=self._not_read)
 
     def _not_read(self) -> None:
-        """Read again after a while."""
+        """Let the next redraw read again."""
         self._reading, self._read_seq = False, -1
 
     def path_title(self, view: ViewState) -> str:

@@ -1,4 +1,4 @@
-"""A page of titled panes below a few lines of facts; what pages of agents, tasks and runs share."""
+"""A page of titled panes below a few lines of facts: the base of the pages of agents, tasks and runs."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -18,18 +18,18 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 
 PROMPT_KEY = Binding("p", "prompt_pane", "prompt", show=False)
-"""For pages that show a prompt; in the past the key plays."""
+"""Key of pages that show a prompt; in the past the key plays instead."""
 
 
 class PanelsScreen(FindingScreen):
     """Facts above, panes below. Steps unfold on enter; other lines open what they are about."""
 
     FIRST: ClassVar[str] = ""
-    """The pane that gets the keys."""
+    """Id of the pane that has the focus."""
     PROMPT: ClassVar[str] = ""
-    """The pane of the prompt, which gets the keys while that is unfolded."""
+    """Id of the pane of the prompt, which has the focus while the prompt is unfolded."""
     GROWING: ClassVar[str] = "says"
-    """The pane whose text grows."""
+    """Id of the pane whose text grows."""
     BINDINGS = [Binding("f", "follow", "hold or follow", show=False)]
     DEFAULT_CSS = """
     PanelsScreen #facts { height: 3; max-height: 40%; background: $surface; }
@@ -38,13 +38,13 @@ class PanelsScreen(FindingScreen):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.unfolded: set[str] = set()
-        """Steps that are shown whole, by the seq of their event."""
+        """Unfolded steps, by the seq of their event."""
         self._line_cache: dict[str, tuple[object, list[Line]]] = {}
-        """Long lists of lines, each with what it was made of: what has not changed is not made again in every frame."""
+        """Cached lines of long lists, with the data that they were made from."""
         self._grown: str | None = None
-        """The task whose text was growing at the last look."""
+        """The task whose text was growing at the last redraw."""
         self._sizes: list[Size] = []
-        """How large its panels were when it was last looked at because of that."""
+        """Sizes of the panels at the last redraw that was caused by a resize."""
 
     @property
     def is_stacked(self) -> bool:
@@ -52,7 +52,7 @@ class PanelsScreen(FindingScreen):
         return self.size.width < PANE_MIN_COLUMNS
 
     def steps(self) -> Sequence[Entry]:
-        """The steps that it lists."""
+        """The steps that the page lists."""
         return ()
 
     def panel(self, name: str) -> Panel:
@@ -89,19 +89,19 @@ class PanelsScreen(FindingScreen):
         return pane.title.lower(), pane.whole
 
     def cached_lines(self, name: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
-        """Return lines, made anew where they would be made of something else."""
+        """Return cached lines, made again if `of` has changed."""
         cache_entry = self._line_cache.get(name)
         if cache_entry is None or cache_entry[0] != of:
             cache_entry = self._line_cache[name] = of, make()
         return cache_entry[1]
 
     def step_lines(self, width: int) -> list[Line]:
-        """Return the steps that it lists."""
+        """Return the steps that the page lists."""
         of = (self.steps(), width, frozenset(self.unfolded))
         return self.cached_lines("steps", of, lambda: step_lines(of[0], width, unfolded=of[2]))
 
     def cached_event_lines(self, names: Names, width: int, *, agent_id: str = "") -> list[Line]:
-        """Return its events as sentences."""
+        """Return the events of the page as sentences."""
         of = (self.entries, width, names, names.renames)
         return self.cached_lines("events", of, lambda: event_lines(of[0], names, width, agent_id=agent_id))
 
@@ -130,7 +130,7 @@ class PanelsScreen(FindingScreen):
         self.update_view(self.deck.view)
 
     def action_prompt_pane(self) -> None:
-        """Unfold the prompt as it was sent, or fold it."""
+        """Unfold or fold the prompt as it was sent."""
         self.toggle_class("-prompt")
         self.focus_body()
         self.call_after_refresh(self.update_now)
@@ -143,7 +143,7 @@ class PanelsScreen(FindingScreen):
 
 
 def give_rows(pane: Widget, rows: int) -> None:
-    """Make a pane so many rows high; it is hidden without any."""
+    """Set the height of a pane in rows; 0 hides it."""
     pane.display = rows > 0
     if rows > 0 and (pane.styles.height is None or pane.styles.height.value != rows):
         pane.styles.height = rows

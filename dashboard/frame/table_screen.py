@@ -33,32 +33,32 @@ SORTS = (
 BELOW = Grip("below", "below", "top")
 """The pane below the table, on screens that have one."""
 BELOW_MIN_PERCENT = 45
-"""Part of the body that it has at least, in percent."""
+"""Smallest share of the body that the pane takes, in percent."""
 BELOW_LINES = 6
-"""Lines that rows have to leave free for it on a low screen."""
+"""Free lines that the pane needs below the rows on a low screen."""
 LONG_LISTING_ROWS, ROWS_PER_MS = 1_000, 10
 """A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
 
 class TableScreen(Frame):
-    """Shows what `listing` returns."""
+    """Shows the rows that `listing` returns."""
 
     SORTED: ClassVar[bool] = True
-    """Whether rows move by themselves; their order is then held while the operator has the cursor on a row."""
+    """Whether rows can change places; their order is then held while the operator has the cursor on a row."""
 
     MARKED: ClassVar[str] = "<swap:h> swaps them, <pause or resume:z> pauses or resumes, <cancel:ctrl+d> removes"
-    """What can be done with rows that are marked."""
+    """Sentence of the help about actions on marked rows."""
     OPENS: ClassVar[str] = ""
-    """The kind of page that a row opens; its key is the id of what the page is about."""
+    """Kind of the page that a row opens, with the key of the row as id."""
     ORDERS: ClassVar[tuple[str, ...]] = ()
-    """The ways to sort, in the order in which a key goes through them; without any, rows are sorted by their cells."""
+    """Names of the orders, as a key cycles through them; if empty, rows are sorted by their cells."""
     HEADS: ClassVar[Mapping[str, str]] = {}
-    """Which of them a click on a heading chooses."""
+    """The order that a click on each heading chooses."""
     BELOW_MIN_HEIGHT: ClassVar[int] = 0
-    """Rows of the screen from which on a pane below tells more of the row under the cursor; 0: it has none."""
+    """Screen height from which a pane below shows details of the row under the cursor; 0 for no pane."""
     FILLS: ClassVar[bool] = False
-    """Whether that pane takes what few rows leave free, on low screens too: only where rows seldom come and go, so that
-    it holds still.
+    """Whether that pane takes all lines that the rows leave free, on low screens too; for rows that seldom come and go,
+    because the pane moves with their number.
     """
     DEFAULT_CSS = """
     TableScreen #below { height: 45%; display: none; }
@@ -77,7 +77,7 @@ class TableScreen(Frame):
 
     @property
     def first_order(self) -> str:
-        """How rows are sorted until the user chooses."""
+        """The order until the user chooses one."""
         return next(iter(self.ORDERS), "")
 
     def body(self) -> Iterable[Widget]:
@@ -85,7 +85,7 @@ class TableScreen(Frame):
         yield Vertical(table, Lines(id="below")) if self.BELOW_MIN_HEIGHT else table
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> RowDetails | None:
-        """Return what the pane below tells of a row."""
+        """Return the details of a row for the pane below."""
         return None
 
     def listing(self, view: ViewState) -> Listing:
@@ -93,7 +93,7 @@ class TableScreen(Frame):
         raise NotImplementedError
 
     def sorted(self, listing: Listing) -> Listing:
-        """Return rows that came in one of `ORDERS` as the operator has chosen."""
+        """Return rows of one of `ORDERS` in the direction that the operator chose."""
         if self.ORDERS:
             return reverse_rows(listing) if self.sorting.is_reversed else listing
         return sort_by_cells(listing, self.sorting) if self.sorting.order else listing
@@ -131,7 +131,7 @@ class TableScreen(Frame):
             self._show_below(self.deck.view)
 
     def _show_below(self, view: ViewState) -> None:
-        """Tell more of the row under the cursor, where there is room."""
+        """Show details of the row under the cursor, if there is room."""
         if not self.BELOW_MIN_HEIGHT:
             return
         if self.FILLS:
@@ -143,7 +143,7 @@ class TableScreen(Frame):
             below.show(draw_details(more, width) if more is not None else ())
 
     def _fill(self) -> None:
-        """Make the pane below the table as high as the rows leave room for, unless the user has sized it."""
+        """Set the height of the pane below to what the rows leave free, unless the user has resized it."""
         below = self.query_one("#below")
         assert isinstance(below.parent, Widget)
         room = below.parent.size.height
@@ -181,7 +181,7 @@ class TableScreen(Frame):
         return None
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show the pane below the table where there is room for it."""
+        """Show the pane below the table if there is room for it."""
         if self.BELOW_MIN_HEIGHT and not self.FILLS:
             self.query_one("#below").display = event.size.height >= self.BELOW_MIN_HEIGHT
 
@@ -195,7 +195,7 @@ class TableScreen(Frame):
         self.open_row(event.key)
 
     def open_row(self, key: str) -> None:
-        """Open what a row stands for. Textual calls handlers of every base class, so screens override this."""
+        """Open the page of a row. A method to override, because Textual calls the handlers of every base class."""
         self.deck.open(self.OPENS, key)
 
     def on_table_resized(self) -> None:
@@ -227,7 +227,7 @@ class TableScreen(Frame):
         super().filter(needle)
 
     def action_back(self) -> None:
-        """Clear the marks, the filter or the held order, in this order; then as on every screen."""
+        """Clear the marks, else the filter, else the held order, else do as every screen."""
         if not self.marked_keys() and not self.needle and self.is_held:
             self.release()
             self.update_view(self.deck.view)
@@ -242,7 +242,7 @@ class TableScreen(Frame):
         return [*facts, Cell(f"sorted: {self.sorting.label}", "muted")] if self.sorting.order else facts
 
     def action_sort(self, by: int) -> None:
-        """Sort in the next way, or in the one before; where rows are sorted by their cells, by the next column.
+        """Sort by the next or previous order; without `ORDERS`, by the next or previous column.
 
         Columns that there is no room for are passed over: nobody would see what the rows are sorted by.
         """
@@ -251,7 +251,7 @@ class TableScreen(Frame):
         self.sort(self.sorting.after_step(orders or titles, by))
 
     def on_table_headed(self, event: Table.Headed) -> None:
-        """Sort by the column, then the other way round, then again as it was."""
+        """Sort by the column, then reversed, then in the default order again."""
         order = self.HEADS.get(event.title, "") if self.ORDERS else event.title
         if order:
             self.sort(self.sorting.after_click(order, self.first_order))
@@ -259,17 +259,17 @@ class TableScreen(Frame):
             self.deck.say(f"rows cannot be sorted by {event.title}; {', '.join(self.HEADS)} can", "muted")
 
     def sort(self, sorting: Sorting) -> None:
-        """Sort the rows, and let them go where they belong now."""
+        """Sort the rows and release a held order."""
         self.sorting = sorting
         self.release()
         self.update_view(self.deck.view)
 
     def marked_keys(self) -> list[str]:
-        """Return the keys of rows that were marked and still stand for something."""
+        """Return the keys of marked rows whose objects still exist."""
         return [key for key in self.table.marked if self.can_be_marked(key)] if self.is_mounted else []
 
     def can_be_marked(self, key: str) -> bool:
-        """Tell whether a row stands for something that can be changed."""
+        """Return whether the object of a row can be changed."""
         return target_of(self.state, key) is not None
 
     def unmark(self) -> None:
@@ -277,7 +277,7 @@ class TableScreen(Frame):
         self.update_view(self.deck.view)
 
     def action_mark(self) -> None:
-        """Mark the row under the cursor, or take its mark off; the cursor goes on to the next."""
+        """Mark or unmark the row under the cursor, and move to the next row."""
         key = self.table.selected
         if key is None:
             return
@@ -289,7 +289,7 @@ class TableScreen(Frame):
         self._say_marked()
 
     def action_mark_all(self) -> None:
-        """Mark all rows that the filter leaves and that can be changed; where all are marked, take all marks off."""
+        """Mark all matching rows that can be changed; if all are marked, unmark them."""
         keys = [key for key in self.table.rows.keys if self.can_be_marked(key)]
         if not keys:
             self.warn("nothing here can be marked")

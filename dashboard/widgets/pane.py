@@ -1,4 +1,4 @@
-"""A longer text to scroll through: headings, values, JSON, what an agent wrote."""
+"""A scrollable text: headings, values, JSON, text of agents."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -16,7 +16,7 @@ from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned
 
 MAX_CHARACTERS = 100_000
-"""Of one paragraph that are shown: a megabyte takes a second to fold."""
+"""Characters of a paragraph that are shown: a megabyte takes a second to fold."""
 
 
 class Pane(Toned, ScrollView, can_focus=True):
@@ -43,16 +43,16 @@ class Pane(Toned, ScrollView, can_focus=True):
         self._cells: tuple[Cell, ...] = ()
         self._lines: list[tuple[str, str, str, int]] = []
         self._pieces: tuple[int, dict[Cell, list[tuple[bool, str]]]] = (-1, {})
-        """Each paragraph as it was folded, and to which width."""
+        """Width, and the folded lines of each paragraph at that width."""
         self._strips: dict[tuple[str, str, str], Strip] = {}
-        """Lines as they were drawn."""
+        """Cache of drawn lines."""
         self._sought = ""
-        """Words whose lines stand out, in small letters."""
+        """Casefolded words whose lines are highlighted."""
         self._room = -1
-        """The width that they are folded to."""
+        """The width to which the lines are folded; -1 before the first time."""
 
     def show(self, cells: Sequence[Cell]) -> None:
-        """Show these paragraphs; the place in the text stays where it was."""
+        """Show these paragraphs without scrolling."""
         if tuple(cells) != self._cells:
             self._cells = tuple(cells)
             self._fold()
@@ -65,7 +65,7 @@ class Pane(Toned, ScrollView, can_focus=True):
         return "\n".join(lead + line for lead, line, _, _ in self._lines)
 
     def seek(self, words: str) -> int:
-        """Let the lines stand out that have these words, and return how many there are."""
+        """Highlight lines with these words, and return their number."""
         if words != self._sought:
             self._sought = words
             self._strips.clear()
@@ -79,19 +79,19 @@ class Pane(Toned, ScrollView, can_focus=True):
         return bool(self._sought) and self._sought in text.casefold()
 
     def show_hit(self, number: int) -> None:
-        """Bring one of those lines into sight."""
+        """Scroll to one of the highlighted lines."""
         self.scroll_to(y=self._hits()[number] - self.size.height // 2, animate=False)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how tall the text is in `width`, also before it was ever drawn."""
+        """Return the height of the text at `width`, even before it is drawn."""
         return len(self._folded_to(width))
 
     def cell_at(self, line: int) -> int | None:
-        """Return which of the paragraphs a line of the text belongs to; None below the last."""
+        """Return the index of the paragraph of a line; None below the last line."""
         return self._lines[line][3] if 0 <= line < len(self._lines) else None
 
     def _fold(self) -> None:
-        """Fold them to the width; what stands in sight as it did is not painted again."""
+        """Fold the paragraphs to the width, and repaint only visible lines that differ."""
         before, (width, height), top = self._lines, self.size, self.scroll_offset.y
         self._room, self._lines = width, self._folded_to(width)
         old_strips = self._strips

@@ -1,4 +1,4 @@
-"""A titled pane of lines to scroll through and to choose from; several of them stand beside each other on a page.
+"""A titled pane of lines that scrolls and has a cursor; pages show several side by side.
 
 The title line belongs to the pane, so that panes are parted by hairlines and not by boxes.
 """
@@ -15,7 +15,7 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.spots import Spot
 
 WHEEL = 3
-"""Lines that one turn of the wheel scrolls."""
+"""Lines scrolled by one step of the wheel."""
 
 
 class Panel(Lines, can_focus=True):
@@ -58,42 +58,42 @@ class Panel(Lines, can_focus=True):
         self._body: tuple[Line, ...] = ()
         self._cursor = ""
         self._place = 0
-        """Where the line of the cursor stood last: where that line is gone, the cursor stays at its place."""
+        """Last index of the line under the cursor, where the cursor stays if that line disappears."""
         self.top = 0
-        """The first line that is visible."""
+        """Index of the first visible line."""
         self.follows = follows
-        """Whether it follows its last line."""
+        """Whether it keeps its last line visible."""
         self._sought = ""
-        """Words whose lines stand out, in small letters."""
+        """Casefolded words whose lines are highlighted."""
 
     @property
     def room(self) -> int:
-        """Lines that can be seen below the title."""
+        """Number of lines that fit below the title."""
         return max(0, self.size.height - 1)
 
     @property
     def wide(self) -> int:
-        """Cells of a line that the view may fill."""
+        """Width in cells for the lines of a view."""
         return max(1, self.size.width - 2 - len(self.edge))
 
     @property
     def selected(self) -> str:
-        """The key of the line under the cursor; empty where no line has one."""
+        """The key of the line under the cursor; empty if no line has a key."""
         return self._cursor
 
     @property
     def whole(self) -> str:
-        """Every line, also those that are not in sight, as plain text."""
+        """All lines as plain text, also those out of sight."""
         return "\n".join("".join(span.text for span in line.spans).rstrip() for line in self._body)
 
     def fill(self, title: str, lines: Sequence[Line], *, right: str = "") -> None:
-        """Show these lines under a title; the cursor stays on its line."""
+        """Show these lines under a title; the cursor follows its line."""
         self.title, self._right, self._body = title, right, tuple(lines)
         self._find_cursor()
         self._paint()
 
     def seek(self, words: str) -> int:
-        """Let the lines stand out that have these words, and return how many there are."""
+        """Highlight lines with these words, and return their number."""
         if words != self._sought:
             self._sought = words
             self._paint()
@@ -106,7 +106,7 @@ class Panel(Lines, can_focus=True):
         return bool(self._sought) and self._sought in "".join(span.text for span in line.spans).casefold()
 
     def show_hit(self, number: int) -> None:
-        """Bring one of those lines into sight."""
+        """Scroll to one of the highlighted lines."""
         at = self._hits()[number]
         self.follows = False
         if self._body[at].key:
@@ -233,7 +233,7 @@ class Panel(Lines, can_focus=True):
             self.post_message(self.Opened(self._cursor))
 
     def spots(self) -> Iterable[Spot]:
-        """Return the pane itself, and the lines in sight that can be chosen."""
+        """Return spots of the pane itself and of its visible lines with a key."""
         left = len(self.edge)
         yield Spot(left, 0, self._jump)
         for y, line in enumerate(self._body[self.top : self.top + self.room], 1):

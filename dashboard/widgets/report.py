@@ -1,4 +1,4 @@
-"""Rendered markdown that agents wrote, section by section, so that the beginning of a long one is there at once."""
+"""Rendered markdown of agents, drawn section by section, so that a long one starts to appear at once."""
 
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
@@ -10,7 +10,7 @@ from dashboard.widgets.spots import Spot
 
 
 class Section(Markdown):
-    """A part of a report."""
+    """A section of a report."""
 
     BLOCKS = {**Markdown.BLOCKS, "table_open": ReportTable}
 
@@ -50,14 +50,14 @@ class Report(VerticalScroll, can_focus=True):
         self._setting = False
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Look for no styles: nothing in it differs with the focus, and a long one has hundreds of widgets."""
+        """Skip the update of styles: none depends on the focus, and a long report has hundreds of widgets."""
 
     def spots(self) -> list[Spot]:
         return [Spot(0, 0, self.focus)]
 
     @property
     def text(self) -> str:
-        """The markdown that it shows, as far as it was drawn."""
+        """The markdown that has been drawn so far."""
         return "".join(self._sections)
 
     @property
@@ -65,7 +65,7 @@ class Report(VerticalScroll, can_focus=True):
         return bool(self._target_text)
 
     def seek(self, words: str) -> int:
-        """Let the paragraphs stand out that have these words, and return how many there are."""
+        """Highlight paragraphs with these words, and return their number."""
         hits = self._hits(words)
         for block in self.query(MarkdownBlock):
             block.set_class(block in hits, "-hit")
@@ -76,20 +76,20 @@ class Report(VerticalScroll, can_focus=True):
         return [block for block in inmost if words and words in (block.source or "").casefold()]
 
     def show_hit(self, number: int) -> None:
-        """Bring one of those paragraphs into sight."""
+        """Scroll to one of the highlighted paragraphs."""
         self.scroll_to_widget([*self.query(".-hit")][number], animate=False, center=True)
 
     def show(self, text: str) -> None:
-        """Show a text; the place in it stays where it was."""
+        """Show a text without scrolling."""
         if text == self._target_text:
             return
         self._target_text = text
         if not self._setting:
             self._setting = True
-            self.run_worker(self._set())
+            self.run_worker(self._draw_sections())
 
-    async def _set(self) -> None:
-        """Bring what is drawn up to what is wanted, which may change meanwhile, one section a time."""
+    async def _draw_sections(self) -> None:
+        """Draw the target text section by section; the target may change meanwhile."""
         try:
             while self.text != self._target_text and self.is_attached:
                 new_sections = sections(self._target_text)
@@ -106,7 +106,7 @@ class Report(VerticalScroll, can_focus=True):
             self._setting = False
 
     async def _add(self, section: str, *, is_last: bool) -> bool:
-        """Draw a section below those that are there; False where there is no page any more."""
+        """Append a section; return False if the page has been removed."""
         document = Section(open_links=False, parser_factory=make_parser)
         document.set_class(not is_last, "-continued")
         await self.mount(document)
@@ -118,6 +118,6 @@ class Report(VerticalScroll, can_focus=True):
 
 
 def _common(some: list[str], others: list[str]) -> int:
-    """Return how many of two lists are the same from the beginning."""
+    """Return the length of the common prefix of two lists."""
     pairs = zip(some, others, strict=False)
     return next((at for at, (first, other) in enumerate(pairs) if first != other), min(len(some), len(others)))

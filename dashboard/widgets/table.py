@@ -1,7 +1,7 @@
-"""Rows on the screen: a line-API table that makes and paints only what is visible, and one that follows its newest row.
+"""Tables by the line API, which make and paint only visible rows; one of them follows its newest row.
 
-What changed since the last look is brighter for two seconds, unless little may move. When the order changes, the cursor
-stays on its row and the row on its line of the screen, so that a key never acts on a row that is out of sight.
+Changed cells are brighter for two seconds, unless motion is reduced. When the order changes, the cursor stays on its
+row and the row on its line of the screen, so that a key never acts on a row that is out of sight.
 See docs/decisions/measurements.md.
 """
 
@@ -24,13 +24,13 @@ from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit
 
 FRESH_MS = 2_000
-"""How long a changed cell is brighter."""
+"""How long a changed cell is brighter, in milliseconds."""
 PLAIN = ("", "muted", "strong")
-"""Tones that say nothing of a state: a changed cell is brighter then, another one bold in its own colour."""
+"""Tones without meaning: a changed cell in one of them becomes brighter, in any other one bold."""
 HEADINGS = 1
 """Lines above the rows."""
 MAX_KEPT_LINES = 500
-"""Drawn lines that are kept to be shown again."""
+"""Size of the cache of drawn lines."""
 
 
 class Table(Toned, ScrollView, can_focus=True):
@@ -55,15 +55,15 @@ class Table(Toned, ScrollView, can_focus=True):
     ]
 
     CURSOR = "▌"
-    """Stands before the row under the cursor, beside its colour."""
+    """Sign before the row under the cursor, in addition to its colour."""
     MARKED, CURSOR_MARKED = "▪", "▙"
-    """Stands before a row that was marked, and before one that the cursor is on too."""
+    """Signs before a marked row, without and with the cursor."""
 
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor moved to another row."""
 
     class Resized(Message):
-        """Lines have another width now than when the rows came."""
+        """The width of the lines has changed since the rows were made."""
 
     class Headed(Message):
         """A heading was clicked."""
@@ -87,49 +87,49 @@ class Table(Toned, ScrollView, can_focus=True):
         super().__init__(id=id)
         self._sorts, self._gap = sorts, gap
         self.rows: Rows = Listing((), (), lambda key: ())
-        """What is shown."""
+        """The rows that are shown."""
         self._cursor: str | None = None
         self.line = 0
-        """The row under the cursor."""
+        """Index of the row under the cursor."""
         self.placed = False
-        """Whether the operator has put the cursor where it is."""
+        """Whether the operator has moved the cursor."""
         self._now_ms = self._listed_wide = 0
         self._visible_rows: dict[str, tuple[Cell, ...]] = {}
         self._fresh: dict[str, dict[int, int]] = {}
-        """Of rows in sight, the cells that changed, and until when each is brighter."""
+        """Changed cells of visible rows, each with the time until which it is brighter."""
         self._room_for: tuple[Sequence[Column], int] = ((), 0)
         self._rooms: list[tuple[int, int]] = []
         self._strips: dict[object, Strip] = {}
-        """Lines as they were drawn, by all that they are made of."""
+        """Cache of drawn lines, by everything that they depend on."""
         self._painted: dict[int, Strip] = {}
-        """Lines that stand on the screen."""
+        """Lines on the screen, by row of the widget."""
         self._sorted_by = ("", "")
-        """The heading of the column that sorts the rows, and its sign."""
+        """Title of the column that sorts the rows, and its sign."""
         self.marked: dict[str, None] = {}
-        """Keys of rows that were marked, in the order of marking."""
+        """Keys of marked rows, in the order of marking."""
 
     @property
     def selected(self) -> str | None:
-        """Key of the row under the cursor; None of an empty table."""
+        """Key of the row under the cursor; None if the table is empty."""
         return self._cursor if len(self.rows.keys) else None
 
     @property
     def room(self) -> int:
-        """Rows that fit on the screen."""
+        """Number of rows that fit on the screen."""
         return max(1, self.size.height - HEADINGS)
 
     @property
     def wide(self) -> int:
-        """Cells of a line beside the scroll bar, where that is needed."""
+        """Width of a line in cells, without the scroll bar if there is one."""
         return self.size.width - (self.virtual_size.height > self.size.height)
 
     def head(self, title: str, sign: str) -> None:
-        """Put a sign at the heading of the column that sorts the rows; `show` paints it."""
+        """Set the sign at the heading of the column that sorts the rows; `show` paints it."""
         self._sorted_by = (title, sign)
 
     def show(self, listing: Rows, now_ms: int) -> None:
-        """Show these rows as of `now_ms`; only lines that differ are painted again."""
-        if listing.columns != self.rows.columns:  # cells have other places then, which is no news
+        """Show these rows as of `now_ms`; repaint only lines that differ."""
+        if listing.columns != self.rows.columns:  # other columns are not changed cells
             self._visible_rows, self._fresh = {}, {}
         self.rows, self._now_ms, self._listed_wide = listing, now_ms, self.wide
         self._take_room(len(listing.keys))
@@ -145,7 +145,7 @@ class Table(Toned, ScrollView, can_focus=True):
             self.post_message(self.Resized())
 
     def _take_room(self, rows: int) -> None:
-        """Scroll over so many rows; the screen is laid out anew only where the scroll bar comes or goes."""
+        """Set the number of rows to scroll over; lay the screen out only if the scroll bar appears or disappears."""
         size = Size(self.size.width, rows + HEADINGS)
         if size == self.virtual_size:
             return
@@ -156,7 +156,7 @@ class Table(Toned, ScrollView, can_focus=True):
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
 
     def _repaint(self) -> None:
-        """Have those lines painted that are not what stands on the screen."""
+        """Repaint lines that differ from those on the screen."""
         painted, first, size = self._painted, None, self.size
         lines = self._lines(range(size.height))
         for y, line in enumerate([*lines, None]):
@@ -167,7 +167,7 @@ class Table(Toned, ScrollView, can_focus=True):
                 first = None
 
     def select(self, key: str) -> bool:
-        """Put the cursor on a row; False when there is none with that key."""
+        """Move the cursor to a row; return False if no row has that key."""
         index = self.rows.index(key)
         if index is None:
             return False
@@ -175,7 +175,7 @@ class Table(Toned, ScrollView, can_focus=True):
         return True
 
     def _find_cursor(self) -> None:
-        """Stay on the same row; where it is gone, on the same line."""
+        """Keep the cursor on its row; if the row is gone, on its line."""
         if self._sorts and not self.placed:
             self._cursor, self.line = None, 0
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
@@ -190,7 +190,7 @@ class Table(Toned, ScrollView, can_focus=True):
             self.scroll_to(y=max(0, top + self.line - before), animate=False, force=True, immediate=True)
 
     def _mark_changes(self) -> None:
-        """Compare what is visible with what was: what changed is brighter for a while."""
+        """Compare visible rows with those shown before, and brighten changed cells."""
         top, visible_rows = self.scroll_offset.y, {}
         for index in range(top, min(top + self.room, len(self.rows.keys))):
             key, cells = self.rows.keys[index], tuple(self.rows.cells(index))
@@ -199,7 +199,7 @@ class Table(Toned, ScrollView, can_focus=True):
             if old is not None and old != cells and self.app.animation_level != "none":
                 self._brighten(key, old, cells)
         self._visible_rows, now_ms = visible_rows, self._now_ms
-        last_ms = now_ms + FRESH_MS  # what would be bright for longer is of before the clock was set back
+        last_ms = now_ms + FRESH_MS  # later times are from before the clock was set back
         left = {
             key: {at: until for at, until in fresh.items() if now_ms < until <= last_ms}
             for key, fresh in self._fresh.items()
@@ -239,7 +239,7 @@ class Table(Toned, ScrollView, can_focus=True):
         return strip
 
     def _draw_headings(self, rooms: Sequence[tuple[int, int]]) -> Strip:
-        """Draw the headings; the sign of the sorted one takes a blank beside it where the column has no room."""
+        """Draw the headings; the sign of the sorted column replaces a blank beside it if the column is full."""
         style = self.rich_style + self.tone("heading")
         if not rooms:  # nothing was shown yet
             return Strip.blank(self.size.width, style)
@@ -268,7 +268,7 @@ class Table(Toned, ScrollView, can_focus=True):
         return self._line_of(cells, tone, width, key=key, rooms=rooms)
 
     def _fit_columns(self) -> list[tuple[int, int]]:
-        """Return the columns that fit beside the cursor and a blank."""
+        """Return index and width of the columns that fit beside the cursor and a blank."""
         cache_key = (self.rows.columns, self.wide - 2)
         if self._room_for != cache_key:
             self._room_for, self._rooms = cache_key, fit_columns(*cache_key, self._gap)
@@ -277,7 +277,7 @@ class Table(Toned, ScrollView, can_focus=True):
 
     @property
     def titles(self) -> list[str]:
-        """The headings of the columns that there is room for."""
+        """The titles of the visible columns."""
         return [self.rows.columns[index].title for index, _ in self._fit_columns()]
 
     def notify_style_update(self) -> None:
@@ -287,7 +287,7 @@ class Table(Toned, ScrollView, can_focus=True):
     def _line_of(
         self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str, rooms: Sequence[tuple[int, int]]
     ) -> Strip:
-        """Return a line; the same one as before where nothing of it has changed."""
+        """Return the line of a row, cached if nothing has changed."""
         bright, marked = frozenset(self._fresh.get(key, ())), key in self.marked
         cache_key = (cells, tone, bright, marked)
         strip = self._strips.get(cache_key)
@@ -340,7 +340,7 @@ class Table(Toned, ScrollView, can_focus=True):
         return [Segment(lead, on["faint"]), *segments] if lead else segments
 
     def _below(self, y: int, width: int) -> Strip:
-        """What stands under the last row: nothing, or of an empty table what would be here."""
+        """Return a line below the last row: blank, or the hint of an empty table."""
         line = y - HEADINGS - max(1, self.room // 3)
         is_said = not len(self.rows.keys) and 0 <= line < len(self.rows.empty)
         text, tone = (self.rows.empty[line], "strong" if line == 0 else "muted") if is_said else ("", "")
@@ -352,7 +352,7 @@ class Table(Toned, ScrollView, can_focus=True):
         return self._strips[cache_key]
 
     def go_to(self, index: int) -> None:
-        """Put the cursor on a row and make it visible."""
+        """Move the cursor to a row and make it visible."""
         if not len(self.rows.keys):
             return
         self.line = max(0, min(index, len(self.rows.keys) - 1))
@@ -372,7 +372,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self._repaint()
 
     def mark_all(self, keys: Sequence[str]) -> None:
-        """Have these rows marked and no others."""
+        """Mark these rows and no others."""
         self.marked = dict.fromkeys(keys)
         self._repaint()
 
@@ -381,7 +381,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self._repaint()
 
     def place(self, index: int) -> None:
-        """Put the cursor on a row because the operator wants it there."""
+        """Move the cursor to a row on behalf of the operator."""
         self.placed = True
         self.go_to(index)
 
@@ -410,7 +410,7 @@ class Table(Toned, ScrollView, can_focus=True):
             self.action_open()
 
     def spots(self) -> Iterable[Spot]:
-        """Return the rows in sight, each with how the cursor comes to it."""
+        """Return a spot for each visible row."""
         top, rows = self.scroll_offset.y, self.rows.keys
         for line in range(min(self.room, len(rows) - top)):
             yield Spot(0, line + HEADINGS, partial(self._jump, rows[top + line]))
@@ -420,7 +420,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self.select(key)
 
     def _head(self, x: int) -> None:
-        """Tell which heading stands at a place."""
+        """Post the heading at a column of the screen, if any."""
         start = 0
         for index, room in self._fit_columns():
             if start <= x < start + room + self._gap:
@@ -429,7 +429,7 @@ class Table(Toned, ScrollView, can_focus=True):
             start += room + self._gap
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Let the cursor come along when the wheel or the bar scrolls its row out of sight."""
+        """Move the cursor along when the wheel or the scroll bar moves its row out of sight."""
         super().watch_scroll_y(old_value, new_value)
         top, last = round(new_value), len(self.rows.keys) - 1
         line = max(0, min(max(self.line, top), top + self.room - 1, last))
@@ -438,7 +438,7 @@ class Table(Toned, ScrollView, can_focus=True):
             self._repaint()
 
     def on_resize(self) -> None:
-        """Keep the cursor on the screen; what is in sight now is what the next look is compared with."""
+        """Keep the cursor on the screen, and remember the visible rows for the next comparison."""
         self._take_room(len(self.rows.keys))
         self._tell_width()
         self._mark_changes()
@@ -446,7 +446,7 @@ class Table(Toned, ScrollView, can_focus=True):
 
 
 class Log(Table):
-    """Show the journal."""
+    """A table of the journal, which follows the newest event."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -455,11 +455,11 @@ class Log(Table):
 
     @property
     def top(self) -> int:
-        """The first row that is visible."""
+        """Index of the first visible row."""
         return self.scroll_offset.y
 
     def _find_cursor(self) -> None:
-        """While it follows, go to the newest event before anything is drawn: else each look draws twice."""
+        """While it follows, go to the newest event before drawing: else each redraw draws twice."""
         last = len(self.rows.keys) - 1
         if not self.following or last < 0:
             super()._find_cursor()

@@ -23,7 +23,7 @@ else:
 
 _NONE = Style.null()
 MAX_CHARACTERS = 2_000
-"""Characters of a text that any line can show; the rest is not cleaned first."""
+"""Characters of a text that a line can show; the rest is cut off before cleaning."""
 
 
 @cache
@@ -51,7 +51,7 @@ def _palette(theme: str, *, few: str) -> dict[str, Style]:
 
 
 class Mixed(dict[str, Style]):
-    """A style with each tone on it, mixed at the first look: adding styles costs more than drawing a cell."""
+    """A style combined with each tone, cached: adding styles costs more than drawing a cell."""
 
     def __init__(self, base: Style, widget: "Toned") -> None:
         super().__init__()
@@ -67,14 +67,14 @@ class Toned(_Base):
     """Mixed into a widget: paints cells in the colours of their tones."""
 
     LEAD_TONE = "faint"
-    """The tone of what stands before a cell."""
+    """The tone of the lead of a cell."""
     _base: Style | None = None
     _tones: dict[str, Style] | None = None
     _mixed: dict[Style, Mixed] | None = None
 
     @property
     def rich_style(self) -> Style:
-        """The widget's own style; Textual mixes it anew from all ancestors at each call, as dear as a row."""
+        """The widget's own style, cached: Textual mixes it from all ancestors at each call, as costly as a row."""
         if self._base is None:
             self._base = super().rich_style
         return self._base
@@ -90,7 +90,7 @@ class Toned(_Base):
         self.refresh()
 
     def tone(self, name: str) -> Style:
-        """Return what a tone changes of the style, or several with spaces between; an unknown one changes nothing."""
+        """Return the style of a tone, or of several separated by spaces; unknown tones change nothing."""
         if self._tones is None:
             self._tones = dict(_palette(self.app.theme, few=few_colours(self.app)))
         style = self._tones.get(name)
@@ -108,7 +108,7 @@ class Toned(_Base):
         return mixed
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filters without the one that turns the terminal's own colours into others: tones have none."""
+        """Return the filters without that for ANSI colours, which tones do not use."""
         filters = super().get_line_filters()
         if few_colours(self.app):
             return filters
@@ -126,7 +126,7 @@ class Toned(_Base):
         return [strip.crop(*crop.column_span) for strip in strips] if cropped else strips
 
     def painted(self, cells: Iterable[Cell], base: Style, *, gap: str = "  ") -> list[Segment]:
-        """Return cells one after the other, cleaned, with a gap between them."""
+        """Return the segments of cells, cleaned, with a gap between them."""
         segments: list[Segment] = []
         on = self.on(base)
         for cell in cells:

@@ -1,7 +1,7 @@
-"""Lines and areas for typing that show nothing but text, whatever was pasted into them or begins in them.
+"""Input lines and text areas that show only printable text, whatever was pasted into them.
 
-Rule: what they hold stays as it is (joiners belong to some languages); only what is drawn changes, cell by cell.
-Rule: keys count in the order in which they came, however many came at once, as they do over a slow link.
+Rule: their values stay unchanged (joiners belong to some languages); only what is drawn is replaced, cell by cell.
+Rule: keys act in the order of their arrival, even if many arrive at once, as over a slow link.
 """
 
 from typing import TYPE_CHECKING
@@ -28,34 +28,34 @@ else:
 
 
 class KeyPassed(Message):
-    """A key that is not text has been seen by everybody from where it was typed up to the app."""
+    """A key that is not text has bubbled from where it was typed up to the app."""
 
     def __init__(self, typed_in: "InOrder", *, is_behind: bool = False) -> None:
         super().__init__()
         self.typed_in = typed_in
         self.is_behind = is_behind
-        """Whether it comes from where the focus was before, with the last of the keys that went there."""
+        """Whether it was posted by the widget that had the focus before, behind the last key sent there."""
 
 
 class EnterPassed(Message):
-    """Comes up to the app behind all that `enter` made a widget tell its screen."""
+    """Reaches the app behind all messages that `enter` made a widget post to its screen."""
 
 
 class InOrder(_Base):
-    """Mixed into a widget for typing: takes keys one after the other.
+    """Mixed into a widget for typing: handles keys one at a time.
 
-    Textual inserts text at once, but performs what a key is bound to only when the key has come up to the app: of `a`,
-    `backspace`, `b` that come together only the `a` would be left, and what follows `enter` would belong to the line.
-    So bound keys act here at once, and what follows one waits until all have seen it; the app then calls `let_go`.
+    Textual inserts text at once, but runs the action of a bound key only when the key has bubbled up to the app: `a`,
+    `backspace`, `b` in one burst would leave `a`, and text after `enter` would go into the line. So bound keys act here
+    at once, and later keys wait until the bound one has bubbled up; the app then calls `let_go`.
     """
 
     _waiting: list[events.Key] | None = None
     _ahead: tuple[events.Key, ...] = ()
-    """Keys that went to where the focus was before, and wait like the others; they are older than those."""
+    """Waiting keys that were sent to the widget that had the focus before; older than `_waiting`."""
     _under_way = 0
-    """How many `KeyPassed` are still to come."""
+    """Number of `KeyPassed` that have not arrived yet."""
     _is_behind = False
-    """Whether one of them comes from where the focus was before."""
+    """Whether one of them was posted by the widget that had the focus before."""
     _passed: events.Key | None = None
     cursor_blink: bool
 
@@ -65,11 +65,11 @@ class InOrder(_Base):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a key is still on its way, and those that come now are kept."""
+        """Whether a key is still bubbling, so that new keys wait."""
         return self._waiting is not None
 
     async def on_key(self, event: events.Key) -> None:
-        """Act on a key; keep it where one before it is still on its way."""
+        """Handle a key; let it wait while an earlier one is still bubbling."""
         if self._waiting is not None:
             self._waiting.append(event)
         elif self._is_text(event):
@@ -82,11 +82,11 @@ class InOrder(_Base):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Keep from the app, which passes on what was pasted elsewhere, what was pasted here."""
+        """Stop bubbling: the app forwards pastes that were made elsewhere."""
         event.stop()
 
     async def take(self, event: events.Key) -> bool:
-        """Act on a key that went to where the focus was before; False where it means nothing here."""
+        """Handle a key that was sent to the previous focus; return False if it has no effect here."""
         if self._under_way > self._is_behind:
             self._ahead = (*self._ahead, event)
             return True
@@ -96,46 +96,46 @@ class InOrder(_Base):
         return await self._pass(event)
 
     async def _pass(self, event: events.Key) -> bool:
-        """Do what a key is bound to here, and keep those that follow until all have seen it."""
+        """Run the action of a key, and let later keys wait until it has bubbled up."""
         is_done = await self._perform(event.key)
         self._under_way += 1
         self.post_message(KeyPassed(self))
         return is_done
 
     def _is_text(self, event: events.Key) -> bool:
-        """Tell whether a key is inserted as it is."""
+        """Return whether a key inserts text."""
         return event.is_printable
 
     async def _perform(self, key: str) -> bool:
-        """Do what a key is bound to here; False where that is nothing."""
+        """Run the action that a key is bound to here; return False if there is none."""
         for binding in bindings_of(self, key):
             if await self.app.run_action(binding.action, self):
                 return True
         return False
 
     def wait_behind(self, before: "Widget | None") -> None:
-        """Keep keys until those have come up to the app that `before`, which had the focus, has still to pass on."""
+        """Let keys wait until those that are still at `before`, the previous focus, have bubbled up to the app."""
         if before is not None and before is not self:
             self._waiting, self._is_behind = [], True
             self._under_way += 1
             self.app.call_later(lambda: before.post_message(KeyPassed(self, is_behind=True)))
 
     def has_seen(self, event: events.Key) -> bool:
-        """Tell whether a key that came up to the app was typed here, not where the focus was before."""
+        """Return whether a key that reached the app was typed here, not at the previous focus."""
         return event is self._passed
 
     def passed(self, message: KeyPassed) -> None:
-        """Hear that a key was seen by everybody; after the last one those go on that waited."""
+        """Note that a key has bubbled up; after the last one, release the waiting keys."""
         self._under_way = max(0, self._under_way - 1)
         self._is_behind = self._is_behind and not message.is_behind
         if not self._under_way:
             self.let_go()
 
     def let_go(self) -> None:
-        """Take the letters that waited, and give the rest to whom it is for now."""
+        """Insert the waiting letters, and post the other waiting keys to the app."""
         waiting, self._waiting, self._ahead = [*self._ahead, *(self._waiting or [])], None, ()
         place = 0
-        # At once, where they are for this one: by way of the app younger keys would overtake them.
+        # At once while it has the focus: through the app, newer keys would overtake them.
         is_here = self.is_attached and self.screen.focused is self
         while is_here and place < len(waiting) and self._insert(waiting[place]):
             place += 1
@@ -143,7 +143,7 @@ class InOrder(_Base):
             self.app.post_message(events.Key(event.key, event.character))
 
     def _insert(self, event: events.Key) -> bool:
-        """Insert a letter; False where that needs more than the letter."""
+        """Insert a letter; return False if the key is no letter."""
         return False
 
     def on_unmount(self) -> None:
@@ -162,7 +162,7 @@ class TextLine(InOrder, Input):
 
     @property
     def cursor_screen_offset(self) -> Offset:
-        """Where the cursor is drawn: Textual counts a cell too many behind the last character."""
+        """Position of the cursor: Textual is off by one cell behind the last character."""
         offset = super().cursor_screen_offset
         return offset - (1, 0) if self.cursor_at_end else offset
 
@@ -191,7 +191,7 @@ def make_printable(strip: Strip) -> Strip:
         segment if segment.control else Segment(text, segment.style)
         for text, segment in zip(texts, segments, strict=True)
     )
-    # Signs that a joiner had made one are several now, and wider.
+    # Characters that a joiner had combined are separate now, and wider.
     return printable_strip.adjust_cell_length(strip.cell_length)
 
 

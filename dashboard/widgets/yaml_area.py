@@ -33,7 +33,7 @@ class YamlArea(TextBox):
         self._faulty: frozenset[int] = frozenset()
 
     def show_faults(self, lines: Iterable[int]) -> None:
-        """Underline these lines, counted from 1."""
+        """Underline these lines, numbered from 1."""
         faulty = frozenset(lines)
         if faulty != self._faulty:
             self._faulty = faulty
@@ -41,7 +41,7 @@ class YamlArea(TextBox):
             self.refresh()
 
     def put(self, text: str) -> None:
-        """Put another text in place of all that is there; ctrl+z undoes it."""
+        """Replace the whole text; ctrl+z undoes it."""
         at = self.cursor_location
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
         self.move_cursor(self.clamp_visitable(at))
@@ -50,7 +50,7 @@ class YamlArea(TextBox):
         self.move_cursor(self.document.end if towards > 0 else (0, 0))
 
     def get_line(self, line_index: int) -> Text:
-        """Return a line as it is drawn; as long as it is, so that the cursor stands where it seems to."""
+        """Return a line as it is drawn, of unchanged length, so that the cursor stays aligned."""
         raw = self.document.get_line(line_index)
         line = Text(
             "".join(character if character.isprintable() or character == "\t" else "\ufffd" for character in raw),
